@@ -116,7 +116,7 @@ void *pool_take(struct pool *pool, uint32_t bytes)
 }
 
 /* Two halves that are free become the whole again. */
-void pool_give_back(struct pool *pool, void *buffer, uint32_t bytes)
+void pool_return(struct pool *pool, void *buffer, uint32_t bytes)
 {
 	uint32_t order = order_of(bytes);
 	uint32_t block = (uint32_t)(((uint8_t *)buffer - pool->base) / POOL_LEAST_BYTES);

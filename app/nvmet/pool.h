@@ -27,6 +27,6 @@ void *pool_take(struct pool *pool, uint32_t bytes);
 /* Would it find one? */
 bool pool_has(const struct pool *pool, uint32_t bytes);
 /* bytes as for pool_take(). */
-void pool_give_back(struct pool *pool, void *buffer, uint32_t bytes);
+void pool_return(struct pool *pool, void *buffer, uint32_t bytes);
 
 #endif

@@ -87,7 +87,7 @@ static void note_time(const struct slot *slot)
 static void free_slot(struct queue *queue, struct slot *slot)
 {
 	note_time(slot);
-	slot_give_back_data(slot);
+	slot_return_data(slot);
 	slot->next = queue->free_slots;
 	queue->free_slots = slot;
 	if (queue->pending_count) {
@@ -454,7 +454,7 @@ void queue_close(struct queue *queue)
 	queue->lane->ports[queue->port_index].completions -= queue->completions;
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);
-		slot_give_back_data(&queue->slots[i]);
+		slot_return_data(&queue->slots[i]);
 	}
 	/* No lane has an event of it at hand then, and none comes later. */
 	pthread_mutex_lock(events_lock);

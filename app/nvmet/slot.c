@@ -13,14 +13,14 @@ static uint64_t wr_id_of(const struct slot *slot, enum slot_work work)
 
 /* ---- memory ---- */
 
-void slot_give_back_data(struct slot *slot)
+void slot_return_data(struct slot *slot)
 {
 	struct pool *pool = &slot->queue->lane->pool;
 
 	if (slot->pool_bytes) {
 		uint64_t used_bytes = pool->used_bytes;
 
-		pool_give_back(pool, slot->data, slot->pool_bytes);
+		pool_return(pool, slot->data, slot->pool_bytes);
 		slot->queue->peer->held_bytes -= used_bytes - pool->used_bytes;
 	}
 	if (slot->store)

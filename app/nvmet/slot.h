@@ -37,7 +37,7 @@ struct slot {
 void slot_go_on(struct slot *slot, enum nvmf_step step);
 /* Its data have come from the host. */
 void slot_fetched(struct slot *slot);
-void slot_give_back_data(struct slot *slot);
+void slot_return_data(struct slot *slot);
 /* Memory has come free: those that wait for some go on, in the order in which they came. */
 void slot_try_again(struct lane *lane);
 /* Answers the commands whose events have come. */

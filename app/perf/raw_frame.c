@@ -32,7 +32,7 @@ void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_enc
 		.begin = packet_bth_of(packet->opcode, 0, packet->pkey, packet->dest_qpn),
 		.va = __builtin_bswap64(packet->va),
 		.key_and_length = packet_reth_end(packet->rkey, packet->dma_length),
-		.extensions = (row->reth ? FRAME_RETH : 0) | (row->aeth ? FRAME_BRIEF : 0),
+		.extensions = (row->reth ? FRAME_RETH : 0) | (row->aeth ? FRAME_4_BYTES : 0),
 	};
 	wire_frame_prepare(&shape->template, encap);
 	bth_bytes = WIRE_BTH_BYTES + row->extension_bytes + shape->payload_bytes + shape->pad_bytes + WIRE_ICRC_BYTES;

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void shape_fill(const struct perf_r
 	if (icrc) {
 		struct wire_headers fields = shape->fields;
 
-		fields.rest = packet_bth_end_of(psn, false); /* and an AETH of zeros */
+		fields.bth_end = packet_bth_end_of(psn, false); /* and an AETH of zeros */
 		frame_write(&shape->template, &fields, payload, shape->payload_bytes, frame);
 	} else {
 		memcpy(frame, shape->headers, SHAPE_HEADERS_MAX_BYTES);

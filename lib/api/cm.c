@@ -37,9 +37,9 @@ int uroce_cm_close(struct uroce_cm_id *id)
 
 /* ---- connecting ---- */
 
-static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
+static struct cm_path cm_path_of(const struct uroce_path *path, uint8_t timeout)
 {
-	struct cm_way way = {
+	struct cm_path alternate = {
 		.local_lid = 0, /* over RoCE an alternate way is known by its GIDs (C-19) */
 		.flow_label = path->flow_label,
 		.traffic_class = path->traffic_class,
@@ -47,9 +47,9 @@ static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
 		.ack_timeout = timeout,
 	};
 
-	memcpy(way.local_gid, path->source.bytes, sizeof(way.local_gid));
-	memcpy(way.remote_gid, path->dest.bytes, sizeof(way.remote_gid));
-	return way;
+	memcpy(alternate.local_gid, path->source.bytes, sizeof(alternate.local_gid));
+	memcpy(alternate.remote_gid, path->dest.bytes, sizeof(alternate.remote_gid));
+	return alternate;
 }
 
 /* A second way begins at an address of ours, and is another than the first. */
@@ -74,7 +74,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		options = &api_cm_no_options;
 	error = api_cm_check_id(id, options);
 	if (error == 0)
-		error = api_cm_find_way(id, source, dest, &path);
+		error = api_cm_find_path(id, source, dest, &path);
 	if (error == 0 && id->datagrams)
 		return api_cm_ask(id, &path, port, options);
 	if (error == 0)
@@ -106,7 +106,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		error = check_alternate(id, options->alternate, &id->request.route);
 		if (error)
 			return error;
-		id->alternate = way_of(options->alternate, id->request.end.ack_timeout);
+		id->alternate = cm_path_of(options->alternate, id->request.end.ack_timeout);
 		id->request.alternate = &id->alternate;
 	}
 	api_cm_set_attr(id, options, &id->request.route, id->request.end.ack_timeout);
@@ -119,7 +119,7 @@ struct answer {
 	struct uroce_cm_id *id;
 	const struct uroce_cm_options *options;
 	struct cm_private user;
-	const struct cm_way *way;
+	const struct cm_path *alternate;
 };
 
 /* The queue pair for datagrams that serves is told, and that is all. */
@@ -230,10 +230,10 @@ static int alternate_on_owner(void *argument)
 	const struct answer *answer = argument;
 	struct uroce_cm_id *id = answer->id;
 	struct uroce_path path;
-	int error = id->connection == CM_NONE ? -ENOTCONN : engine_connect_way_path(id, answer->way, &path);
+	int error = id->connection == CM_NONE ? -ENOTCONN : engine_connect_alternate_path(id, answer->alternate, &path);
 
 	if (error == 0)
-		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way, engine_now_ns());
+		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->alternate, engine_now_ns());
 	engine_connect_run(id->lcore);
 	if (error == -EALREADY)
 		return engine_refuse(error, "path: another one is being agreed on; wait for its UROCE_CM_ALTERNATE");
@@ -242,8 +242,8 @@ static int alternate_on_owner(void *argument)
 
 int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout)
 {
-	struct cm_way way = way_of(path, timeout ? timeout : TIMEOUT_DEFAULT);
-	struct answer answer = { .id = id, .way = &way };
+	struct cm_path alternate = cm_path_of(path, timeout ? timeout : TIMEOUT_DEFAULT);
+	struct answer answer = { .id = id, .alternate = &alternate };
 	int error;
 
 	if (id->lcore == NULL || id->qp == NULL)

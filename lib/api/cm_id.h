@@ -33,8 +33,8 @@ bool api_cm_is_any(const struct uroce_addr *addr);
  * Which way leads from source, or from the address that suits best, to dest, or else along the route that the id has.
  * It has a device and an lcore then. 0; -EISCONN; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH.
  */
-int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
-		    struct uroce_path *path);
+int api_cm_find_path(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+		     struct uroce_path *path);
 /* Asks for a service of datagrams along the path. id->lcore. 0 or negative errno. */
 int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t port,
 	       const struct uroce_cm_options *options);

@@ -104,8 +104,8 @@ static int stop_on_owner(void *argument)
 	return 0;
 }
 
-int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
-		    struct uroce_path *path)
+int api_cm_find_path(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+		     struct uroce_path *path)
 {
 	struct uroce_engine *engine = atomic_load(&id->channel)->engine;
 	struct uroce_device *device = id->device;
@@ -161,7 +161,7 @@ int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, cons
 
 	if (id->listens)
 		return engine_refuse(-EINVAL, "id: it listens");
-	error = api_cm_find_way(id, source, dest, &path);
+	error = api_cm_find_path(id, source, dest, &path);
 	if (error)
 		return error;
 	id->request = (struct cm_connect){ .route = connect_route(&path) };

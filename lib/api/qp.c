@@ -118,7 +118,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	qp->srq = init->srq;
 	error = name_and_publish(qp, &config, init->lcore);
 	if (error) {
-		engine_slab_give_back(&pd->device->slab, qp, bytes);
+		engine_slab_return(&pd->device->slab, qp, bytes);
 		return error;
 	}
 	atomic_fetch_add(&pd->users, 1);
@@ -143,7 +143,7 @@ static int destroy_on_owner(void *argument)
 	run_queue_remove(qp);
 	engine_steer_release(qp->device->engine, qp->index, qp->qpn, engine_modify_time_wait_ns(qp));
 	engine_modify_hold_devices(qp, NULL, NULL);
-	rc_qp_give_back(qp_core(qp));
+	rc_qp_return_boards(qp_core(qp));
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		port->retired[i] += qp_core(qp)->counters[i];
 	return 0;
@@ -160,7 +160,7 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 	atomic_fetch_sub(&qp->recv_cq->users, 1);
 	if (qp->srq)
 		atomic_fetch_sub(&qp->srq->users, 1);
-	engine_slab_give_back(&qp->device->slab, qp, qp->bytes);
+	engine_slab_return(&qp->device->slab, qp, qp->bytes);
 	return 0;
 }
 

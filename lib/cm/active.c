@@ -31,17 +31,17 @@ static void set_ip(struct cm_message *message, const struct cm_route *route, uin
 	cm_ip_build(&ip, message->private_data);
 }
 
-static void set_way(struct cm_message *message, const struct cm_conn *conn, uint16_t source_port)
+static void set_path(struct cm_message *message, const struct cm_conn *conn, uint16_t source_port)
 {
-	struct cm_way *way = &message->primary;
+	struct cm_path *path = &message->primary;
 
-	way->local_lid = way->remote_lid = LID_OF_ROCE;
-	memcpy(way->local_gid, conn->route.source, 16);
-	memcpy(way->remote_gid, conn->route.dest, 16);
-	way->flow_label = (source_port * 31u + (uint32_t)(message->service_id & SERVICE_PORT)) & 0xFFFFF;
-	way->traffic_class = conn->route.traffic_class;
-	way->hop_limit = HOP_LIMIT;
-	way->ack_timeout = conn->own.ack_timeout;
+	path->local_lid = path->remote_lid = LID_OF_ROCE;
+	memcpy(path->local_gid, conn->route.source, 16);
+	memcpy(path->remote_gid, conn->route.dest, 16);
+	path->flow_label = (source_port * 31u + (uint32_t)(message->service_id & SERVICE_PORT)) & 0xFFFFF;
+	path->traffic_class = conn->route.traffic_class;
+	path->hop_limit = HOP_LIMIT;
+	path->ack_timeout = conn->own.ack_timeout;
 }
 
 /* Fills in all fields of C-3. */
@@ -66,7 +66,7 @@ static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm
 	out->rnr_retry_count = conn->own.rnr_retry_count;
 	out->pkey = PKEY_DEFAULT;
 	out->path_mtu = conn->own.path_mtu;
-	set_way(out, conn, connect->source_port);
+	set_path(out, conn, connect->source_port);
 	if (connect->alternate)
 		out->alternate = *connect->alternate;
 	cm_active_set_private(out, connect);

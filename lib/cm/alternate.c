@@ -16,21 +16,21 @@
 /* Status of an APR. */
 enum { APR_LOADED = 0, APR_UNSUPPORTED = 2, APR_REJECTED = 3, APR_CURRENT = 5, APR_QPN = 6, APR_GID = 8 };
 
-static struct cm_way from_our_side(const struct cm_way *way)
+static struct cm_path from_our_side(const struct cm_path *path)
 {
-	struct cm_way ours = *way;
+	struct cm_path ours = *path;
 
-	ours.local_lid = way->remote_lid;
-	ours.remote_lid = way->local_lid;
-	memcpy(ours.local_gid, way->remote_gid, sizeof(ours.local_gid));
-	memcpy(ours.remote_gid, way->local_gid, sizeof(ours.remote_gid));
-	ours.ack_timeout = cm_ack_timeout(way->ack_timeout);
+	ours.local_lid = path->remote_lid;
+	ours.remote_lid = path->local_lid;
+	memcpy(ours.local_gid, path->remote_gid, sizeof(ours.local_gid));
+	memcpy(ours.remote_gid, path->local_gid, sizeof(ours.remote_gid));
+	ours.ack_timeout = cm_ack_timeout(path->ack_timeout);
 	return ours;
 }
 
-void cm_alternate_take_way(struct cm_conn *conn, const struct cm_way *way)
+void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path)
 {
-	conn->alternate = from_our_side(way);
+	conn->alternate = from_our_side(path);
 }
 
 /* ---- our LAP ---- */
@@ -42,11 +42,11 @@ static void send_lap(struct cm *cm, const struct cm_conn *conn)
 	out->transaction_id = conn->lap.transaction_id;
 	out->qpn = conn->peer.qpn;
 	out->remote_response_timeout = conn->response_timeout;
-	out->alternate = conn->lap.way;
+	out->alternate = conn->lap.path;
 	cm_send_out(cm, &conn->route, NULL);
 }
 
-int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *way, uint64_t now_ns)
+int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
@@ -58,7 +58,7 @@ int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *w
 		return -EALREADY;
 	conn->lap.sent = true;
 	conn->lap.yields = conn->lap.met = false;
-	conn->lap.way = *way;
+	conn->lap.path = *path;
 	conn->lap.transaction_id = cm_table_draw(&cm->table);
 	send_lap(cm, conn);
 	cm_await(cm, conn, now_ns);
@@ -129,8 +129,8 @@ static bool is_overtaken(const struct cm_conn *conn, const struct order *order)
 static void load_ours(struct cm *cm, struct cm_conn *conn)
 {
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	conn->alternate = conn->lap.way;
-	conn->lap.loading = CM_WAY_OURS;
+	conn->alternate = conn->lap.path;
+	conn->lap.loading = CM_PATH_OURS;
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
 
@@ -212,8 +212,8 @@ void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn)
 	} else if (conn->user_moves) {
 		judge(cm, conn, APR_UNSUPPORTED, false);
 	} else {
-		cm_alternate_take_way(conn, &in->alternate);
-		conn->lap.loading = CM_WAY_PEERS;
+		cm_alternate_take_path(conn, &in->alternate);
+		conn->lap.loading = CM_PATH_PEERS;
 		cm_move(cm, conn, CM_MOVE_ALTERNATE);
 	}
 }
@@ -252,9 +252,9 @@ void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error)
 {
 	uint8_t loading = conn->lap.loading;
 
-	conn->lap.loading = CM_WAY_NONE;
-	if (loading == CM_WAY_OURS)
+	conn->lap.loading = CM_PATH_NONE;
+	if (loading == CM_PATH_OURS)
 		finish(cm, conn, error, NULL);
-	else if (loading == CM_WAY_PEERS)
+	else if (loading == CM_PATH_PEERS)
 		peers_is_loaded(cm, conn, error);
 }

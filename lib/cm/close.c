@@ -59,7 +59,7 @@ static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (conn->ending)
 		TAILQ_REMOVE(&cm->ending, conn, with_ending);
 	cm_no_more_half_open(cm, conn);
-	cm_table_give_back(&cm->table, conn);
+	cm_table_return(&cm->table, conn);
 }
 
 void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)

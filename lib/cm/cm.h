@@ -181,7 +181,7 @@ struct cm_connect {
 	bool user_moves;                       /* the user moves the QP himself: there is no CM_MOVE */
 	bool tell_rest;                        /* with an event RESTED */
 	struct cm_private user;                /* at most CM_USER_PRIVATE_BYTES, or CM_ASKER_PRIVATE_BYTES */
-	const struct cm_way *alternate;        /* NULL: no alternate path */
+	const struct cm_path *alternate;       /* NULL: no alternate path */
 };
 
 struct cm_accept {
@@ -256,7 +256,7 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
  * have loaded the path that the peer asked for. Returns 0; -ENOTCONN; -EALREADY: the last call is not answered yet;
  * -EOPNOTSUPP: the user moves the QP himself.
  */
-int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *way, uint64_t now_ns);
+int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns);
 /* A passive QP has received its first packet before the RTU. */
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns);
 /* The QP has gone to ERR by itself. */
@@ -271,7 +271,7 @@ const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection);
 const struct cm_end *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
 /* The alternate path that was last asked for in a REQ, or in a LAP of either side, as seen from our side. */
-const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection);
+const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection);
 /* Actions that were taken before keep the old context. */
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);
 

@@ -37,7 +37,7 @@ struct cm_lap {
 	bool sent;               /* our LAP waits for its APR */
 	bool yields;             /* our LAP yields to the peer's, which goes first */
 	bool met;                /* a path of the peer's was loaded since our LAP left */
-	struct cm_way way;       /* the path that we last asked for */
+	struct cm_path path;     /* the path that we last asked for */
 	uint64_t transaction_id; /* of our last LAP; 0: none yet */
 	/* LAPs of the peer */
 	uint64_t came;            /* the one that is being judged */
@@ -49,10 +49,10 @@ struct cm_lap {
 	bool goes_first;
 	uint64_t before; /* our last LAP at that time */
 
-	uint8_t loading; /* enum cm_way_loading: whose path the QP is loading */
+	uint8_t loading; /* enum cm_path_loading: whose path the QP is loading */
 };
 
-enum cm_way_loading { CM_WAY_NONE, CM_WAY_OURS, CM_WAY_PEERS };
+enum cm_path_loading { CM_PATH_NONE, CM_PATH_OURS, CM_PATH_PEERS };
 
 struct cm_conn {
 	uint32_t local_id, remote_id;
@@ -81,7 +81,7 @@ struct cm_conn {
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route;
 	struct cm_end own, peer;
-	struct cm_way alternate; /* the path that was loaded last, or is being loaded */
+	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
 	struct cm_lap lap;
 	/* the last message sent that waits for an answer, or the answer to one that may be repeated */
 	uint8_t mad[CM_MAD_BYTES];
@@ -125,7 +125,7 @@ uint64_t cm_table_draw(struct cm_table *table);
 
 /* Returns a connection with a new id, or NULL: there are no more. */
 struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t id_low);
-void cm_table_give_back(struct cm_table *table, struct cm_conn *conn);
+void cm_table_return(struct cm_table *table, struct cm_conn *conn);
 uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn);
 /* NULL: there is no such connection. */
 struct cm_conn *cm_table_at(const struct cm_table *table, uint32_t index);
@@ -248,7 +248,7 @@ void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 
 /* Stores a path that the peer has described, seen from our side. */
-void cm_alternate_take_way(struct cm_conn *conn, const struct cm_way *way);
+void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
 /* Sends the LAP again that waits for its APR; one that yields to the peer's only goes on waiting. */
 void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn);
 void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn);

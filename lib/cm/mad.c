@@ -64,18 +64,18 @@ struct row {
 
 /* Each row is read across. */
 /* clang-format off */
-#define REQ_WAY(byte, way) \
-	FIELD((byte), 0, 16, way.local_lid, CM_HEX), \
-	FIELD((byte) + 2, 0, 16, way.remote_lid, CM_HEX), \
-	FIELD((byte) + 4, 0, 128, way.local_gid, CM_GID), \
-	FIELD((byte) + 20, 0, 128, way.remote_gid, CM_GID), \
-	FIELD((byte) + 36, 0, 20, way.flow_label, CM_HEX), \
-	FIELD((byte) + 39, 2, 6, way.rate, CM_DECIMAL), \
-	FIELD((byte) + 40, 0, 8, way.traffic_class, CM_DECIMAL), \
-	FIELD((byte) + 41, 0, 8, way.hop_limit, CM_DECIMAL), \
-	FIELD((byte) + 42, 0, 4, way.sl, CM_DECIMAL), \
-	FIELD((byte) + 42, 4, 1, way.subnet_local, CM_DECIMAL), \
-	FIELD((byte) + 43, 0, 5, way.ack_timeout, CM_DECIMAL)
+#define REQ_PATH(byte, path) \
+	FIELD((byte), 0, 16, path.local_lid, CM_HEX), \
+	FIELD((byte) + 2, 0, 16, path.remote_lid, CM_HEX), \
+	FIELD((byte) + 4, 0, 128, path.local_gid, CM_GID), \
+	FIELD((byte) + 20, 0, 128, path.remote_gid, CM_GID), \
+	FIELD((byte) + 36, 0, 20, path.flow_label, CM_HEX), \
+	FIELD((byte) + 39, 2, 6, path.rate, CM_DECIMAL), \
+	FIELD((byte) + 40, 0, 8, path.traffic_class, CM_DECIMAL), \
+	FIELD((byte) + 41, 0, 8, path.hop_limit, CM_DECIMAL), \
+	FIELD((byte) + 42, 0, 4, path.sl, CM_DECIMAL), \
+	FIELD((byte) + 42, 4, 1, path.subnet_local, CM_DECIMAL), \
+	FIELD((byte) + 43, 0, 5, path.ack_timeout, CM_DECIMAL)
 
 static const struct row req_rows[] = {
 	TRANSACTION_ID,
@@ -103,8 +103,8 @@ static const struct row req_rows[] = {
 	FIELD(51, 0, 4, max_cm_retries, CM_DECIMAL),
 	FIELD(51, 4, 1, srq, CM_DECIMAL),
 	FIELD(51, 5, 3, extended_transport, CM_DECIMAL),
-	REQ_WAY(52, primary),
-	REQ_WAY(96, alternate),
+	REQ_PATH(52, primary),
+	REQ_PATH(96, alternate),
 	FIELD(139, 5, 1, sap_supported, CM_DECIMAL),
 	PRIVATE(140, 92),
 };

@@ -296,7 +296,7 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 	cm_send_again(cm, &conn->route, conn->mad);
 }
 
-/* Has the time of our user run out? false: it is the peer's that has. */
+/* Handles a timer that does not wait for the peer, but for our user or a time-wait. false: it waits for the peer. */
 static bool time_out_of_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->state == CM_REQ_RCVD) {
@@ -434,7 +434,7 @@ const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection)
 	return &cm->table.conns[connection].route;
 }
 
-const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection)
+const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection)
 {
 	return &cm->table.conns[connection].alternate;
 }

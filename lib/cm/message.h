@@ -27,7 +27,7 @@ enum cm_kind {
 };
 
 /* One path between two ports, as REQ and LAP describe it. */
-struct cm_way {
+struct cm_path {
 	uint16_t local_lid, remote_lid; /* over RoCE FFFFh, and ignored */
 	uint8_t local_gid[16], remote_gid[16];
 	uint32_t flow_label; /* 20 bits */
@@ -63,8 +63,8 @@ struct cm_message {
 	uint16_t reason;         /* REJ */
 	uint8_t info_bytes;      /* valid bytes of info, 0 ... 72; a message that says more is cut to 72 (C-25) */
 	uint8_t info[CM_INFO_MAX_BYTES];
-	struct cm_way primary, alternate; /* REQ: both paths; LAP: the alternate one */
-	uint8_t private_bytes;            /* valid bytes of private data; when built the others are zero */
+	struct cm_path primary, alternate; /* REQ: both paths; LAP: the alternate one */
+	uint8_t private_bytes;             /* valid bytes of private data; when built the others are zero */
 	uint8_t private_data[CM_PRIVATE_MAX_BYTES];
 };
 

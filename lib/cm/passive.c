@@ -130,7 +130,7 @@ bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listene
 static void take_values(struct cm_conn *conn, const struct cm_message *in)
 {
 	conn->peer_guid = in->ca_guid;
-	cm_alternate_take_way(conn, &in->alternate);
+	cm_alternate_take_path(conn, &in->alternate);
 	conn->response_timeout = in->local_response_timeout;
 	conn->peer_timeout = in->remote_response_timeout;
 	conn->max_retries = in->max_cm_retries;

@@ -36,7 +36,7 @@ static inline void quota_take(struct cm_quota *quota, uint16_t source)
 	quota->of[source]++;
 }
 
-static inline void quota_give_back(struct cm_quota *quota, uint16_t source)
+static inline void quota_release(struct cm_quota *quota, uint16_t source)
 {
 	quota->all--;
 	quota->of[source]--;

@@ -37,7 +37,7 @@ static void forget_oldest(struct cm_refusals *refusals)
 	while (*link != refusals->head)
 		link = &refusals->ring[*link].next;
 	*link = oldest->next;
-	quota_give_back(&refusals->quota, oldest->source);
+	quota_release(&refusals->quota, oldest->source);
 	refusals->head = (refusals->head + 1) % refusals->room;
 }
 

@@ -67,7 +67,7 @@ static void end(struct cm_rests *rests, uint32_t index)
 	while (*link != index)
 		link = &rests->entries[*link].next_peer;
 	*link = rest->next_peer;
-	quota_give_back(&rests->quota, rest->source);
+	quota_release(&rests->quota, rest->source);
 	cm_deadlines_set(&rests->until, index, CM_NEVER);
 	rest->next_id = rests->free;
 	rests->free = index;

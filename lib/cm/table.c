@@ -120,7 +120,7 @@ void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn)
 	conn->in_ends = false;
 }
 
-void cm_table_give_back(struct cm_table *table, struct cm_conn *conn)
+void cm_table_return(struct cm_table *table, struct cm_conn *conn)
 {
 	cm_table_set_timer(table, conn, CM_NEVER);
 	unchain(table, &table->by_id[head_of_id(table, conn->local_id) & table->head_mask],

@@ -225,15 +225,16 @@ int engine_connect_to_rtr(struct uroce_cm_id *id)
 	return move_qp(id, UROCE_QPS_RTR, CONNECT_TO_RTR);
 }
 
-int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *way, struct uroce_path *path)
+int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
+				  struct uroce_path *path)
 {
 	*path = (struct uroce_path){
-		.traffic_class = way->traffic_class,
-		.flow_label = way->flow_label,
-		.hop_limit = way->hop_limit,
+		.traffic_class = alternate->traffic_class,
+		.flow_label = alternate->flow_label,
+		.hop_limit = alternate->hop_limit,
 	};
-	memcpy(path->source.bytes, way->local_gid, sizeof(path->source.bytes));
-	memcpy(path->dest.bytes, way->remote_gid, sizeof(path->dest.bytes));
+	memcpy(path->source.bytes, alternate->local_gid, sizeof(path->source.bytes));
+	memcpy(path->dest.bytes, alternate->remote_gid, sizeof(path->dest.bytes));
 	path->device = engine_connect_device_of(id->qp->device->engine, &path->source);
 	if (path->device == NULL)
 		return -EADDRNOTAVAIL;
@@ -241,14 +242,14 @@ int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *w
 	return path_is_same(path, &qp_core(id->qp)->path) ? -EEXIST : 0;
 }
 
-static int load_alternate(struct uroce_cm_id *id, const struct cm_way *way)
+static int load_alternate(struct uroce_cm_id *id, const struct cm_path *alternate)
 {
 	struct uroce_qp_attr attr = {
 		.alt_pkey = PKEY_DEFAULT,
-		.alt_timeout = way->ack_timeout,
+		.alt_timeout = alternate->ack_timeout,
 		.path_mig_state = UROCE_PATH_REARM,
 	};
-	int error = engine_connect_way_path(id, way, &attr.alt_path);
+	int error = engine_connect_alternate_path(id, alternate, &attr.alt_path);
 
 	return error ? error : engine_modify_qp(id->qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
 }
@@ -368,7 +369,7 @@ void engine_connect_forget_qp(struct uroce_qp *qp)
 /* ---- resolving ---- */
 
 /* Tells the application that the path to the peer has been resolved, or why the connection cannot begin. */
-static void raise_way(struct uroce_cm_id *id, enum uroce_cm_event_type type, int status)
+static void raise_resolved(struct uroce_cm_id *id, enum uroce_cm_event_type type, int status)
 {
 	struct uroce_cm_event event = { .type = type, .status = status, .context = id->context };
 
@@ -391,11 +392,11 @@ static void do_aim(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 		error = cm_resolve_service(cm, &id->request, now_ns, &id->connection);
 		break;
 	case CONNECT_ROUTE:
-		raise_way(id, UROCE_CM_ROUTED, 0);
+		raise_resolved(id, UROCE_CM_ROUTED, 0);
 		return;
 	}
 	if (error)
-		raise_way(id, UROCE_CM_UNREACHABLE, error);
+		raise_resolved(id, UROCE_CM_UNREACHABLE, error);
 	else
 		engine_connect_run(lcore);
 }
@@ -446,7 +447,8 @@ static void look_at_resolving(struct uroce_lcore *lcore)
 		if (found)
 			do_aim(lcore, id);
 		else
-			raise_way(id, id->aim == CONNECT_ROUTE ? UROCE_CM_ROUTED : UROCE_CM_UNREACHABLE, -EHOSTUNREACH);
+			raise_resolved(id, id->aim == CONNECT_ROUTE ? UROCE_CM_ROUTED : UROCE_CM_UNREACHABLE,
+				       -EHOSTUNREACH);
 	}
 }
 

@@ -64,7 +64,7 @@ struct uroce_cm_id {
 	enum connect_aim aim;
 	struct cm_connect request; /* while the path is being resolved */
 	uint8_t request_private[CM_ASKER_PRIVATE_BYTES];
-	struct cm_way alternate;
+	struct cm_path alternate;
 	struct uroce_qp_attr attr; /* attributes that the QP will get; their path leads to the peer */
 
 	/* under the channel's lock */
@@ -126,7 +126,8 @@ int engine_connect_to_rtr(struct uroce_cm_id *id);
  * Turns the alternate path `way` of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: it
  * does not begin at an address of ours; -EEXIST: it is the path in use.
  */
-int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *way, struct uroce_path *path);
+int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
+				  struct uroce_path *path);
 /* The device of the engine that has this address, or NULL. */
 struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr);
 

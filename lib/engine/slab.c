@@ -130,7 +130,7 @@ void *engine_slab_take(struct engine_slab *slab, uint64_t bytes)
 	return block ? memset(block, 0, bytes) : NULL;
 }
 
-void engine_slab_give_back(struct engine_slab *slab, void *block, uint64_t bytes)
+void engine_slab_return(struct engine_slab *slab, void *block, uint64_t bytes)
 {
 	struct free_block *free_block = block;
 	struct engine_slab_class *class;

@@ -33,6 +33,6 @@ void engine_slab_free(struct engine_slab *slab);
 void *engine_slab_take(struct engine_slab *slab, uint64_t bytes);
 
 /* Returns a block, with the same bytes as when it was taken. */
-void engine_slab_give_back(struct engine_slab *slab, void *block, uint64_t bytes);
+void engine_slab_return(struct engine_slab *slab, void *block, uint64_t bytes);
 
 #endif

@@ -34,8 +34,8 @@ static inline struct wire_ack qp_ack_of(const struct rc_qp *qp, psn_t psn, uint3
 {
 	return (struct wire_ack){
 		.begin = qp->bth | OP_ACKNOWLEDGE,
-		.rest = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32(syndrome << 24 | qp->responder.msn)
-							   << 32,
+		.bth_end = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32(syndrome << 24 | qp->responder.msn)
+							      << 32,
 	};
 }
 

@@ -85,7 +85,7 @@ static inline struct rc_board *boards_lend(struct rc_boards *pool)
 	return board;
 }
 
-static inline void board_give_back(struct rc_board *board)
+static inline void board_return(struct rc_board *board)
 {
 	struct rc_boards *pool = board->pool;
 

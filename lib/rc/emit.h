@@ -12,7 +12,7 @@ static inline struct wire_headers emit_bth(const struct rc_qp *qp, uint8_t opcod
 {
 	return (struct wire_headers){
 		.begin = qp->bth | opcode | flags << 8,
-		.rest = packet_bth_end_of(psn.v, ackreq),
+		.bth_end = packet_bth_end_of(psn.v, ackreq),
 	};
 }
 
@@ -24,15 +24,15 @@ static inline void emit_add_reth(struct wire_headers *headers, uint64_t va, uint
 }
 
 /* Adds an ImmDt or an IETH. */
-static inline void emit_add_brief(struct wire_headers *headers, uint32_t value)
+static inline void emit_add_imm(struct wire_headers *headers, uint32_t value)
 {
-	headers->extensions |= FRAME_BRIEF;
-	headers->rest |= (uint64_t)__builtin_bswap32(value) << 32;
+	headers->extensions |= FRAME_4_BYTES;
+	headers->bth_end |= (uint64_t)__builtin_bswap32(value) << 32;
 }
 
 static inline void emit_add_aeth(struct wire_headers *headers, uint8_t syndrome, uint32_t msn)
 {
-	emit_add_brief(headers, (uint32_t)syndrome << 24 | msn);
+	emit_add_imm(headers, (uint32_t)syndrome << 24 | msn);
 }
 
 /* Writes a frame; the outbox must have room for it. */

@@ -35,7 +35,7 @@ void rc_holes_forget(struct rc_qp *qp)
 	if (!qp_has_holes(qp))
 		return;
 	qp->board.pool = board->pool;
-	board_give_back(board);
+	board_return(board);
 	qp->gaps = (struct rc_gaps){ .has_holes = false };
 }
 

@@ -49,6 +49,6 @@ void rc_parts_pop(struct rc_qp *qp)
 void rc_parts_forget(struct rc_qp *qp)
 {
 	if (qp->replay.has_parts)
-		board_give_back(qp->parts);
+		board_return(qp->parts);
 	replay_note_parts(&qp->replay, false);
 }

@@ -16,7 +16,7 @@ static inline void qp_prefetch(const void *line)
 static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 {
 	qp_prefetch(qp);
-	qp_prefetch(&qp->known_keys);
+	qp_prefetch(&qp->mr_cache);
 	if (response) {
 		qp_prefetch(&qp->win);
 		qp_prefetch(&qp->win.posted);
@@ -38,7 +38,7 @@ static inline void rc_qp_prefetch_responder(const struct rc_qp *qp)
 /* Fetches the lines that sending requests touches. */
 static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
 {
-	qp_prefetch(&qp->known_keys);
+	qp_prefetch(&qp->mr_cache);
 	qp_prefetch(&qp->win);
 	qp_prefetch(&qp->win.posted);
 	qp_prefetch(&qp->requester);

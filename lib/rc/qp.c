@@ -88,7 +88,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
 	rc_holes_borrow_from(qp, config->boards);
-	qp_forget_keys(qp);
+	qp_clear_mr_cache(qp);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
 	return qp;
@@ -106,7 +106,7 @@ static void set_defaults(struct rc_qp *qp)
 	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);
 }
 
-void rc_qp_give_back(struct rc_qp *qp)
+void rc_qp_return_boards(struct rc_qp *qp)
 {
 	rc_holes_forget(qp);
 	rc_parts_forget(qp);
@@ -115,7 +115,7 @@ void rc_qp_give_back(struct rc_qp *qp)
 void rc_qp_forget(struct rc_qp *qp)
 {
 	set_defaults(qp);
-	rc_qp_give_back(qp);
+	rc_qp_return_boards(qp);
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_loss_reset(qp);

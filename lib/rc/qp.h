@@ -127,7 +127,7 @@ bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
 
 /* The QP is about to be destroyed: it returns its boards. */
-void rc_qp_give_back(struct rc_qp *qp);
+void rc_qp_return_boards(struct rc_qp *qp);
 
 /* For modify.c: forgets everything in flight and everything owed. */
 void rc_qp_forget(struct rc_qp *qp);

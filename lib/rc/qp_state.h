@@ -204,12 +204,12 @@ struct rc_keepalive {
 	uint64_t deadline_ns; /* when to check the connection next; RC_NEVER: off */
 };
 
-#define QP_KNOWN_KEYS 4u /* a power of two */
+#define QP_MR_CACHE_ENTRIES 4u /* a power of two */
 
 /* Remembers which slot a key leads to. The slot's own key is compared at each use. */
-struct rc_known_key {
+struct rc_mr_cache {
 	uint32_t key;
-	uint32_t place; /* index of the slot */
+	uint32_t slot; /* its index */
 };
 
 /*
@@ -245,7 +245,7 @@ struct rc_qp {
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
 
-	_Alignas(64) struct rc_known_key known_keys[QP_KNOWN_KEYS];
+	_Alignas(64) struct rc_mr_cache mr_cache[QP_MR_CACHE_ENTRIES];
 	struct rc_mr_table *mrs;
 	struct rc_report report;
 	void *recv_cq;
@@ -256,7 +256,7 @@ struct rc_qp {
 	_Alignas(64) struct rc_requester requester;
 	struct rc_cc cc;
 	uint32_t last_aeth;
-	uint8_t scarce; /* enum rc_send_needs: a request with one of these needs must be checked before it begins */
+	uint8_t checked_needs; /* enum rc_send_needs: a request with one of these needs must be checked before it begins */
 	struct rc_gaps gaps;
 	void *send_cq;
 	struct rc_probe probe;
@@ -285,7 +285,7 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 		      offsetof(struct rc_qp, responder) % 64 == 0 &&
 		      offsetof(struct rc_qp, replay) + offsetof(struct rc_replay, bucket_mask) <=
 			      offsetof(struct rc_qp, responder) + 64 &&
-		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, known_keys) + 64 &&
+		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, mr_cache) + 64 &&
 		      offsetof(struct rc_qp, requester) % 64 == 0 &&
 		      offsetof(struct rc_qp, loss) + offsetof(struct rc_loss, resent_ns) <=
 			      offsetof(struct rc_qp, requester) + 128,
@@ -297,7 +297,7 @@ static inline void qp_note_attributes(struct rc_qp *qp)
 	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives;
 
 	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns;
-	qp->scarce = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
+	qp->checked_needs = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
 }
 
@@ -332,26 +332,26 @@ static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
 }
 
 /* Forgets the slots of all keys. Key 0 is never valid, so entry 0 must not hold it. */
-static inline void qp_forget_keys(struct rc_qp *qp)
+static inline void qp_clear_mr_cache(struct rc_qp *qp)
 {
-	qp->known_keys[0].key = 1u << 8; /* a key that entry 0 is never used for */
+	qp->mr_cache[0].key = 1u << 8; /* a key that entry 0 is never used for */
 }
 
 /* rc_mr_check() on behalf of the QP, which remembers the slots of the few keys that it uses. */
 static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,
 						 uint32_t access, uint8_t **host)
 {
-	struct rc_known_key *known = &qp->known_keys[key >> 8 & (QP_KNOWN_KEYS - 1)];
+	struct rc_mr_cache *cached = &qp->mr_cache[key >> 8 & (QP_MR_CACHE_ENTRIES - 1)];
 
-	if (__builtin_expect(known->key != key, 0)) {
+	if (__builtin_expect(cached->key != key, 0)) {
 		const struct rc_mr_entry *slot = rc_mr_slot(qp->mrs, key);
 
 		if (slot == NULL)
 			return MR_BAD_KEY;
-		known->key = key;
-		known->place = (uint32_t)(slot - qp->mrs->entries);
+		cached->key = key;
+		cached->slot = (uint32_t)(slot - qp->mrs->entries);
 	}
-	return rc_mr_check_slot(&qp->mrs->entries[known->place], key, qp->pd, qp->qpn, va, bytes, access, host);
+	return rc_mr_check_slot(&qp->mrs->entries[cached->slot], key, qp->pd, qp->qpn, va, bytes, access, host);
 }
 
 /* How many packets so many bytes take, and how many PSNs a READ of them owns: at least one (P-3). */

@@ -39,19 +39,19 @@ void rc_request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index,
 /* Opcodes of a message that is cut into packets, and the extension headers of its packets. */
 struct message_opcodes {
 	uint8_t first, middle, last, only;
-	uint8_t reth;  /* FRAME_RETH: the first packet has a RETH */
-	uint8_t brief; /* FRAME_BRIEF: the last packet has an ImmDt or IETH */
+	uint8_t reth; /* FRAME_RETH: the first packet has a RETH */
+	uint8_t imm;  /* FRAME_4_BYTES: the last packet has an ImmDt or IETH */
 };
 
 static const struct message_opcodes message_opcodes[] = {
 	[UROCE_WR_SEND] = { OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST, OP_SEND_ONLY, 0, 0 },
 	[UROCE_WR_SEND_WITH_IMM] = { OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_IMM, OP_SEND_ONLY_IMM, 0,
-				     FRAME_BRIEF },
+				     FRAME_4_BYTES },
 	[UROCE_WR_SEND_WITH_INV] = { OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_INV, OP_SEND_ONLY_INV, 0,
-				     FRAME_BRIEF },
+				     FRAME_4_BYTES },
 	[UROCE_WR_RDMA_WRITE] = { OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST, OP_WRITE_ONLY, FRAME_RETH, 0 },
 	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST_IMM, OP_WRITE_ONLY_IMM,
-					   FRAME_RETH, FRAME_BRIEF },
+					   FRAME_RETH, FRAME_4_BYTES },
 };
 
 /* The headers of packet number `index` of a SEND or WRITE. Fields of a RETH are set even if the packet has no RETH. */
@@ -71,8 +71,8 @@ static inline struct wire_headers request_headers(const struct rc_qp *qp, const 
 			   psn_add(wqe->first_psn, index), ackreq);
 	emit_add_reth(&headers, wqe->remote_va, wqe->rkey, wqe->length_bytes);
 	headers.extensions = index == 0 ? opcodes->reth : 0;
-	if (last && opcodes->brief)
-		emit_add_brief(&headers, wqe->opcode == UROCE_WR_SEND_WITH_INV ? wqe->rkey : wqe->imm);
+	if (last && opcodes->imm)
+		emit_add_imm(&headers, wqe->opcode == UROCE_WR_SEND_WITH_INV ? wqe->rkey : wqe->imm);
 	return headers;
 }
 

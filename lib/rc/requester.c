@@ -58,7 +58,7 @@ static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 }
 
 /* May the request at `started` begin? It needs something that is not always there, or the QP is not in RTS. */
-NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
+NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
 	bool is_read = wqe->opcode == UROCE_WR_RDMA_READ;
@@ -267,8 +267,8 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
 	if (win->cursor == win->started) {
-		if ((wqe->needs & qp->scarce) || qp->state != UROCE_QPS_RTS) {
-			enum plan plan = look_into(qp, wqe, now_ns);
+		if ((wqe->needs & qp->checked_needs) || qp->state != UROCE_QPS_RTS) {
+			enum plan plan = check_needs(qp, wqe, now_ns);
 
 			if (plan != PLAN_BEGIN)
 				return plan;

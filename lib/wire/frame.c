@@ -9,7 +9,7 @@
 #include "wire/icrc.h"
 #include "wire/icrc_copy.h"
 
-#define BRIEF_BYTES 4u
+#define EXTENSION_BYTES 4u
 #define IPV6_LENGTH_OFFSET 4
 #define IPV4_LENGTH_OFFSET 2
 #define IPV4_CHECKSUM_OFFSET 10
@@ -114,21 +114,21 @@ static uint32_t write_pieces(const struct wire_frame_template *frame, const void
 uint32_t wire_frame_write_pieces(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				 const struct wire_span *pieces, uint32_t count, uint8_t *out)
 {
-	uint8_t stored[WIRE_BTH_BYTES + WIRE_RETH_BYTES + BRIEF_BYTES];
-	uint32_t brief = (uint32_t)(headers->rest >> 32), headers_bytes = WIRE_BTH_BYTES, bytes = 0;
+	uint8_t stored[WIRE_BTH_BYTES + WIRE_RETH_BYTES + EXTENSION_BYTES];
+	uint32_t extension = (uint32_t)(headers->bth_end >> 32), headers_bytes = WIRE_BTH_BYTES, bytes = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		bytes += (uint32_t)pieces[i].bytes;
 	memcpy(stored, &headers->begin, 8);
-	memcpy(stored + 8, &headers->rest, 4);
+	memcpy(stored + 8, &headers->bth_end, 4);
 	if (headers->extensions & FRAME_RETH) {
 		memcpy(stored + headers_bytes, &headers->va, 8);
 		memcpy(stored + headers_bytes + 8, &headers->key_and_length, 8);
 		headers_bytes += WIRE_RETH_BYTES;
 	}
-	if (headers->extensions & FRAME_BRIEF) {
-		memcpy(stored + headers_bytes, &brief, BRIEF_BYTES);
-		headers_bytes += BRIEF_BYTES;
+	if (headers->extensions & FRAME_4_BYTES) {
+		memcpy(stored + headers_bytes, &extension, EXTENSION_BYTES);
+		headers_bytes += EXTENSION_BYTES;
 	}
 	return write_pieces(frame, stored, headers_bytes, pieces, count, bytes, packet_pad_bytes(bytes), out);
 }
@@ -142,23 +142,23 @@ uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct 
 	return write_pieces(frame, headers, headers_bytes, &one, 1, packet->payload_bytes, packet->pad_bytes, out);
 }
 
-NOINLINE uint32_t write_any(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest,
+NOINLINE uint32_t write_any(const struct wire_frame_template *frame, uint64_t begin, uint64_t bth_end,
 			    const uint8_t *payload, uint32_t bytes, uint8_t *out, uint64_t va, uint64_t key_and_length,
 			    uint32_t extensions)
 {
 	const struct wire_span one = { .base = payload, .bytes = bytes };
-	const struct wire_headers headers = { begin, rest, va, key_and_length, extensions };
+	const struct wire_headers headers = { begin, bth_end, va, key_and_length, extensions };
 
 	return wire_frame_write_pieces(frame, &headers, &one, 1, out);
 }
 
 /* Defines the writer of frames with these extension headers; the function that it calls can write all of them. */
-#define WRITER(instructions, name, extensions)                                                                    \
-	instructions static uint32_t name##_##extensions(const struct wire_frame_template *frame, uint64_t begin, \
-							 uint64_t rest, const uint8_t *payload, uint32_t bytes,   \
-							 uint8_t *out, uint64_t va, uint64_t key_and_length)      \
-	{                                                                                                         \
-		return write_##name(frame, begin, rest, payload, bytes, out, va, key_and_length, extensions);     \
+#define WRITER(instructions, name, extensions)                                                                     \
+	instructions static uint32_t name##_##extensions(const struct wire_frame_template *frame, uint64_t begin,  \
+							 uint64_t bth_end, const uint8_t *payload, uint32_t bytes, \
+							 uint8_t *out, uint64_t va, uint64_t key_and_length)       \
+	{                                                                                                          \
+		return write_##name(frame, begin, bth_end, payload, bytes, out, va, key_and_length, extensions);   \
 	}
 
 #define WRITERS(instructions, name) \
@@ -203,7 +203,7 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before)
 static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out)
 {
 	const uint64_t none = 0;
-	uint32_t frame_bytes = any_1(frame, ack->begin, ack->rest, NULL, 0, out, 0, 0);
+	uint32_t frame_bytes = any_1(frame, ack->begin, ack->bth_end, NULL, 0, out, 0, 0);
 	uint8_t *icrc;
 
 	if (!frame->has_pseudo)
@@ -211,7 +211,7 @@ static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wi
 	memcpy(frame->ack, out, FRAME_ACK_BYTES);
 	memcpy(frame->ack + FRAME_BTH_AT + sizeof(ack->begin), &none, sizeof(none));
 	icrc = frame->ack + FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
-	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->rest)); /* uses that a CRC is linear */
+	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->bth_end)); /* uses that a CRC is linear */
 	return frame_bytes;
 }
 
@@ -222,8 +222,8 @@ uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wi
 	if (frame_load(frame->ack + FRAME_BTH_AT) != ack->begin)
 		return build_new_ack(frame, ack, out);
 	memcpy(out, frame->ack, FRAME_ACK_ROOM_BYTES);
-	memcpy(out + FRAME_BTH_AT + sizeof(ack->begin), &ack->rest, sizeof(ack->rest));
-	store_le32(out + FRAME_ACK_BYTES - WIRE_ICRC_BYTES, load_le32(icrc) ^ crc_of_8(ack->rest));
+	memcpy(out + FRAME_BTH_AT + sizeof(ack->begin), &ack->bth_end, sizeof(ack->bth_end));
+	store_le32(out + FRAME_ACK_BYTES - WIRE_ICRC_BYTES, load_le32(icrc) ^ crc_of_8(ack->bth_end));
 	return FRAME_ACK_BYTES;
 }
 
@@ -244,7 +244,7 @@ struct varying {
  * Writes the headers, and sets *varying to the bytes that the template lacks. extension_bytes is a constant in each
  * use.
  */
-INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest, uint64_t va,
+INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begin, uint64_t bth_end, uint64_t va,
 			  uint64_t key_and_length, uint32_t extension_bytes, uint32_t bytes, uint8_t *out,
 			  struct varying *varying)
 {
@@ -261,35 +261,36 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 	store_be16(out + FRAME_IP_AT + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, ip_bytes));
 	store_be16(out + FRAME_UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	memcpy(at, &bth, 8);
-	memcpy(at + 8, &rest, extension_bytes == 4 ? 8 : 4);
+	memcpy(at + 8, &bth_end, extension_bytes == 4 ? 8 : 4);
 	if (extension_bytes == 0) { /* the IP header begins at byte 24 of the pseudo header */
 		*varying = (struct varying){ { 0, 0, 0, ip_length << 16, 0, 0, udp_length | seen << 32,
-					       seen >> 32 | rest << 32 } };
+					       seen >> 32 | bth_end << 32 } };
 	} else if (extension_bytes == 4) { /* here at byte 20 */
-		*varying = (struct varying){ { 0, 0, ip_length << 48, 0, 0, udp_length << 32, seen, rest } };
+		*varying = (struct varying){ { 0, 0, ip_length << 48, 0, 0, udp_length << 32, seen, bth_end } };
 	} else { /* here at byte 8 */
 		memcpy(at + 12, &va, 8);
 		memcpy(at + 20, &key_and_length, 8);
 		*varying = (struct varying){ { 0, ip_length << 16, 0, 0, udp_length | seen << 32,
-					       seen >> 32 | rest << 32, va, key_and_length } };
+					       seen >> 32 | bth_end << 32, va, key_and_length } };
 	}
 }
 
 /* Defines a writer for CPUs with these instructions; the set of extension headers is a constant in it. */
-#define WRITE(instructions, name, icrc)                                                                                \
-	instructions INLINE uint32_t write_##name(const struct wire_frame_template *frame, uint64_t begin,             \
-						  uint64_t rest, const uint8_t *payload, uint32_t bytes, uint8_t *out, \
-						  uint64_t va, uint64_t key_and_length, uint32_t extensions)           \
-	{                                                                                                              \
-		uint32_t extension_bytes = extensions == FRAME_RETH ? WIRE_RETH_BYTES : extensions * BRIEF_BYTES;      \
-		uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;                                   \
-		struct varying v;                                                                                      \
-		if (__builtin_expect(!frame->has_pseudo, 0))                                                           \
-			return write_any(frame, begin, rest, payload, bytes, out, va, key_and_length, extensions);     \
-		store_headers(frame, begin, rest, va, key_and_length, extension_bytes, bytes, out, &v);                \
-		return end_frame(out, (uint32_t)(at - out) + bytes, packet_pad_bytes(bytes),                           \
-				 icrc(frame->pseudo + extension_bytes, &v, at, payload, bytes));                       \
-	}                                                                                                              \
+#define WRITE(instructions, name, icrc)                                                                               \
+	instructions INLINE uint32_t write_##name(const struct wire_frame_template *frame, uint64_t begin,            \
+						  uint64_t bth_end, const uint8_t *payload, uint32_t bytes,           \
+						  uint8_t *out, uint64_t va, uint64_t key_and_length,                 \
+						  uint32_t extensions)                                                \
+	{                                                                                                             \
+		uint32_t extension_bytes = extensions == FRAME_RETH ? WIRE_RETH_BYTES : extensions * EXTENSION_BYTES; \
+		uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;                                  \
+		struct varying v;                                                                                     \
+		if (__builtin_expect(!frame->has_pseudo, 0))                                                          \
+			return write_any(frame, begin, bth_end, payload, bytes, out, va, key_and_length, extensions); \
+		store_headers(frame, begin, bth_end, va, key_and_length, extension_bytes, bytes, out, &v);            \
+		return end_frame(out, (uint32_t)(at - out) + bytes, packet_pad_bytes(bytes),                          \
+				 icrc(frame->pseudo + extension_bytes, &v, at, payload, bytes));                      \
+	}                                                                                                             \
 	WRITERS(instructions, name)
 
 TARGET_128 INLINE uint32_t icrc_128(const uint8_t *pseudo, const struct varying *v, uint8_t *at, const uint8_t *payload,

@@ -182,13 +182,13 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
  */
 struct wire_headers {
 	uint64_t begin;          /* BTH bytes 0 to 7 */
-	uint64_t rest;           /* BTH bytes 8 to 11; in the upper half AETH, ImmDt, IETH or 0 */
+	uint64_t bth_end;        /* BTH bytes 8 to 11; in the upper half AETH, ImmDt, IETH or 0 */
 	uint64_t va;             /* RETH bytes 0 to 7 */
 	uint64_t key_and_length; /* RETH bytes 8 to 15 */
 	uint32_t extensions;     /* enum frame_extensions */
 };
 
-enum frame_extensions { FRAME_BRIEF = 1, FRAME_RETH = 2, FRAME_EXTENSIONS = 4 };
+enum frame_extensions { FRAME_4_BYTES = 1, FRAME_RETH = 2, FRAME_EXTENSIONS = 4 };
 
 /* A piece of memory. */
 struct wire_span {
@@ -197,7 +197,7 @@ struct wire_span {
 };
 
 /* For frame_write() only: the writers, one for each ICRC implementation and each set of extension headers. */
-typedef uint32_t wire_frame_writer(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest,
+typedef uint32_t wire_frame_writer(const struct wire_frame_template *frame, uint64_t begin, uint64_t bth_end,
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out, uint64_t va,
 				   uint64_t key_and_length);
 extern wire_frame_writer *const wire_frame_writers[WIRE_ICRC_IMPLS][FRAME_EXTENSIONS];
@@ -210,7 +210,7 @@ static inline uint32_t frame_write(const struct wire_frame_template *frame, cons
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out)
 {
 	return wire_frame_writers[wire_icrc_chosen()][headers->extensions](
-		frame, headers->begin, headers->rest, payload, bytes, out, headers->va, headers->key_and_length);
+		frame, headers->begin, headers->bth_end, payload, bytes, out, headers->va, headers->key_and_length);
 }
 
 /* Writes a whole frame whose payload lies in `count` pieces, at least one. */

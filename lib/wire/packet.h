@@ -79,7 +79,7 @@ static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and 
 
 /* An ACK or NAK as in a frame: BTH bytes 0 to 7; then bytes 8 to 11 and the AETH. */
 struct wire_ack {
-	uint64_t begin, rest;
+	uint64_t begin, bth_end;
 };
 
 #define WIRE_ACK_BYTES (WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES)
@@ -183,11 +183,11 @@ static inline void packet_parse_bth(const uint8_t *bth, struct wire_packet *pack
 
 static inline void packet_parse_reth(const uint8_t *p, struct wire_packet *packet)
 {
-	uint64_t rest = load_be64(p + 8);
+	uint64_t key_and_length = load_be64(p + 8);
 
 	packet->va = load_be64(p);
-	packet->rkey = (uint32_t)(rest >> 32);
-	packet->dma_length = (uint32_t)rest;
+	packet->rkey = (uint32_t)(key_and_length >> 32);
+	packet->dma_length = (uint32_t)key_and_length;
 }
 
 static inline void packet_parse_aeth(const uint8_t *p, struct wire_packet *packet)
@@ -244,13 +244,13 @@ static inline uint32_t ack_dest_qpn(const struct wire_ack *ack)
 
 static inline uint32_t ack_psn(const struct wire_ack *ack)
 {
-	return __builtin_bswap32((uint32_t)ack->rest) & 0xFFFFFF;
+	return __builtin_bswap32((uint32_t)ack->bth_end) & 0xFFFFFF;
 }
 
 /* Syndrome and MSN of an ACK. */
 static inline uint32_t ack_aeth(const struct wire_ack *ack)
 {
-	return __builtin_bswap32((uint32_t)(ack->rest >> 32));
+	return __builtin_bswap32((uint32_t)(ack->bth_end >> 32));
 }
 
 /*

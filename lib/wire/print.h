@@ -23,13 +23,15 @@ __attribute__((format(printf, 2, 3))) void wire_print_append(struct wire_line *l
 void wire_print_addr(struct wire_line *line, const uint8_t addr[16]);
 
 /*
- * "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024" "ACK qp=0x000011 psn=5 credit=31
- * msn=2", "NAK_SEQUENCE qp=.. psn=.. msn=..", "RNR_NAK qp=.. psn=.. timer=12 msn=..", "SYNDROME_RESERVED qp=.. psn=..
- * syndrome=0x40 msn=.." "RESERVED qp=.. psn=.. opcode=0x15 bytes=.." Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST,
- * NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL, NAK_INVALID_RD, NAK_RESERVED (with its syndrome). Flags, each only when
- * set: solicited migreq ackreq fecn becn. Responses with data show credit= or syndrome=. bytes= stands for opcodes that
- * may carry payload, or that carry it wrongly; pad= stands only if it is not the pad that the payload needs. The text
- * is cut to out_bytes (> 0) and always ends with NUL; returns out.
+ * "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024"
+ * "ACK qp=0x000011 psn=5 credit=31 msn=2", "NAK_SEQUENCE qp=.. psn=.. msn=..",
+ * "RNR_NAK qp=.. psn=.. timer=12 msn=..", "SYNDROME_RESERVED qp=.. psn=.. syndrome=0x40 msn=.."
+ * "RESERVED qp=.. psn=.. opcode=0x15 bytes=.."
+ * Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST, NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL, NAK_INVALID_RD,
+ * NAK_RESERVED (with its syndrome). Flags, each only when set: solicited migreq ackreq fecn becn. Responses with data
+ * show credit= or syndrome=. bytes= stands for opcodes that may carry payload, or that carry it wrongly; pad= stands
+ * only if it is not the pad that the payload needs. The text is cut to out_bytes (> 0) and always ends with NUL;
+ * returns out.
  */
 char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes);
 

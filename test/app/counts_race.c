@@ -23,7 +23,7 @@ static void *serve(void *argument)
 		void *buffer = pool_take(&pool, BYTES);
 
 		app_histogram_record(&times, i);
-		pool_give_back(&pool, buffer, BYTES);
+		pool_return(&pool, buffer, BYTES);
 	}
 	atomic_store(&over, true);
 	return NULL;

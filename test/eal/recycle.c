@@ -293,7 +293,7 @@ Test(recycle, a_clone_gives_up_the_buffer_that_is_not_its_own)
 
 static uint32_t given_back;
 
-static void give_back(void *buffer, void *nothing)
+static void return_buffer(void *buffer, void *nothing)
 {
 	(void)buffer, (void)nothing;
 	given_back++;
@@ -303,7 +303,8 @@ Test(recycle, a_buffer_from_elsewhere_is_given_back)
 {
 	static _Alignas(64) uint8_t buffer[4096];
 	uint16_t bytes = sizeof(buffer);
-	struct rte_mbuf_ext_shared_info *shared = rte_pktmbuf_ext_shinfo_init_helper(buffer, &bytes, give_back, NULL);
+	struct rte_mbuf_ext_shared_info *shared =
+		rte_pktmbuf_ext_shinfo_init_helper(buffer, &bytes, return_buffer, NULL);
 	struct rte_mbuf *frame, *model;
 
 	open_connected();

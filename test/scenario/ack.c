@@ -309,8 +309,8 @@ static struct wire_ack ack_of(psn_t snd_una, uint32_t number)
 {
 	return (struct wire_ack){
 		.begin = packet_bth_of(OP_ACKNOWLEDGE, WIRE_MIGREQ, 0xFFFF, 7),
-		.rest = __builtin_bswap32(psn_add(snd_una, number).v) |
-			(uint64_t)__builtin_bswap32((uint32_t)SYNDROME_PLAIN_ACK << 24 | number) << 32,
+		.bth_end = __builtin_bswap32(psn_add(snd_una, number).v) |
+			   (uint64_t)__builtin_bswap32((uint32_t)SYNDROME_PLAIN_ACK << 24 | number) << 32,
 	};
 }
 

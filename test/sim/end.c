@@ -309,7 +309,7 @@ void sim_end_forget_messages(struct sim_end *end)
 }
 
 /* The entry of a shared queue that a message was using comes to nobody any more. */
-static void give_back_receive(struct sim_end *end)
+static void return_receive(struct sim_end *end)
 {
 	const struct rc_recv_wqe *wqe;
 
@@ -331,7 +331,7 @@ static void end_life(struct sim_world *world, struct sim_end *end)
 	if (end->over)
 		return;
 	end->over = true;
-	give_back_receive(end);
+	return_receive(end);
 	sim_app_share_receives(world, end);
 	if (rc_mr_remove_window(&world->nodes[end->node].mrs, end->window) != 0)
 		sim_world_fail(world, "QP %u: its window is gone", end->index);
@@ -345,7 +345,7 @@ void sim_end_destroy(struct sim_world *world, struct sim_end *end)
 	end_life(world, end);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		world->tally[i] += end->qp->counters[i];
-	rc_qp_give_back(end->qp);
+	rc_qp_return_boards(end->qp);
 	free(end->qp);
 	end->qp = NULL;
 }

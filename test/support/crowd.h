@@ -45,7 +45,7 @@ struct crowd_party {
 	bool closing;              /* the user has ended it */
 	bool broken;               /* its QP could not be moved, or has died */
 	uint32_t laps;             /* asked for and not answered */
-	struct cm_way loaded;      /* by its QP, last */
+	struct cm_path loaded;     /* by its QP, last */
 	bool loaded_by_both;       /* the user was told so, and of nothing else since */
 	uint64_t next_ns, dies_ns; /* the driver's */
 };

@@ -150,7 +150,7 @@ void crowd_forget(struct crowd *crowd, struct crowd_party *party)
 
 void crowd_load_alternate(struct crowd *crowd, struct crowd_party *party)
 {
-	struct cm_way way = { .ack_timeout = 14, .hop_limit = 64 };
+	struct cm_path way = { .ack_timeout = 14, .hop_limit = 64 };
 	bool can = party->stage == CROWD_ESTABLISHED && !party->closing;
 	int error;
 

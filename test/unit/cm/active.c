@@ -77,7 +77,7 @@ Test(active, each_request_has_a_transaction_id_of_its_own)
 Test(active, the_alternate_way_of_a_request_is_kept)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
+	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
 	struct cm_connect connect = meet_request(7174, 17);
 	uint32_t a;
 

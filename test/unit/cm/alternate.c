@@ -9,7 +9,7 @@
 
 #define S 1000000000ull
 
-static const struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14, .hop_limit = 64 };
+static const struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14, .hop_limit = 64 };
 
 /* A established connection, and the LAP that A has sent about it. */
 static struct cm_message lap_of(struct meet *meet, uint32_t *a, uint32_t *b, struct cm_route *to_b)

@@ -244,7 +244,7 @@ Test(bounds, the_ack_timeout_that_a_peer_asks_for_is_bounded)
 		cr_expect_eq(cm_peer(cm, b)->ack_timeout, rows[i][1], "row %zu: %u", i, cm_peer(cm, b)->ack_timeout);
 		cr_expect_eq(cm_alternate(cm, b)->ack_timeout, rows[i][1], "row %zu", i);
 		meet_establish(meet, &a, &b);
-		cm_load_alternate(meet->end[MEET_A].cm, a, &(struct cm_way){ .ack_timeout = 14 }, meet->now_ns);
+		cm_load_alternate(meet->end[MEET_A].cm, a, &(struct cm_path){ .ack_timeout = 14 }, meet->now_ns);
 		meet_drain(meet, MEET_A);
 		lap = meet_take(meet, MEET_A, &to_b);
 		lap.alternate.ack_timeout = rows[i][0];

@@ -152,7 +152,7 @@ Test(cm, an_mra_is_about_the_message_that_waits)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message mra = { .kind = CM_MRA, .answered = CM_ANSWERED_REP, .service_timeout = 20 };
-	struct cm_way way = { .ack_timeout = 14 };
+	struct cm_path way = { .ack_timeout = 14 };
 	struct cm *cm = meet->end[MEET_A].cm;
 	struct cm_route to_a, to_b;
 	struct cm_message lap;

@@ -30,7 +30,7 @@ struct datagram {
 struct end {
 	uint32_t connection, asked, told, loads;
 	int status; /* of the last event */
-	struct cm_way loaded;
+	struct cm_path loaded;
 };
 
 /* All that changes but the managers. */
@@ -61,9 +61,9 @@ static struct cm *cm_of(uint32_t end)
 }
 
 /* Both ways lead from A's addresses to B's, each told by its own end. */
-static struct cm_way way_of(uint32_t end, uint32_t number)
+static struct cm_path way_of(uint32_t end, uint32_t number)
 {
-	struct cm_way way = { .ack_timeout = 14 };
+	struct cm_path way = { .ack_timeout = 14 };
 
 	way.local_gid[0] = (uint8_t)(1 + 100 * end);
 	way.remote_gid[0] = (uint8_t)(1 + 100 * !end);
@@ -103,7 +103,7 @@ static void drain(uint32_t end)
 static bool ask(uint32_t end)
 {
 	struct end *one = &state.ends[end];
-	struct cm_way way = way_of(end, one->asked);
+	struct cm_path way = way_of(end, one->asked);
 
 	if (cm_load_alternate(cm_of(end), one->connection, &way, state.now_ns) != 0)
 		return false;
@@ -149,7 +149,7 @@ static void note(char what, uint32_t which)
 /* What A has loaded leads to where B's leads from. */
 static bool agree(void)
 {
-	const struct cm_way *a = &state.ends[0].loaded, *b = &state.ends[1].loaded;
+	const struct cm_path *a = &state.ends[0].loaded, *b = &state.ends[1].loaded;
 
 	return memcmp(a->local_gid, b->remote_gid, 16) == 0 && memcmp(a->remote_gid, b->local_gid, 16) == 0;
 }

@@ -161,7 +161,7 @@ Test(edges, calls_about_what_is_not_there_do_nothing)
 	struct meet *meet = meet_open(NULL);
 	struct cm *cm = meet->end[MEET_A].cm;
 	struct cm_accept accept = { .end = { .qpn = 18 } };
-	struct cm_way way = { .ack_timeout = 14 };
+	struct cm_path way = { .ack_timeout = 14 };
 	uint32_t a;
 
 	RULE("C-17");

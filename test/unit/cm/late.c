@@ -72,7 +72,7 @@ Test(late, a_request_of_a_peer_that_gave_up_is_not_answered)
 Test(late, a_first_alternate_way_may_have_any_transaction_id)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14 };
+	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14 };
 	struct cm_message lap, apr;
 	struct cm_route to_b, to_a;
 	uint32_t a, b;

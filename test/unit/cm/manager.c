@@ -304,7 +304,7 @@ Test(manager, a_path_mtu_that_is_too_large_is_asked_for_smaller)
 Test(manager, an_alternate_way_is_loaded_on_both_sides)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14, .hop_limit = 64 };
+	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14, .hop_limit = 64 };
 	uint8_t kind = CM_APR;
 	uint32_t a, b;
 

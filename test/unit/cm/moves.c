@@ -170,7 +170,7 @@ Test(moves, the_first_packet_establishes)
 Test(moves, no_alternate_way_is_loaded)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
+	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
 	struct cm_message lap = { .kind = CM_LAP, .transaction_id = 7, .qpn = 17 };
 	struct cm_route route;
 	uint32_t a, b;

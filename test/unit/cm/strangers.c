@@ -401,7 +401,7 @@ static int lose_laps(struct meet *meet, enum meet_name from, const struct cm_mes
 Test(strangers, a_peer_that_does_not_answer_a_lap_keeps_the_connection)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_way way = { .ack_timeout = 14 };
+	struct cm_path way = { .ack_timeout = 14 };
 	uint32_t a, b;
 
 	RULE("C-21");
@@ -420,7 +420,7 @@ Test(strangers, a_peer_that_does_not_answer_a_lap_keeps_the_connection)
 Test(strangers, a_request_names_its_alternate_way)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
+	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
 	struct cm_connect connect = meet_request(7174, 17);
 	uint32_t a, b;
 

@@ -104,11 +104,11 @@ static void take(uint64_t *seed)
 	deadline_of[cm_table_index(&table, conn)] = CM_NEVER;
 }
 
-static void give_back(uint32_t which)
+static void return_it(uint32_t which)
 {
 	uint32_t id = live[which]->local_id, index = cm_table_index(&table, live[which]);
 
-	cm_table_give_back(&table, live[which]);
+	cm_table_return(&table, live[which]);
 	live[which] = live[--live_count];
 	cr_assert_null(cm_table_by_id(&table, id));
 	cr_assert_null(cm_table_at(&table, index));
@@ -135,7 +135,7 @@ static void step(uint64_t *seed)
 		take(seed);
 		break;
 	case 2:
-		give_back(which);
+		return_it(which);
 		break;
 	case 3:
 		cm_table_remove_end(&table, live[which]);
@@ -200,7 +200,7 @@ static void expect_the_right_ones(uint32_t connections, uint32_t steps)
 		expect_peers_and_ends();
 	}
 	while (live_count)
-		give_back(0);
+		return_it(0);
 	expect_ids_and_timers();
 	cr_expect_eq(table.timers.count, 0);
 	cr_expect_null(cm_table_due(&table, CM_NEVER));
@@ -232,13 +232,13 @@ Test(table, an_id_is_not_given_out_while_it_is_used_or_rests)
 	table.drawn = 0; /* the same is drawn again */
 	second = cm_table_take(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
-	cm_table_give_back(&table, second);
+	cm_table_return(&table, second);
 	cm_rests_begin(&table.rests, first->route.dest, first->local_id, first->remote_id, 10);
-	cm_table_give_back(&table, first);
+	cm_table_return(&table, first);
 	table.drawn = 0;
 	second = cm_table_take(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
-	cm_table_give_back(&table, second);
+	cm_table_return(&table, second);
 	cm_rests_wake(&table.rests, 10);
 	table.drawn = 0;
 	cr_expect_eq(cm_table_take(&table, 0, 0)->local_id, id);
@@ -252,6 +252,6 @@ Test(table, no_id_is_zero)
 		struct cm_conn *conn = cm_table_take(&table, UINT32_MAX - 1, 0);
 
 		cr_assert_eq(conn->local_id, 1);
-		cm_table_give_back(&table, conn);
+		cm_table_return(&table, conn);
 	}
 }

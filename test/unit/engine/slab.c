@@ -60,7 +60,7 @@ Test(slab, blocks_are_zeroed_aligned_and_apart)
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		cr_assert_eq(blocks[i][0], (uint8_t)(i + 1), "another block was written to this one");
 		cr_assert_eq(blocks[i][3999 + i % 3 * 100], (uint8_t)(i + 1));
-		engine_slab_give_back(&slab, blocks[i], 4000 + i % 3 * 100);
+		engine_slab_return(&slab, blocks[i], 4000 + i % 3 * 100);
 	}
 	engine_slab_free(&slab);
 }
@@ -82,7 +82,7 @@ Test(slab, the_same_line_of_many_blocks_lies_in_all_sets_of_a_cache)
 			seen[(uintptr_t)blocks[n] / 64 % 64] = true;
 		}
 		for (int n = 0; n < 64; n++)
-			engine_slab_give_back(&slab, blocks[n], sizes[i]);
+			engine_slab_return(&slab, blocks[n], sizes[i]);
 		engine_slab_free(&slab);
 	}
 }
@@ -97,8 +97,8 @@ Test(slab, what_came_back_is_given_out_again_to_the_same_size_and_zeroed)
 	second = engine_slab_take(&slab, 1000);
 	memset(first, 0xFF, 1000);
 	memset(second, 0xFF, 1000);
-	engine_slab_give_back(&slab, first, 1000);
-	engine_slab_give_back(&slab, second, 1000);
+	engine_slab_return(&slab, first, 1000);
+	engine_slab_return(&slab, second, 1000);
 	other = engine_slab_take(&slab, 2000);
 	cr_assert(other != first && other != second, "of another size");
 	cr_assert_eq(engine_slab_take(&slab, 1000), second);
@@ -114,10 +114,10 @@ Test(slab, a_hundred_thousand_rounds_need_one_chunk)
 	struct engine_slab_chunk *only;
 
 	engine_slab_init(&slab, -1);
-	engine_slab_give_back(&slab, engine_slab_take(&slab, 4096), 4096);
+	engine_slab_return(&slab, engine_slab_take(&slab, 4096), 4096);
 	only = slab.chunks;
 	for (int i = 0; i < 100000; i++)
-		engine_slab_give_back(&slab, engine_slab_take(&slab, 4096), 4096);
+		engine_slab_return(&slab, engine_slab_take(&slab, 4096), 4096);
 	cr_assert_eq(slab.chunks, only, "no new chunk was added in front of it");
 	engine_slab_free(&slab);
 }
@@ -131,7 +131,7 @@ Test(slab, a_large_block_has_memory_of_its_own)
 	block = engine_slab_take(&slab, 1 << 20);
 	cr_assert_eq(placed, 1);
 	cr_assert(is_zero(block, 1 << 20));
-	engine_slab_give_back(&slab, block, 1 << 20);
+	engine_slab_return(&slab, block, 1 << 20);
 	cr_assert_eq(placed, 0);
 	cr_assert_null(slab.chunks);
 	engine_slab_free(&slab);

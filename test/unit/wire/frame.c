@@ -126,15 +126,15 @@ static struct wire_headers headers_of(const struct wire_packet *packet)
 	uint32_t brief = row->aeth ? (uint32_t)packet->syndrome << 24 | packet->msn : packet->imm;
 	struct wire_headers headers = {
 		.begin = packet_bth_begin(packet) & ~(3ull << BTH_PAD_AT),
-		.rest = packet_bth_end(packet),
+		.bth_end = packet_bth_end(packet),
 		.va = __builtin_bswap64(packet->va),
 		.key_and_length = packet_reth_end(packet->rkey, packet->dma_length),
 		.extensions = row->reth ? FRAME_RETH : 0,
 	};
 
 	if (row->aeth || row->immdt || row->ieth) {
-		headers.extensions |= FRAME_BRIEF;
-		headers.rest |= (uint64_t)__builtin_bswap32(brief) << 32;
+		headers.extensions |= FRAME_4_BYTES;
+		headers.bth_end |= (uint64_t)__builtin_bswap32(brief) << 32;
 	}
 	return headers;
 }
@@ -225,7 +225,7 @@ static struct wire_ack draw_ack(uint32_t dest_qpn, uint8_t flag)
 
 	return (struct wire_ack){
 		.begin = packet_bth_of(OP_ACKNOWLEDGE, flag, 0xFFFF, dest_qpn),
-		.rest = __builtin_bswap32(psn) | (uint64_t)__builtin_bswap32(aeth) << 32,
+		.bth_end = __builtin_bswap32(psn) | (uint64_t)__builtin_bswap32(aeth) << 32,
 	};
 }
 
