@@ -21,12 +21,12 @@
 #include "drivers/capture/thread.h"
 #include "drivers/port/port.h"
 
-#define FRAMES 4096u /* that wait to be written, at most; a power of two */
+#define FRAMES 4096u /* at most so many frames wait to be written; a power of two */
 #define BURST 64u
 #define FRAME_MAX_BYTES 4352u /* a path MTU of 4096 with all headers; longer ones take several mbufs */
 #define FRAME_MIN_BYTES 64u
-#define KEPT_MAX_BYTES (UINT16_MAX + 1u) /* of a frame in several mbufs */
-#define CLOCK_NS 1000000000              /* between two looks at how fast the cycles are */
+#define KEPT_MAX_BYTES (UINT16_MAX + 1u) /* of a frame that takes several mbufs */
+#define CLOCK_NS 1000000000              /* how often the rate of the cycles is measured */
 #define IDLE_US 500u
 
 struct uroce_capture {
@@ -35,15 +35,15 @@ struct uroce_capture {
 	unsigned port_count;
 	struct drivers_stream stream;
 	struct drivers_pcapng *file;
-	struct capture_clock clock; /* when it began */
-	uint64_t clock_set_ns;      /* so long after that its rate was set last */
+	struct capture_clock clock; /* the moment when it began */
+	uint64_t clock_set_ns;      /* how long after that the rate was last measured */
 	struct uroce_capture_counts counts;
-	uint8_t *scratch; /* a frame in several pieces is laid out here */
+	uint8_t *scratch; /* a frame in several segments is copied here */
 	_Atomic bool ending;
 	pthread_t thread;
 };
 
-/* ---- the thread that writes ---- */
+/* ---- the writing thread ---- */
 
 static uint32_t interface_of(const struct uroce_capture *capture, uint16_t port_id)
 {
@@ -74,7 +74,7 @@ static void write_frame(struct uroce_capture *capture, struct rte_mbuf *mbuf)
 	capture->counts.bytes += pcapng_bytes(frame.kept_bytes);
 }
 
-/* DPDK knows the rate of the cycles to some thousandths only: it is measured from the beginning on. */
+/* DPDK knows the rate of the cycles to a few thousandths only, so the thread measures it from the beginning on. */
 static void set_clock(struct uroce_capture *capture)
 {
 	struct capture_clock now = capture_clock_read();
@@ -94,7 +94,7 @@ static void *write_frames(void *argument)
 	bool last;
 
 	do {
-		last = atomic_load(&capture->ending); /* what came before is in the ring by now */
+		last = atomic_load(&capture->ending); /* frames captured before this are in the ring by now */
 		while ((count = rte_ring_dequeue_burst(capture->stream.ring, mbufs, BURST, NULL)) > 0) {
 			for (unsigned i = 0; i < count; i++)
 				write_frame(capture, mbufs[i]);
@@ -108,7 +108,7 @@ static void *write_frames(void *argument)
 	return NULL;
 }
 
-/* ---- begin and end ---- */
+/* ---- beginning and ending ---- */
 
 static int open_file(struct uroce_capture *capture, const char *path, uint32_t frame_bytes, struct uroce_error *error)
 {
@@ -219,7 +219,7 @@ int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_count
 		free_capture(capture);
 		return code;
 	}
-	/* It would come back to freed memory: the capture is left to it. */
+	/* The thread would come back to freed memory, so the capture is not freed. */
 	return drivers_error_set(error, -ETIMEDOUT,
 				 "an lcore stands still with a frame in its hands: the ports stay "
 				 "captured, and cannot be closed");

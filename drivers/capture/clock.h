@@ -1,4 +1,4 @@
-/* clock.h - cycles of the processor as time of day */
+/* clock.h - converts cycles of the processor to time of day */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DRIVERS_CAPTURE_CLOCK_H
 #define DRIVERS_CAPTURE_CLOCK_H
@@ -7,7 +7,7 @@
 
 #include <rte_cycles.h>
 
-/* One moment by both clocks. */
+/* The same moment on both clocks. */
 struct capture_clock {
 	uint64_t cycles, time_ns, hz;
 };
@@ -22,7 +22,7 @@ static inline struct capture_clock capture_clock_read(void)
 	return clock;
 }
 
-/* Nanoseconds from one moment to another one, which may be before it. */
+/* Nanoseconds between two moments; negative if the second one is earlier. */
 static inline int64_t capture_clock_between(const struct capture_clock *clock, uint64_t from, uint64_t to)
 {
 	return (int64_t)((__int128)(int64_t)(to - from) * 1000000000 / (int64_t)clock->hz);

@@ -1,4 +1,4 @@
-/* flows.c - a table of flows, four to a set, and a ring of beginnings of frames for each */
+/* flows.c - a table of flows, four to a set, each with a ring of the beginnings of its last frames */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/flows.h"
 
@@ -13,21 +13,21 @@
 #define WAYS 4u
 #define COPY_TRIES 100u
 
-/* A poll may bring that much before the QP's refusal leaves and it fails; the first of it may be what was refused. */
+/* Between a refused request and the frame in which the QP refuses it, a poll may bring so many frames. */
 static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES, "what was refused is there when the flow stands still");
 
-/* An address by a number that another one hardly has, and the QPN. */
+/* A number made of the address, which two addresses hardly share, and the QPN. */
 struct key {
 	uint64_t address;
-	uint32_t qp_num; /* above it a bit that tells it from no key */
+	uint32_t qp_num; /* with a bit set above it, so that no key is zero */
 };
 
 struct flow {
-	_Atomic uint32_t version; /* odd while it is written */
+	_Atomic uint32_t version; /* odd while the flow is written */
 	struct key key;
-	uint32_t count;                  /* frames noted since the key is here */
-	uint64_t cycles;                 /* when the last one was there, noted or not */
-	const _Atomic uint32_t *records; /* NULL: not held; else until this has come to held_number */
+	uint32_t count;                  /* frames noted since the flow got this key */
+	uint64_t cycles;                 /* when its last frame came, noted or not */
+	const _Atomic uint32_t *records; /* NULL: not held; else it is held until this has reached held_number */
 	uint32_t held_number, held_room;
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
 };
@@ -44,7 +44,7 @@ static struct key make_key(uint32_t qp_num, const uint8_t *address, uint32_t add
 	struct key key = { .qp_num = qp_num | HAS_KEY };
 	uint64_t half[2] = { 0, 0 };
 
-	/* An IPv4 address is its own last four bytes, whether mapped or as it stands in a frame. */
+	/* An IPv4 address is represented by its last four bytes, be it mapped or as in a frame. */
 	memcpy((uint8_t *)half + sizeof(half) - address_bytes, address, address_bytes);
 	key.address = half[0] * 0x9E3779B97F4A7C15ull ^ half[1];
 	return key;
@@ -62,7 +62,7 @@ static bool keys_are_equal(struct key a, struct key b)
 	return a.qp_num == b.qp_num && a.address == b.address;
 }
 
-/* Where a frame goes: false when it is no RoCE, or not all of it is where it is looked for. */
+/* Reads the key of a frame. false: it is not RoCE, or its headers do not lie where they usually do. */
 static bool read_key(const uint8_t *frame, uint32_t bytes, struct key *key)
 {
 	uint32_t at = 14, address_at, address_bytes, udp_at;
@@ -103,7 +103,7 @@ static uint32_t set_of(const struct drivers_flows *flows, struct key key)
 
 struct drivers_flows *drivers_flows_create(uint32_t count)
 {
-	/* Far larger than what is touched: the system gives a page when it is. */
+	/* Large, but the system provides a page only when it is touched. */
 	struct drivers_flows *flows = calloc(1, sizeof(*flows) + count * sizeof(flows->flows[0]));
 
 	if (flows)
@@ -116,7 +116,7 @@ void drivers_flows_destroy(struct drivers_flows *flows)
 	free(flows);
 }
 
-/* The flow of this key; or the one of its set that makes room for it, and has none of its frames. */
+/* Finds the flow of this key. If there is none, empties the flow of its set that has been silent longest. */
 static struct flow *find_or_replace(struct drivers_flows *flows, struct key key)
 {
 	struct flow *set = &flows->flows[set_of(flows, key) * WAYS], *oldest = set;
@@ -143,12 +143,12 @@ void drivers_flows_hold(struct drivers_flows *flows, uint32_t qp_num, const uint
 	flow->held_room = FLOWS_HELD_FRAMES;
 }
 
-/* Is there no room in a flow that is held? */
+/* Is the flow held, with no room left? */
 static bool stands_still(struct flow *flow)
 {
 	if (flow->records == NULL)
 		return false;
-	/* pairs with H1: the record has been made of what is overwritten now */
+	/* pairs with H1: the failure was recorded before its frames are overwritten */
 	if ((int32_t)(atomic_load_explicit(flow->records, memory_order_acquire) - flow->held_number) >= 0) {
 		flow->records = NULL;
 		return false;
@@ -177,7 +177,7 @@ void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf
 		return;
 	version = atomic_load_explicit(&flow->version, memory_order_relaxed);
 	atomic_store_explicit(&flow->version, version + 1, memory_order_relaxed);
-	/* pairs with V1: whoever sees a part of what follows finds the version changed */
+	/* pairs with V1: a reader who sees a part of what follows also sees that the version has changed */
 	atomic_thread_fence(memory_order_release);
 	if (!known) {
 		flow->key = key;
@@ -193,7 +193,7 @@ void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf
 	atomic_store_explicit(&flow->version, version + 2, memory_order_release);
 }
 
-/* In the order in which they were noted. */
+/* Copies the frames in the order in which they were noted. */
 static uint32_t copy_flow(const struct flow *flow, struct drivers_flow_frame *frames)
 {
 	uint32_t noted = flow->count, count = RTE_MIN(noted, FLOWS_FRAMES);

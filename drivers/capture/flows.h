@@ -1,10 +1,10 @@
-/* flows.h - the last frames to each queue pair, in bounded memory */
+/* flows.h - keeps the last frames to each queue pair, in bounded memory */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A flow is what goes to one QPN at one address. One thread notes frames; any thread may copy them out meanwhile. When
- * there is no place for a new flow, the one of four that has been silent longest makes room.
+ * A flow is what goes to one QPN at one address. One thread notes frames, while any thread may copy them out. If there
+ * is no room for a new flow it replaces the one of its set of four that has been silent longest.
  *
- * A flow is held when its QP has failed, for what comes behind would push out what the failure is about.
+ * When a QP fails its flow is held, because frames that come later would replace those that explain the failure.
  */
 #ifndef DRIVERS_FLOWS_H
 #define DRIVERS_FLOWS_H
@@ -15,9 +15,9 @@
 
 #include <rte_mbuf.h>
 
-#define FLOWS_FRAMES 160u     /* of a flow */
-#define FLOWS_HELD_FRAMES 16u /* that one takes yet when it is held: a refusal leaves after the failure */
-#define FLOWS_KEPT_BYTES 108u /* of a frame: all headers, even behind a VLAN tag and IPv6 */
+#define FLOWS_FRAMES 160u     /* frames that a flow keeps */
+#define FLOWS_HELD_FRAMES 16u /* frames that a held flow still takes, because the refusal leaves after the failure */
+#define FLOWS_KEPT_BYTES 108u /* bytes kept of a frame: all headers, even with a VLAN tag and IPv6 */
 
 struct drivers_flow_frame {
 	uint64_t cycles;
@@ -29,22 +29,22 @@ struct drivers_flow_frame {
 
 struct drivers_flows;
 
-/* So many flows, a power of two. NULL: no memory. */
+/* Makes a table of `count` flows, a power of two. NULL: no memory. */
 struct drivers_flows *drivers_flows_create(uint32_t count);
 void drivers_flows_destroy(struct drivers_flows *flows);
 
-/* Notes a frame that arrived or leaves at that time; does nothing with one that is no RoCE. */
+/* Notes a frame that arrives or leaves at that time. Ignores a frame that is not RoCE. */
 void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf, uint64_t cycles, bool outbound);
 
 /*
- * By the thread that notes: what goes to a QPN at an address is noted FLOWS_HELD_FRAMES times more, and then not until
- * *records has come to number. Nothing when there is no such flow.
+ * For the thread that notes frames: holds the flow to a QPN at an address. It takes FLOWS_HELD_FRAMES more frames, and
+ * then none until *records has reached `number`. Does nothing if there is no such flow.
  */
 void drivers_flows_hold(struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],
 			const _Atomic uint32_t *records, uint32_t number);
 
 /*
- * The frames to a QPN at an address (16 bytes, IPv4 mapped into IPv6), the oldest first. Returns how many, at most
+ * Copies the frames to a QPN at an address (16 bytes, IPv4 mapped), oldest first. Returns how many, at most
  * FLOWS_FRAMES.
  */
 uint32_t drivers_flows_copy(const struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],

@@ -1,4 +1,7 @@
-/* pcapng.c - blocks of a pcapng file: its head, an interface a port, a frame with when, which way and why */
+/*
+ * pcapng.c - writes the blocks of a pcapng file: header, one interface for each port, frames with time, direction,
+ * comment
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/pcapng.h"
 
@@ -30,14 +33,14 @@ enum frame_flags { FLAG_INBOUND = 1, FLAG_OUTBOUND = 2 };
 
 struct drivers_pcapng {
 	FILE *stream;
-	int error; /* the first one; 0: none */
+	int error; /* errno of the first failure; 0: none */
 };
 
-/* The file is in the byte order of the machine, as the format wants it. */
+/* The format allows the byte order of the machine. */
 static void put(struct drivers_pcapng *file, const void *bytes, size_t count)
 {
 	if (file->error)
-		return; /* what would come behind a gap is no block */
+		return; /* after a failed write the file ends here, since a gap would make the rest unreadable */
 	if (fwrite(bytes, 1, count, file->stream) != count)
 		file->error = errno ? errno : EIO;
 }
@@ -55,7 +58,7 @@ static void put32(struct drivers_pcapng *file, uint32_t value)
 	put(file, &value, sizeof(value));
 }
 
-/* Length zero: no option, as with an empty comment. */
+/* Bytes of an option; an empty one, like an empty comment, is left out. */
 static uint32_t option_bytes(uint32_t bytes)
 {
 	return bytes ? 4 + ((bytes + 3) & ~3u) : 0;
@@ -114,7 +117,7 @@ static void put_interface(struct drivers_pcapng *file, const char *name, uint32_
 	put32(file, bytes);
 }
 
-/* A pipe without a reader is not waited for. */
+/* Opens an existing file. A pipe without a reader fails at once. */
 static int open_old(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -135,7 +138,7 @@ int drivers_pcapng_new_file(const char *path)
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* NULL and a sentence when fd is none. */
+/* Begins a file on fd. NULL, with a sentence, if fd is invalid. */
 static struct drivers_pcapng *begin(int fd, const char *path, const char *const *names, unsigned count,
 				    uint32_t snap_bytes, const char *comment, struct uroce_error *error)
 {

@@ -4,7 +4,7 @@
  *   1. drivers_pcapng_open()
  *   2. drivers_pcapng_add() for each frame
  *   3. drivers_pcapng_close()
- * DPDK's own rte_pcapng (22.11) gives no frame a comment, and keeps its clock in a place that lcores share unguarded.
+ * DPDK's own rte_pcapng (22.11) gives frames no comments, and lcores share its clock without protection.
  */
 #ifndef DRIVERS_PCAPNG_H
 #define DRIVERS_PCAPNG_H
@@ -14,37 +14,37 @@
 struct drivers_pcapng;
 
 struct drivers_pcapng_frame {
-	uint32_t interface;               /* its place in the names given at open */
+	uint32_t interface;               /* index in the names given at open */
 	uint64_t time_ns;                 /* since 1970 */
-	const void *data;                 /* kept_bytes of it */
-	uint32_t kept_bytes, frame_bytes; /* here, and on the wire */
+	const void *data;                 /* the first kept_bytes of the frame */
+	uint32_t kept_bytes, frame_bytes; /* bytes at `data`, and bytes of the whole frame */
 	bool outbound;                    /* sent, not received */
 	const char *comment;              /* NULL: none */
 };
 
-/* What a frame of so many bytes takes in a file, without a comment. */
+/* How many bytes a frame takes in the file, without a comment. */
 static inline uint32_t pcapng_bytes(uint32_t kept_bytes)
 {
 	return 44 + ((kept_bytes + 3) & ~3u);
 }
 
 /*
- * A file that is readable by its owner only, opened by drivers_pcapng_open() or drivers_pcapng_open_new(): the one
- * overwrites an old file, and may be given a pipe that somebody reads; the other removes what has the name, so that it
- * follows no link of anybody. names: of the interfaces. snap_bytes: no frame
- * has more kept. comment: of the file, NULL: none. NULL when it cannot be written; *error tells.
+ * Open a file that only its owner can read. drivers_pcapng_open() overwrites an existing file, and may be given a pipe
+ * that has a reader; drivers_pcapng_open_new() first removes what has the name, so that it follows no other user's
+ * link. names: of the interfaces. snap_bytes: the most that is kept of a frame. comment: of the file; NULL: none. NULL
+ * if the file cannot be written; *error says why.
  */
 struct drivers_pcapng *drivers_pcapng_open(const char *path, const char *const *names, unsigned count,
 					   uint32_t snap_bytes, const char *comment, struct uroce_error *error);
 struct drivers_pcapng *drivers_pcapng_open_new(const char *path, const char *const *names, unsigned count,
 					       uint32_t snap_bytes, const char *comment, struct uroce_error *error);
-/* The descriptor of such a new file, to be written; -1: errno says why not. */
+/* The descriptor for such a new file; -1: errno says why there is none. */
 int drivers_pcapng_new_file(const char *path);
-/* False: writing has failed, and this one is not in the file. */
+/* false: writing has failed, now or before, and the frame is not in the file. */
 bool drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame);
-/* All is in the file that has been added. False: writing has failed, and errno says why. */
+/* Writes out all frames added so far. false: writing has failed, and errno says why. */
 bool drivers_pcapng_flush(struct drivers_pcapng *file);
-/* The same, and the file is closed. */
+/* The same, and closes the file. */
 bool drivers_pcapng_close(struct drivers_pcapng *file);
 
 #endif

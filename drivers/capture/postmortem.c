@@ -1,4 +1,4 @@
-/* postmortem.c - gathers the last frames of a QP, says what each means, and writes a pcapng file and a text */
+/* postmortem.c - gathers the last frames of a failed QP, explains each, and writes a pcapng file and a text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/postmortem.h"
 
@@ -14,28 +14,28 @@
 #include "drivers/capture/clock.h"
 #include "drivers/capture/pcapng.h"
 
-#define PEERS_MAX 8u /* addresses of the peer: of its path, of the alternate one, of paths that it had before */
+#define PEERS_MAX 8u /* addresses of the peer: of the path, the alternate path, and earlier paths */
 #define PATH_BYTES 600u
 #define PSN_MASK 0xFFFFFFu
 #define PSN_HALF 0x800000u
-#define SILENCE_NS 10000000 /* is worth a line */
+#define SILENCE_NS 10000000 /* a longer silence gets a line in the text */
 
-/* The frames of a QP in the order of their time, and what has been seen of them so far. */
+/* The frames of a QP in order of time, and what the ones before have shown. */
 struct story {
 	const struct uroce_qp_view *view;
-	struct capture_clock clock; /* read when the failure was noticed */
+	struct capture_clock clock; /* both clocks when the failure was noticed */
 	struct drivers_flow_frame *frames;
 	const struct drivers_flow_frame **order;
 	uint32_t count;
 	struct seen {
 		bool any;
-		uint32_t next_psn; /* behind the newest request */
-	} seen[2];                 /* requests that came, and those that went */
+		uint32_t next_psn; /* the PSN after the newest request */
+	} seen[2];                 /* for received requests and for sent ones */
 };
 
 /* ---- frames ---- */
 
-/* Those of one burst have one time, and lie in the order in which they were noted. */
+/* Frames of one burst have the same time, and stay in the order in which they were noted. */
 static int by_time(const void *a, const void *b)
 {
 	const struct drivers_flow_frame *x = *(const struct drivers_flow_frame *const *)a;
@@ -61,7 +61,7 @@ static void add_peer(struct peers *peers, const struct uroce_addr *address)
 		peers->addresses[peers->count++] = *address;
 }
 
-/* A QP that has migrated does not know the path of before: what came tells where the peer was. */
+/* A QP that has migrated does not know its earlier path, but received frames tell where the peer was. */
 static struct peers find_peers(const struct story *story)
 {
 	struct peers peers = { .count = 0 };
@@ -99,7 +99,7 @@ static bool is_behind(uint32_t psn, uint32_t next)
 	return ((psn - next) & PSN_MASK) >= PSN_HALF;
 }
 
-/* What is to be said of a frame besides what it is; NULL: nothing. */
+/* What to say about a frame besides its contents; NULL: nothing. */
 static const char *remark(struct story *story, const struct drivers_flow_frame *frame,
 			  const struct uroce_frame_view *view)
 {
@@ -169,7 +169,7 @@ static void write_silence(int64_t ns, FILE *out)
 		fprintf(out, "%14s    ... nothing for %.1f ms ...\n", "", (double)ns / 1e6);
 }
 
-/* When it was, against the failure, and what it is. */
+/* Writes a frame with its time relative to the failure. */
 static void write_frame(const struct story *story, const struct drivers_flow_frame *frame, const char *text,
 			const char *note, FILE *out)
 {
@@ -219,7 +219,7 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 	fprintf(text, "%11.3f ms    the QP is in ERR\n", 0.0);
 }
 
-/* The name of a file, and the one that it has while it is written: a reader finds it whole. */
+/* The name of a file, and its name while it is being written, so that a reader finds only whole files. */
 struct names {
 	char of_file[PATH_BYTES], of_part[PATH_BYTES];
 };
@@ -232,7 +232,7 @@ static void name_file(struct names *names, const struct postmortem *what, const 
 		 what->view->qp_num, suffix);
 }
 
-/* Both are there whole, or none is. */
+/* Puts both files in place if both are whole; otherwise removes both. */
 static void publish(const struct names *frames, const struct names *story, bool whole)
 {
 	if (whole && rename(frames->of_part, frames->of_file) == 0) {

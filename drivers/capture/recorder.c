@@ -1,4 +1,4 @@
-/* recorder.c - a thread that looks for QPs that have failed, and the ports it does that for */
+/* recorder.c - a thread that finds failed QPs of recorded ports and writes their files */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/recorder.h"
 
@@ -24,16 +24,16 @@
 #define DIRECTORY_BYTES 512u
 
 struct recorded_port {
-	struct uroce_engine *engine; /* NULL: this place is free */
+	struct uroce_engine *engine; /* NULL: the entry is free */
 	struct drivers_tap *tap;
 	uint16_t port_id;
-	struct uroce_device_info device; /* its addresses, at which its QPs are known */
+	struct uroce_device_info device; /* its addresses tell which QPs are its own */
 	char name[DRIVERS_ETHDEV_NAME_BYTES];
 	char directory[DIRECTORY_BYTES];
-	uint32_t places[UROCE_LCORES_MAX]; /* how far the failures of each lcore have been looked at */
+	uint32_t places[UROCE_LCORES_MAX]; /* up to which failure each lcore's have been handled */
 };
 
-/* Begins and ends take turns, a thread that ends included; who has it may take the other one, of the ports. */
+/* Held while a recording begins or ends. Its owner may take the lock of the ports as well. */
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct recorded_port ports[PORTS_MAX];
@@ -59,7 +59,7 @@ static void record(const struct recorded_port *port, const struct uroce_qp_view 
 	postmortem_write(&what);
 }
 
-/* Looks at the failures since the last time; writes those of the port's QPs, when they are wanted. */
+/* Handles the failures since the last time. If `wanted`, writes those of the port's QPs. */
 static void look(struct recorded_port *port, bool wanted)
 {
 	struct uroce_qp_view view;
@@ -87,7 +87,10 @@ static void *watch(void *argument)
 	return argument;
 }
 
-/* Makes it if there is none; `resolved` is its absolute name, for the program may go to another directory. */
+/*
+ * Makes the directory if there is none. `resolved` gets its absolute name, because the program may change its
+ * directory.
+ */
 static int check_directory(const char *directory, char resolved[PATH_MAX], struct uroce_error *error)
 {
 	if ((mkdir(directory, 0700) != 0 && errno != EEXIST) || realpath(directory, resolved) == NULL ||
@@ -111,7 +114,7 @@ static struct recorded_port *free_place(void)
 	return NULL;
 }
 
-/* Under the lock. */
+/* With the lock held. */
 static int add_port(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *ethdev,
 		    struct drivers_tap *tap, const char *directory, struct uroce_error *error)
 {
@@ -129,7 +132,7 @@ static int add_port(struct uroce_engine *engine, struct uroce_device *device, co
 	uroce_device_query(device, &port->device);
 	strcpy(port->name, ethdev->name);
 	strcpy(port->directory, directory);
-	look(port, false); /* a port of before may have had the same id */
+	look(port, false); /* an earlier port may have had the same id */
 	port_count++;
 	return 0;
 }

@@ -1,8 +1,8 @@
-/* recorder.h - what a queue pair that failed leaves behind: its last frames and its story, as files */
+/* recorder.h - writes files about queue pairs that fail: their last frames, and the story of the failure */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files of QP 0x000102 of process 77: DIRECTORY/uroce-77-qp000102.pcapng and .txt, the newest failure of it. A process
- * writes those of 256 failures and no more, so that a disk is not filled; the last story says so.
+ * For QP 0x000102 of process 77 the files are DIRECTORY/uroce-77-qp000102.pcapng and .txt; they tell of its newest
+ * failure. A process writes those of at most 256 failures, so that a disk is not filled; the last text says so.
  */
 #ifndef DRIVERS_RECORDER_H
 #define DRIVERS_RECORDER_H
@@ -10,12 +10,12 @@
 #include "drivers/capture/tap.h"
 
 /*
- * From now on the failures of the port's QPs are recorded by a thread, some 10 ms after them. Makes the directory if
- * there is none. 0; why it cannot be written; -ENOMEM; -EAGAIN: no thread; -ENOSPC: of too many ports.
+ * From now on a thread records failures of the port's QPs, about 10 ms after they happen. Makes the directory if there
+ * is none. Returns 0; the reason why it cannot be written; -ENOMEM; -EAGAIN: no thread; -ENOSPC: too many ports.
  */
 int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *port,
 			   struct drivers_tap *tap, const char *directory, struct uroce_error *error);
-/* What failed until now is written. The engine is there, and the tap. */
+/* Writes the failures so far and ends the recording. Engine and tap must still exist. */
 void drivers_recorder_end(const struct drivers_tap *tap);
 
 #endif

@@ -1,4 +1,4 @@
-/* tap.c - callbacks on the queues of a port */
+/* tap.c - callbacks on the queues of a port, which pass frames to a recorder and a stream */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/tap.h"
 
@@ -15,27 +15,27 @@
 
 #include <uroce/inspect.h>
 
-#define RECORD_FLOWS 1024u /* of a queue in a direction */
+#define RECORD_FLOWS 1024u /* flows for each queue and direction */
 #define WAIT_US 1000u
 #define WAITS 1000u
 
 enum direction { INBOUND, OUTBOUND, DIRECTIONS };
 
-/* What is done with the frames of a queue in a direction; by the one lcore that has it. */
+/* Who gets the frames of one queue in one direction. Used by the one lcore that polls the queue. */
 struct tap_queue {
-	struct drivers_flows *_Atomic flows;   /* NULL: nothing is recorded */
-	struct drivers_stream *_Atomic stream; /* NULL: nothing is streamed */
-	_Atomic bool busy;                     /* with the stream */
+	struct drivers_flows *_Atomic flows;   /* NULL: no recording */
+	struct drivers_stream *_Atomic stream; /* NULL: no stream */
+	_Atomic bool busy;                     /* the lcore is using the stream */
 	const struct rte_eth_rxtx_callback *callback;
-	uint32_t places[UROCE_LCORES_MAX]; /* how far the failures of each lcore have been looked at */
+	uint32_t places[UROCE_LCORES_MAX]; /* up to which failure each lcore's have been handled */
 } __rte_cache_aligned;
 
 struct drivers_tap {
 	uint16_t port_id;
 	uint16_t queue_count;
-	uint64_t seen;                     /* a flag of mbufs that leave: the port was offered this one before */
-	const struct uroce_engine *engine; /* whose failures are recorded */
-	_Atomic uint32_t recorded[UROCE_LCORES_MAX]; /* so many of those of each lcore */
+	uint64_t seen;                               /* an mbuf flag: this mbuf was offered to the port before */
+	const struct uroce_engine *engine;           /* the engine whose failures are recorded */
+	_Atomic uint32_t recorded[UROCE_LCORES_MAX]; /* how many failures of each lcore have been recorded */
 	struct tap_queue queues[][DIRECTIONS];
 };
 
@@ -60,7 +60,7 @@ static void hold_path(struct drivers_tap *tap, struct drivers_flows *flows, cons
 			   outbound ? path->dest.bytes : path->source.bytes, &tap->recorded[view->lcore], number);
 }
 
-/* What came for a QP that has failed since the last burst, or what it sent, is kept until that is recorded. */
+/* Holds the flows of QPs that have failed since the last burst until their failures are recorded. */
 static void hold_failed(struct drivers_tap *tap, struct tap_queue *queue, struct drivers_flows *flows, bool outbound)
 {
 	struct uroce_qp_view view;
@@ -75,7 +75,7 @@ static void hold_failed(struct drivers_tap *tap, struct tap_queue *queue, struct
 	}
 }
 
-/* The stream stays while busy is set: who takes it away waits for that. */
+/* Passes a burst on. Whoever takes the stream away waits until `busy` is false. */
 static void note_burst(struct drivers_tap *tap, uint16_t queue_index, struct rte_mbuf **mbufs, uint16_t count,
 		       bool outbound)
 {
@@ -166,7 +166,9 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 	tap->queue_count = port->queue_count;
 	tap->seen = 1ull << bit;
 	if (!add_callbacks(tap)) {
-		/* Lcores may be in those that were added: they are taken away, and their memory is left to them. */
+		/*
+		 * Lcores may be in the callbacks that were added, so those are removed and their memory is not freed.
+		 */
 		remove_callbacks(tap);
 		return drivers_error_set(error, -ENOTSUP,
 					 "port %s takes no callbacks (%s): DPDK was built without them", port->name,

@@ -1,4 +1,4 @@
-/* thread.h - a thread of the library takes no signals: they are the application's */
+/* thread.h - makes threads that take no signals, which are the application's */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DRIVERS_CAPTURE_THREAD_H
 #define DRIVERS_CAPTURE_THREAD_H
@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* As pthread_create(). A pipe that nobody reads any more is an error there, and no end of the program. */
+/* As pthread_create(). In the thread writing to a pipe without a reader is an error, and does not end the program. */
 static inline int capture_thread_create(pthread_t *thread, void *(*run)(void *), void *argument)
 {
 	sigset_t all, before;

@@ -1,4 +1,4 @@
-/* eal.c - EAL's arguments, chosen where the user gave none, and EAL started with them */
+/* eal.c - completes EAL's arguments where the user has given none, and starts EAL */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/eal/eal.h"
 
@@ -29,19 +29,19 @@
 
 static struct {
 	struct uroce_eal_info info;
-	char complaints[400]; /* DPDK's while EAL started */
+	char complaints[400]; /* what DPDK complained about while EAL started */
 	bool started;
 	bool may_leave_files;
 } state;
 
-/* Arguments being put together for rte_eal_init(). */
+/* The arguments that are being put together for rte_eal_init(). */
 struct command_line {
 	int count;
 	char *words[ARGUMENTS_MAX + 1];
 	char storage[ARGUMENTS_MAX][ARGUMENT_BYTES];
 };
 
-/* Options that mean the user has decided about a topic himself. */
+/* Options with which the user has decided himself about memory; below, about other topics. */
 static const char *const memory_options[] = {
 	"--no-huge",     "--socket-mem", "--huge-dir",  "--in-memory",   "--no-shconf",
 	"--file-prefix", "--legacy-mem", "--proc-type", "--huge-unlink", NULL
@@ -51,7 +51,7 @@ static const char *const pci_options[] = { "--no-pci", "-a", "--allow", "-b", "-
 static const char *const log_options[] = { "--log-level", NULL };
 static const char *const help_options[] = { "-h", "--help", NULL };
 
-/* Does word give the option? -m512, -m 512, --lcores=..., --lcores ... */
+/* Does the word give the option? -m512, -m 512, --lcores=..., --lcores ... */
 static bool word_gives(const char *word, const char *option)
 {
 	size_t bytes = strlen(option);
@@ -72,7 +72,7 @@ static bool user_gave(const struct uroce_eal_config *config, const char *const *
 	return false;
 }
 
-/* The value of option at config->argv[i], in the same word or the next, or NULL. */
+/* The value of the option in word i or in the one behind it, or NULL. */
 static const char *value_at(const struct uroce_eal_config *config, int i, const char *option)
 {
 	const char *word = config->argv[i];
@@ -85,7 +85,7 @@ static const char *value_at(const struct uroce_eal_config *config, int i, const 
 	return word + bytes + (word[bytes] == '=');
 }
 
-/* The value of an option wherever it stands, or NULL. */
+/* The value of the option in any word, or NULL. */
 static const char *value_of(const struct uroce_eal_config *config, const char *option)
 {
 	const char *value = NULL;
@@ -95,7 +95,7 @@ static const char *value_of(const struct uroce_eal_config *config, const char *o
 	return value;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing arguments ---- */
 
 static void add(struct command_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -112,7 +112,7 @@ static void add(struct command_line *line, const char *format, ...)
 	line->count++;
 }
 
-/* Decided before rte_eal_init(), which cannot be tried a second time. */
+/* Found out before rte_eal_init(), which cannot be called a second time. */
 static bool hugepages_suffice(unsigned memory_mib)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
@@ -126,7 +126,7 @@ static bool hugepages_suffice(unsigned memory_mib)
 	}
 	if (free_pages * (PAGE_BYTES >> 20) < memory_mib)
 		return false;
-	/* There may be a limit on this group of processes. */
+	/* This group of processes may have a limit of its own. */
 	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (page == MAP_FAILED)
 		return false;
@@ -145,7 +145,7 @@ static void choose_memory(const struct uroce_eal_config *config, struct command_
 	if (state.may_leave_files)
 		return;
 	add(line, "--file-prefix");
-	add(line, RUNTIME_PREFIX "%d", getpid()); /* each has a telemetry socket of its own */
+	add(line, RUNTIME_PREFIX "%d", getpid()); /* each process has a telemetry socket of its own */
 	if (hugepages_suffice(memory_mib)) {
 		add(line, "--in-memory");
 		return;
@@ -158,7 +158,7 @@ static void choose_memory(const struct uroce_eal_config *config, struct command_
 	}
 }
 
-/* Busy lcores get cores of their own as far as they go; a main thread that only waits takes what is left. */
+/* Busy lcores get cores of their own while there are any; a main thread that only waits gets one of the rest. */
 static void choose_cores(const struct uroce_eal_config *config, const cpu_set_t *allowed, struct command_line *line)
 {
 	unsigned cores[CPU_SETSIZE], count = 0, main_core, first_worker = config->main_is_busy;
@@ -200,12 +200,15 @@ static void choose_devices(const struct uroce_eal_config *config, struct command
 		add(line, "--no-pci");
 }
 
-/* ---- starting ---- */
+/* ---- starting EAL ---- */
 
-/* DPDK prints 100 lines of help about a wrong option, and getopt a line: what goes to a stream while EAL starts. */
+/*
+ * What is written to a stream while EAL starts goes to a file: for a wrong option DPDK prints 100 lines of help, and
+ * getopt one line.
+ */
 struct diversion {
 	FILE *stream;
-	int saved, kept; /* descriptors; -1: it is left alone */
+	int saved, kept; /* descriptors; -1: the stream was not diverted */
 };
 
 static void divert(struct diversion *diversion, FILE *stream)
@@ -218,7 +221,7 @@ static void divert(struct diversion *diversion, FILE *stream)
 		dup2(diversion->kept, fileno(stream));
 }
 
-/* From now on the stream is the user's again. What went to it is shown, or put into out as far as there is room. */
+/* Ends the diversion. What was written is shown, or copied to out as far as there is room. */
 static void end_diversion(struct diversion *diversion, bool show, char *out, size_t room)
 {
 	char text[512];
@@ -237,7 +240,7 @@ static void end_diversion(struct diversion *diversion, bool show, char *out, siz
 	close(diversion->kept);
 }
 
-/* What a person can do about it; "" when nothing is known. */
+/* What a person can do about the reason; "" if nothing is known. */
 static const char *remedy(const char *reason, int error)
 {
 	if (strcasestr(reason, "hugepage"))
@@ -358,7 +361,7 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 	code = init_eal(config, &line, error);
 	if (code)
 		return code;
-	/* EAL pins the thread that starts it; one that only waits shall not stand in a worker's way. */
+	/* EAL pins the thread that starts it; a thread that only waits should not share a worker's core. */
 	if (!config->main_is_busy)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	collect_info(config);
@@ -388,8 +391,9 @@ bool drivers_eal_is_pci(const char *device)
 }
 
 /*
- * Where the user chose EAL's memory, it may have left files. Otherwise the end of the process removes everything, and
- * rte_eal_cleanup() (22.11) would unmap what its thread for interrupts may still read, when a memif has just gone.
+ * If the user chose EAL's memory it may have left files, which rte_eal_cleanup() removes. Otherwise the end of the
+ * process frees everything, and rte_eal_cleanup() (22.11) would unmap memory that its interrupt thread may still read,
+ * if a memif has just gone.
  */
 void uroce_eal_stop(void)
 {
@@ -397,9 +401,9 @@ void uroce_eal_stop(void)
 		return;
 	state.started = false;
 	if (state.may_leave_files) {
-		rte_eal_cleanup(); /* it saves the trace, too */
+		rte_eal_cleanup(); /* also saves the trace */
 	} else {
-		rte_trace_save(); /* nothing without --trace */
+		rte_trace_save(); /* does nothing without --trace */
 		drivers_runtime_remove();
 	}
 }

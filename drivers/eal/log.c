@@ -11,7 +11,7 @@
 #define REASONS_BYTES 400u
 
 static struct {
-	char messages[MESSAGES_BYTES]; /* the oldest */
+	char messages[MESSAGES_BYTES]; /* the oldest ones */
 	size_t messages_bytes;
 	FILE *stream, *before;
 	bool left;

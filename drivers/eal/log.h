@@ -1,9 +1,9 @@
-/* log.h - what DPDK complains about during a call of ours, as a part of our own sentence */
+/* log.h - keeps what DPDK complains about during a call, so that our error message can quote it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Drivers grumble about what does not matter, and a refusal comes as several lines in which the reason has to be found.
- * So DPDK's log is taken between begin and end, only its errors kept, and those told when the call fails. One at a
- * time; the log of other threads is taken meanwhile, too.
+ * Drivers complain about unimportant things, too, and a refusal comes as several lines, one of which has the reason. So
+ * between begin and end DPDK's log is diverted, and only its errors are kept, to be told if the call fails. One call at
+ * a time; messages of other threads are diverted meanwhile, too.
  */
 #ifndef DRIVERS_LOG_H
 #define DRIVERS_LOG_H
@@ -13,13 +13,16 @@
 
 void drivers_log_begin(void);
 
-/* From here on the log goes where it went before. */
+/* Ends the diversion. */
 void drivers_log_end(void);
 
-/* What was kept since the last begin (and more: it is changed) in one line, without what says nothing or repeats. */
+/*
+ * The errors kept since the last begin, and those in `more`, which is overwritten, as one line. Repetitions and phrases
+ * that say nothing are left out.
+ */
 const char *drivers_log_reasons(char *more);
 
-/* The user wants to see DPDK's log as it is: from now on it is not taken. */
+/* The user wants to see DPDK's log as it is: it is not diverted any more. */
 void drivers_log_leave(void);
 bool drivers_log_is_left(void);
 

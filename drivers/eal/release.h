@@ -1,8 +1,8 @@
-/* release.h - what differs between the releases of DPDK that we are built with: those of Debian 12, 13 and sid */
+/* release.h - differences between the DPDK releases of Debian 12, 13 and sid */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The code is written for the newest release; here it gets the older ones' names of what it calls. Which of DPDK's
- * archives there are to link with differs, too: drivers/meson.build looks.
+ * The code is written for the newest release; for an older one this header defines its names. drivers/meson.build finds
+ * out which archives of DPDK there are to link with.
  */
 #ifndef DRIVERS_EAL_RELEASE_H
 #define DRIVERS_EAL_RELEASE_H

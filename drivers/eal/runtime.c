@@ -1,4 +1,4 @@
-/* runtime.c - folders of processes that are no more go, and ours when it ends */
+/* runtime.c - removes the runtime folders of processes that have ended, and our own at the end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/eal/runtime.h"
 
@@ -16,7 +16,7 @@
 
 #include <rte_eal.h>
 
-/* A folder with nothing but files in it. What cannot be removed stays: it is another user's. */
+/* Removes a folder that has only files in it. What cannot be removed belongs to another user, and stays. */
 static void remove_folder(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -32,7 +32,7 @@ static void remove_folder(const char *path)
 	rmdir(path);
 }
 
-/* Does somebody listen at the telemetry socket there? A process of another container has an id that says nothing. */
+/* Does a process listen at this telemetry socket? The process id in its name may be that of another container. */
 static bool is_served(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

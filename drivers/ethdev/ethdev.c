@@ -1,4 +1,4 @@
-/* ethdev.c - queues, offloads and pool of a port, each with a way back when the port refuses */
+/* ethdev.c - sets up queues, offloads and pool of a port, and asks for less when the port refuses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,16 +17,17 @@
 #include "drivers/ethdev/packet_socket.h"
 #include "drivers/ethdev/quirks.h"
 
-/* 4096 of payload and every header of ours: Ethernet with VLAN, IPv6, UDP, BTH, the longest extensions, ICRC. */
+/* Path MTU 4096 and the longest headers: Ethernet with VLAN, IPv6, UDP, BTH, extensions, ICRC. */
 #define FRAME_BYTES 4224u
-#define DRIVER_BYTES 64u /* that a driver may want before a frame, in the same mbuf: virtio a header and a VLAN tag */
+/* room that a driver may need in front of a frame, in the same mbuf: virtio a header and a VLAN tag */
+#define DRIVER_BYTES 64u
 #define MTU_BYTES 4200u
 #define DESC_DEFAULT 1024u
-#define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
+#define ENGINE_MBUFS 1024u /* what outboxes, caches and reordering hold, for each queue */
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
-#define PACKET_SOCKET_FRAMES 512u        /* its framecnt, unless told otherwise */
-#define PACKET_SOCKET_BUFFER_BYTES 1024u /* that the kernel counts besides for a frame which it sends */
+#define PACKET_SOCKET_FRAMES 512u        /* the driver's default for framecnt */
+#define PACKET_SOCKET_BUFFER_BYTES 1024u /* what the kernel counts for each frame that it sends, besides its bytes */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -105,7 +106,7 @@ static const char *why_not_started(const struct rte_eth_dev_info *info, int resu
 	return "is its device or interface up and free?";
 }
 
-/* As many as were asked for, or as the driver offers. */
+/* Chooses as many queues as are wanted, or as the driver offers. */
 static void choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			  struct drivers_ethdev *port)
 {
@@ -138,7 +139,7 @@ static int choose_pool(const struct drivers_ethdev_config *config, const struct 
 	if (frame_bytes == 0)
 		frame_bytes = FRAME_BYTES + DRIVER_BYTES;
 	frame_bytes = RTE_MAX(frame_bytes, info->min_rx_bufsize);
-	/* A packet socket wants room for a whole frame of its ring, header of the kernel included. */
+	/* A packet socket needs room for a whole frame of its ring, with the kernel's header. */
 	if (drivers_quirks_of(info)->is_packet_socket)
 		frame_bytes = RTE_MAX(frame_bytes, drivers_quirks_argument(info, "framesz"));
 	snprintf(name, sizeof(name), "uroce_port%u", port->port_id);
@@ -155,8 +156,8 @@ static bool mtu_is_possible(const struct rte_eth_dev_info *info, uint16_t mtu_by
 }
 
 /*
- * Asks for everything the port offers, then for less and less: drivers announce more than they take.
- * An MTU of 0 keeps the port's own. pieces: a frame may come in several mbufs.
+ * Asks for everything that the port offers, then for less and less, because drivers announce more than they take. mtu
+ * 0: the port's own. pieces: a frame may come in several mbufs.
  */
 static int configure(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 		     struct drivers_ethdev *port, bool pieces)
@@ -202,7 +203,7 @@ static int set_up_queues(const struct rte_eth_dev_info *info, const struct drive
 	struct rte_eth_txconf tx = info->default_txconf;
 	int result = 0;
 
-	/* What was configured for the port holds for each queue; the defaults may ask for more. */
+	/* The offloads of the port hold for each queue; the defaults may have more. */
 	rx.offloads = tx.offloads = 0;
 	for (uint16_t queue = 0; queue < port->queue_count && result == 0; queue++) {
 		result = rte_eth_rx_queue_setup(port->port_id, queue, port->rx_desc, (unsigned)node, &rx, port->pool);
@@ -213,9 +214,9 @@ static int set_up_queues(const struct rte_eth_dev_info *info, const struct drive
 }
 
 /*
- * A driver that puts frames into mbufs too short for its longest one has to be told that it may take several. Which are
- * too short only the driver knows, by what it wants before and behind a frame, so those that look long enough are tried
- * first: where a frame may come in pieces, drivers are slower.
+ * If the driver's longest frame does not fit into an mbuf, the driver must be allowed to use several. What fits only
+ * the driver knows, because it needs room in front of and behind a frame. So one mbuf is tried first, where it looks
+ * long enough, because drivers are slower with frames in pieces.
  */
 static int configure_with_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 				 struct drivers_ethdev *port, struct uroce_error *error)
@@ -241,7 +242,7 @@ static int configure_with_queues(const struct drivers_ethdev_config *config, con
 				 port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
 }
 
-/* What the driver made of it, as far as it tells. */
+/* Reads what the driver has made of the settings, as far as it tells. */
 static void read_back(struct drivers_ethdev *port)
 {
 	struct rte_eth_rxq_info rx;
@@ -263,8 +264,8 @@ static bool mac_is_zero(const struct uroce_mac *mac)
 }
 
 /*
- * Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. Which
- * VLANs paths will have nobody knows yet.
+ * Makes the port pass what is addressed to the stack. A port that cannot be told usually passes everything. Which VLANs
+ * paths will use is not known yet.
  */
 static void open_filters(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			 struct drivers_ethdev *port)
@@ -333,7 +334,7 @@ int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drive
 	snprintf(port->driver, sizeof(port->driver), "%s", info.driver_name ? info.driver_name : "unknown");
 	result = set_up(config, &info, port, error);
 	if (result == 0) {
-		/* The first question makes some drivers look. */
+		/* Some drivers look at the link only when they are asked the first time. */
 		drivers_ethdev_link_is_up(port, 0, NULL);
 		return 0;
 	}

@@ -1,8 +1,8 @@
-/* ethdev.h - sets up an ethdev port of any driver for the engine, and gives everything back */
+/* ethdev.h - sets up an ethdev port of any driver for the engine, and closes it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. rte_eal_init(), with the --vdev arguments of virtual ports
- *   2. drivers_ethdev_open(): finds the port, makes a pool, sets up the queues, starts it
+ *   2. drivers_ethdev_open(): finds the port, makes a pool, sets up the queues, starts the port
  *   3. give port_id, queue_count, pool and rx_checksums_done to uroce_device_create()
  *   4. drivers_ethdev_close() after uroce_device_destroy()
  * No offload is required: what a port does not offer is done in software, and what it refuses is left out.
@@ -17,33 +17,34 @@ struct rte_mempool;
 #define DRIVERS_ETHDEV_QUEUES_MAX 64
 #define DRIVERS_ETHDEV_NAME_BYTES 64
 
-/* Zeros are defaults, but for the name. */
+/* Zeros stand for defaults, except for the name. */
 struct drivers_ethdev_config {
-	const char *name; /* "net_af_packet0", "0000:01:00.0"; NULL: port_id counts */
+	const char *name; /* "net_af_packet0", "0000:01:00.0"; NULL: use port_id */
 	uint16_t port_id;
-	uint16_t queue_count;      /* rx/tx queue pairs wanted; 0: 1; fewer when the driver offers no more */
+	uint16_t queue_count;      /* queue pairs wanted; 0: 1; the driver may offer fewer */
 	uint16_t rx_desc, tx_desc; /* ring sizes, adjusted to the port's limits; 0: 1024 */
-	uint32_t mbuf_count;       /* of the pool; 0: enough for the rings and the engine */
-	uint32_t mbuf_bytes; /* room in an mbuf; 0: for PMTU 4096 and what the driver puts before it, in one piece */
-	uint16_t mtu_bytes;  /* IP packet; 0: PMTU 4096 where the port allows it, else the port's own */
-	struct rte_mempool *pool; /* to use instead of an own one; never freed here */
-	struct uroce_mac mac;     /* the stack's, when it is not the port's; zeros: the port's */
+	uint32_t mbuf_count;       /* mbufs in the pool; 0: enough for the rings and the engine */
+	uint32_t mbuf_bytes;       /* bytes in an mbuf; 0: a frame of path MTU 4096 and the driver's room fit */
+	/* longest IP packet; 0: that of path MTU 4096 if the port allows it, else the port's own */
+	uint16_t mtu_bytes;
+	struct rte_mempool *pool; /* a pool to use, which is not freed here; NULL: make one */
+	struct uroce_mac mac;     /* MAC of the stack; zeros: the port's */
 };
 
 /* An open port. */
 struct drivers_ethdev {
 	uint16_t port_id;
-	uint16_t queue_count;      /* set up: net_af_packet always has all, or the kernel would lose frames */
+	uint16_t queue_count;      /* set up; with net_af_packet always all, or the kernel would lose frames */
 	uint16_t queues_offered;   /* by the driver */
-	uint16_t rx_desc, tx_desc; /* as the driver tells, or as it was asked */
-	uint16_t mtu_bytes;        /* longest IP packet that passes whole; 0: the driver knows no limit */
+	uint16_t rx_desc, tx_desc; /* as the driver tells, else as asked for */
+	uint16_t mtu_bytes;        /* longest IP packet that passes whole; 0: no limit is known */
 	struct rte_mempool *pool;
 	bool own_pool;
 	struct uroce_mac mac;   /* of the port */
-	bool has_own_mac;       /* false: zeros (net_ring), the device draws one */
-	bool frames_in_pieces;  /* the driver may divide a frame over mbufs, and says so */
-	bool rx_checksums_done; /* IPv4 and UDP checksums are checked by the port, which marks the bad */
-	bool spreads_flows;     /* RSS, or an own way to spread flows over the queues */
+	bool has_own_mac;       /* false: zeros (net_ring), and the device draws one */
+	bool frames_in_pieces;  /* the driver may divide a frame over several mbufs */
+	bool rx_checksums_done; /* the port checks IPv4 and UDP checksums, and marks wrong ones */
+	bool spreads_flows;     /* by RSS or otherwise, the port spreads flows over the queues */
 	char name[DRIVERS_ETHDEV_NAME_BYTES];
 	char driver[DRIVERS_ETHDEV_NAME_BYTES];
 };
@@ -55,28 +56,28 @@ struct drivers_ethdev_stats {
 };
 
 /*
- * Opens and starts a port. 0; -ENODEV: no such port; -EBUSY: started already; -EINVAL: a value is out of the
- * port's range; -ENOMEM; or what the driver said. *error is set when it is not 0.
+ * Opens and starts a port. Returns 0; -ENODEV: no such port; -EBUSY: it is started already; -EINVAL: a value is out of
+ * the port's range; -ENOMEM; or the driver's error. *error is set if it is not 0.
  */
 int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
 			struct uroce_error *error);
 
 /*
- * Stops and closes the port and frees its pool. No lcore may poll it any more. Returns how many mbufs of an own
- * pool were not back: 0, or the pool is kept, because freeing it under a holder would corrupt memory.
+ * Stops and closes the port and frees its pool. No lcore may poll the port any more. Returns how many mbufs of its pool
+ * are still in use; if there are any the pool is not freed, because that would corrupt memory.
  */
 unsigned drivers_ethdev_close(struct drivers_ethdev *port);
 
-/* Waits up to wait_ms for the link. true: up; *gbit_per_s (may be NULL) is its speed, 0 if the port does not know. */
+/* Waits up to wait_ms for the link. true: it is up; *gbit_per_s (may be NULL) is its speed, 0 if not known. */
 bool drivers_ethdev_link_is_up(const struct drivers_ethdev *port, unsigned wait_ms, double *gbit_per_s);
 
-/* 0 or negative errno. */
+/* Returns 0 or a negative errno. */
 int drivers_ethdev_stats(const struct drivers_ethdev *port, struct drivers_ethdev_stats *stats);
 
-/* A pool that suits frames of frame_bytes: NULL when there is no memory. *error tells. */
+/* Makes a pool for frames of frame_bytes. NULL: no memory, and *error says so. */
 struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_count, uint32_t frame_bytes,
 					       int numa_node, struct uroce_error *error);
-/* Frees a pool if all its mbufs are back; returns how many are not. */
+/* Frees a pool if all its mbufs have been returned; returns how many have not. */
 unsigned drivers_ethdev_pool_destroy(struct rte_mempool *pool);
 
 /* Writes a sentence into *error, if there is one, and returns code. */

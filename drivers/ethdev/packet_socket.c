@@ -1,4 +1,4 @@
-/* packet_socket.c - finds the sockets of a port, which its driver keeps to itself, and sets their buffers */
+/* packet_socket.c - finds the sockets of a net_af_packet port and sets their send buffers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/ethdev/packet_socket.h"
 
@@ -11,7 +11,10 @@
 
 #include "lib/engine/packet_socket.h"
 
-/* The larger one needs CAP_NET_ADMIN. The kernel doubles it, and calls a buffer full that is half full. */
+/*
+ * SO_SNDBUFFORCE, for more than the limit, needs CAP_NET_ADMIN. The kernel doubles the value, and treats a buffer as
+ * full when half of it is in use.
+ */
 static void set_send_buffer(int fd, uint32_t bytes)
 {
 	int value = bytes < INT_MAX / 2 ? (int)bytes : INT_MAX / 2;

@@ -1,4 +1,4 @@
-/* quirks.c - the table of drivers that are not as they say, and what follows for the length of frames */
+/* quirks.c - the table of drivers with peculiarities, and the length of frames that follows from it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/ethdev/quirks.h"
 
@@ -10,13 +10,13 @@
 #include <rte_kvargs.h>
 
 #define ETHERNET_BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
-#define PACKET_SOCKET_BYTES 66u /* of the kernel's own, in each frame of its ring */
+#define PACKET_SOCKET_BYTES 66u /* the kernel's header in each frame of the ring */
 
 /*
- * net_af_packet cuts frames that do not fit its ring without a word. net_memif divides a frame over buffers, and then
- * (22.11) loses frames or crashes: one buffer has to do. Of net_e1000_em and net_vmxnet3 no link interrupt comes in an
- * emulated machine but perhaps the first, and while one is expected ethdev does not ask the device. Others have no
- * limit, whatever they report.
+ * net_af_packet silently cuts frames that do not fit into its ring. net_memif divides a frame over buffers, and then
+ * (22.11) loses frames or crashes, so a frame has to fit into one buffer. net_e1000_em and net_vmxnet3 raise at most
+ * their first link interrupt in an emulated machine, and while one is expected ethdev does not ask the device. The
+ * other drivers have no limit of length, whatever they report.
  */
 static const struct drivers_quirks quirks[] = {
 	{ .driver = "net_af_packet",
@@ -80,5 +80,5 @@ uint32_t drivers_quirks_mtu(uint16_t port_id, const struct rte_eth_dev_info *inf
 	}
 	bytes = drivers_quirks_argument(info, driver->buffer_argument);
 	bytes = bytes ? bytes : driver->buffer_bytes;
-	return bytes > driver->overhead_bytes ? bytes - driver->overhead_bytes : 1; /* 0 is no limit */
+	return bytes > driver->overhead_bytes ? bytes - driver->overhead_bytes : 1; /* not 0, which means no limit */
 }

@@ -1,8 +1,8 @@
-/* fault.c - loss, copies, delay and damage in an rx callback */
+/* fault.c - injects loss, copies, delay and damage in an rx callback */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Never a tx callback: ethdev returns how many of the *compacted* array were sent, so a caller whose frame was
- * dropped there would send or free another one twice.
+ * It must not be a tx callback: ethdev returns how many frames of the *compacted* array were sent, so a caller whose
+ * frame was dropped there would send or free another frame twice.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -18,27 +18,28 @@
 #define HELD_MAX 64u
 #define LATE_FRAMES_MAX 8u
 #define LATE_POLLS 64u
-#define READY_MAX 1024u                  /* a power of two */
-#define READY_FOR_COPIES (READY_MAX / 4) /* beyond this no copies are made, so that what waits stays bounded */
+#define READY_MAX 1024u /* a power of two */
+/* with more frames ready no copies are made, so that their number stays bounded */
+#define READY_FOR_COPIES (READY_MAX / 4)
 #define ETHERTYPE_OFFSET 12u
 #define WEYL 0x9E3779B97F4A7C15ull
 
-/* A frame that waits for others to overtake it. */
+/* A frame that is delayed, so that others overtake it. */
 struct held_frame {
 	struct rte_mbuf *mbuf;
 	uint32_t frames_left;
 	uint32_t polls_left;
 };
 
-/* Of one rx queue; only the lcore that polls it writes. */
+/* One rx queue; only the lcore that polls it writes. */
 struct fault_queue {
 	struct drivers_fault *fault;
 	const struct rte_eth_rxtx_callback *callback;
 	uint64_t random;
 	struct drivers_fault_counts counts;
-	uint32_t lose_in, lose_min_bytes; /* frames of so many bytes to the one that is lost; 0: none is */
+	uint32_t lose_in, lose_min_bytes; /* the frame to lose: the lose_in-th with at least so many bytes; 0: none */
 	uint32_t held_count;
-	uint32_t ready_head, ready_tail; /* run freely; the difference is what waits */
+	uint32_t ready_head, ready_tail; /* never wrapped; the difference is how many frames are ready */
 	struct held_frame held[HELD_MAX];
 	struct rte_mbuf *ready[READY_MAX];
 } __rte_cache_aligned;
@@ -48,19 +49,19 @@ struct drivers_fault {
 	uint16_t queue_count;
 	struct rte_mempool *pool;
 	_Atomic bool cut;
-	/* written by any thread; one frame may be judged by the old ones and the new ones */
-	_Atomic bool by_chance;                             /* a probability is not 0 */
-	_Atomic bool does_more;                             /* than losing frames */
-	_Atomic uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
+	/* written by any thread; one frame may be judged partly by old values */
+	_Atomic bool by_chance;                             /* some probability is not 0 */
+	_Atomic bool does_more;                             /* not only frames are lost */
+	_Atomic uint64_t loss, duplicate, reorder, corrupt; /* compared with 64 random bits */
 	struct fault_queue queues[];
 };
 
-/* What is drawn for each frame, in this order, so that its fate does not depend on that of others. */
+/* The random numbers of a frame, always in this order, so that a frame's fate does not depend on that of others. */
 enum fault_draw { DRAW_LOSS = 1, DRAW_COPY, DRAW_DELAY, DRAW_DAMAGE, DRAW_DETAIL, DRAWS_A_FRAME = DRAW_DETAIL };
 
 /*
- * A Weyl sequence through a mixer of xorshifts and multiplications: 64 good bits from 64 bits of state. Any number of
- * it can be had without those before it, so that only those are made that decide something.
+ * A Weyl sequence and a mixer of xorshifts and multiplications give 64 good bits from 64 bits of state. Any number of
+ * the sequence can be computed without those before it, so only those that are needed are.
  */
 static uint64_t draw(uint64_t random, uint64_t number)
 {
@@ -71,7 +72,7 @@ static uint64_t draw(uint64_t random, uint64_t number)
 	return value ^ (value >> 31);
 }
 
-/* The frame's draws go on from here. */
+/* Returns where the random numbers of the next frame begin. */
 static uint64_t begin_draws(struct fault_queue *queue)
 {
 	uint64_t random = queue->random;
@@ -85,7 +86,7 @@ static uint64_t threshold(double probability)
 	return probability >= 1 ? UINT64_MAX : (uint64_t)(probability * 0x1p64);
 }
 
-/* 1 is every frame, although a draw may be the largest number there is. */
+/* Probability 1 hits every frame, even with the largest random number. */
 static bool hits(uint64_t random, enum fault_draw which, uint64_t limit)
 {
 	return limit && (limit == UINT64_MAX || draw(random, which) < limit);
@@ -132,7 +133,7 @@ static void flip_bit(struct rte_mbuf *mbuf, uint64_t bit)
 	*rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset) ^= (uint8_t)(1u << (bit % 8));
 }
 
-/* On net_ring the received mbuf is the sent one: only a copy may be changed. */
+/* On net_ring the received mbuf is the sender's own, so only a copy may be changed. */
 static struct rte_mbuf *damage(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t value)
 {
 	struct rte_mbuf *copy;
@@ -171,7 +172,7 @@ static void release_held(struct fault_queue *queue, uint32_t index)
 	memmove(&queue->held[index], &queue->held[index + 1], (queue->held_count - index) * sizeof(queue->held[0]));
 }
 
-/* Another frame went by. */
+/* One more frame has passed a delayed one. */
 static void age_held_by_frame(struct fault_queue *queue)
 {
 	for (uint32_t i = 0; i < queue->held_count;) {
@@ -203,7 +204,7 @@ static bool is_the_nth(struct fault_queue *queue, const struct rte_mbuf *mbuf)
 	return queue->lose_in && rte_pktmbuf_pkt_len(mbuf) >= queue->lose_min_bytes && --queue->lose_in == 0;
 }
 
-/* Makes the frame's draws; *random is where they begin. */
+/* Is the frame lost? *random is where its random numbers begin. */
 static bool is_lost(struct fault_queue *queue, const struct rte_mbuf *mbuf, bool cut, uint64_t *random)
 {
 	const struct drivers_fault *fault = queue->fault;
@@ -217,7 +218,7 @@ static bool is_lost(struct fault_queue *queue, const struct rte_mbuf *mbuf, bool
 	return cut || hits(*random, DRAW_LOSS, now(&fault->loss));
 }
 
-/* A frame that is not lost, from a port that does more than lose some. */
+/* Decides what else happens to a frame that is not lost. */
 static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t random)
 {
 	const struct drivers_fault *fault = queue->fault;
@@ -242,7 +243,7 @@ static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t ran
 	age_held_by_frame(queue);
 }
 
-/* Where nothing else happens to frames, those that are left move up. */
+/* If frames can only be lost: the others move up in the array. */
 static uint16_t lose_some(struct fault_queue *queue, struct rte_mbuf **frames, uint16_t count, bool cut)
 {
 	uint16_t given = 0;
@@ -257,7 +258,7 @@ static uint16_t lose_some(struct fault_queue *queue, struct rte_mbuf **frames, u
 	return given;
 }
 
-/* Called with count 0 too, which lets late frames out when nothing follows them. */
+/* Also called with count 0, so that delayed frames pass even if nothing follows. */
 static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mbuf **frames, uint16_t count,
 			   uint16_t most, void *argument)
 {
@@ -344,8 +345,9 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 		struct fault_queue *queue = &fault->queues[i];
 
 		queue->fault = fault;
-		queue->random = draw(config->seed + i, 1); /* neighbours must not be shifted copies of each other */
-		/* Before all others: what they see is what came over the bad link. */
+		/* so that the queues' random numbers are not shifted copies of each other */
+		queue->random = draw(config->seed + i, 1);
+		/* First among the callbacks: what the others see has come over the bad link. */
 		queue->callback = rte_eth_add_first_rx_callback(fault->port_id, i, on_receive, queue);
 		if (queue->callback == NULL) {
 			code = -rte_errno;

@@ -17,7 +17,7 @@
 #define RING_ENTRIES_MAX 65536u
 #define NAME_MAX_CHARS 12u
 #define ENGINE_MBUFS 1024u
-#define FRAME_BYTES 4224u /* as ethdev.c: PMTU 4096 with every header */
+#define FRAME_BYTES 4224u /* as in ethdev.c: path MTU 4096 with all headers */
 
 static int check(const struct drivers_loop_config *config, struct uroce_error *error)
 {
@@ -36,7 +36,7 @@ static int check(const struct drivers_loop_config *config, struct uroce_error *e
 	return 0;
 }
 
-/* Queue q of a port may be polled by one lcore and filled by one lcore of the other side: no atomics needed. */
+/* One lcore polls queue q of a port, and one lcore of the other side fills it, so single-producer rings suffice. */
 static int create_rings(const struct drivers_loop_config *config, const char *name, struct drivers_loop *loop,
 			struct uroce_error *error)
 {
@@ -91,7 +91,7 @@ static void close_port(struct drivers_ethdev *port)
 		return;
 	memcpy(name, port->name, sizeof(name));
 	drivers_ethdev_close(port);
-	rte_vdev_uninit(name); /* a closed port leaves its device on the bus, and the name taken */
+	rte_vdev_uninit(name); /* a closed port leaves its device on the bus, which would keep the name */
 }
 
 unsigned drivers_loop_close(struct drivers_loop *loop)

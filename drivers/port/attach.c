@@ -1,4 +1,4 @@
-/* attach.c - finds or makes the device that a user names, and knows why there is none */
+/* attach.c - finds or makes the device that a user names, and explains why there is none */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/port/attach.h"
 
@@ -17,9 +17,9 @@
 #include "drivers/eal/eal.h"
 #include "drivers/eal/log.h"
 
-/* net_af_packet cuts frames that do not fit its ring without a word: room for PMTU 4096. */
+/* net_af_packet silently cuts frames that do not fit into its ring: this one has room for path MTU 4096. */
 #define AF_PACKET_RING "framesz=4608,blocksz=36864,framecnt=512"
-/* One buffer for a frame of PMTU 4096 instead of three. */
+/* So that a frame of path MTU 4096 takes one buffer instead of three. */
 #define MEMIF_BUFFER "bsize=8192"
 #define PCI_CHARS 12 /* "0000:01:00.0" */
 
@@ -28,7 +28,7 @@ static bool begins_with(const char *text, const char *beginning)
 	return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* Adds an argument unless the user has said something about it. */
+/* Adds an argument, unless the user has given one. */
 static void add_default(struct drivers_attachment *attachment, const char *driver, const char *const *topics,
 			const char *argument)
 {
@@ -43,7 +43,7 @@ static void add_default(struct drivers_attachment *attachment, const char *drive
 	snprintf(attachment->arguments + at, sizeof(attachment->arguments) - at, "%s%s", at ? "," : "", argument);
 }
 
-/* Splits text into name and arguments, with what is good for the driver. false: it is too long. */
+/* Splits text into name and arguments, and adds defaults for the driver. false: it is too long. */
 static bool understand(const char *text, struct drivers_attachment *attachment)
 {
 	static const char *const ring[] = { "framesz=", "blocksz=", "framecnt=", NULL };
@@ -71,7 +71,7 @@ static bool understand(const char *text, struct drivers_attachment *attachment)
 	return true;
 }
 
-/* ---- why there is none ---- */
+/* ---- reasons ---- */
 
 static bool have_capability(unsigned number)
 {
@@ -88,7 +88,7 @@ static bool have_capability(unsigned number)
 	return effective >> number & 1;
 }
 
-/* The kernel's driver of a PCI device. false: there is no such device. */
+/* Finds the kernel's driver of a PCI device. false: there is no such device. */
 static bool find_pci_driver(const char *address, char *driver, size_t driver_bytes)
 {
 	char path[128], target[256];
@@ -104,7 +104,7 @@ static bool find_pci_driver(const char *address, char *driver, size_t driver_byt
 	return true;
 }
 
-/* Why EAL has no such port, and what to do; false: it is not known. */
+/* Why EAL has no such port, and what to do about it. false: not known. */
 static bool explain_absence(const struct drivers_attachment *attachment, char *out, size_t out_bytes)
 {
 	const char *name = attachment->name, *interface = strstr(attachment->arguments, "iface=");
@@ -153,13 +153,13 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 
 	if (explain_absence(attachment, why, sizeof(why)))
 		return drivers_error_set(error, -ENODEV, "there is no port %s: %s", attachment->name, why);
-	/* What a packet socket shares with the kernel is locked. */
+	/* The memory that a packet socket shares with the kernel is locked. */
 	if (strstr(complaints, "mmap failed on AF_PACKET"))
 		return drivers_error_set(error, -ENODEV,
 					 "there is no port %s: the kernel does not lock its memory; raise the limit "
 					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run it as root",
 					 attachment->name);
-	/* The driver makes the group's number of the numbers of the process and of the interface. */
+	/* The driver makes the number of the fanout group from process id and interface number. */
 	if (strstr(complaints, "PACKET_FANOUT"))
 		return drivers_error_set(
 			error, -ENODEV,
@@ -174,7 +174,7 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 
 /* ---- attaching ---- */
 
-/* Has EAL been given a device of this name with other arguments, and no port come of it? Ours would change them. */
+/* Was EAL given a device of this name with other arguments, of which no port came? Our arguments would change it. */
 static bool was_refused(const struct drivers_attachment *attachment, const char *text)
 {
 	const struct rte_devargs *given;
@@ -188,7 +188,7 @@ static bool was_refused(const struct drivers_attachment *attachment, const char 
 	return false;
 }
 
-/* A device of this name that its driver has, or NULL. */
+/* Finds a device of this name that has a driver, or NULL. */
 static struct rte_device *find_plugged(const struct drivers_attachment *attachment)
 {
 	struct rte_dev_iterator iterator;
@@ -205,8 +205,8 @@ static struct rte_device *find_plugged(const struct drivers_attachment *attachme
 }
 
 /*
- * A device that is not ours stays plugged when its port is closed, and EAL makes no other port of it until it has been
- * unplugged. It gets the arguments that it had, unless the user gives new ones now. Returns whether there is a port.
+ * A device that we have not made stays plugged when its port is closed, and EAL makes no other port of it until it has
+ * been unplugged. It gets its old arguments again, unless the user gives new ones. Returns whether there is a port.
  */
 static bool plug_again(const char *text, struct drivers_attachment *attachment)
 {

@@ -25,22 +25,22 @@
 #define LOOPS_MAX 128u
 #define LOOP_NAME_BYTES 24
 
-/* Two ends of one wire, each closed by whoever opened it. */
+/* The two ends of a wire, each of which may be closed alone. */
 struct wire {
 	struct drivers_loop loop;
-	unsigned opened; /* ends given out so far */
+	unsigned opened; /* how many ends have been opened */
 	unsigned open;
 };
 
 struct open_port {
-	struct uroce_port public; /* the user's pointer: first */
+	struct uroce_port public; /* first: the user's pointer points to it */
 	struct drivers_ethdev ethdev;
 	struct drivers_attachment attachment;
-	struct wire *wire;           /* NULL: no loop */
-	struct uroce_engine *engine; /* NULL: no device was made of it */
-	struct drivers_tap *tap;     /* NULL: nobody has wanted to see frames */
-	bool captured;               /* somebody has the tap */
-	bool recorded;               /* QPs that fail leave their last frames */
+	struct wire *wire;           /* NULL: the port is no end of a loop */
+	struct uroce_engine *engine; /* NULL: there is no device of it */
+	struct drivers_tap *tap;     /* NULL: no tap was wanted yet */
+	bool captured;               /* a capture has taken the tap */
+	bool recorded;               /* failed QPs leave their last frames */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +56,7 @@ const struct drivers_ethdev *drivers_port_ethdev(const struct uroce_port *port)
 	return &open_port(port)->ethdev;
 }
 
-/* ---- its frames seen ---- */
+/* ---- taps ---- */
 
 static int make_tap(struct open_port *port, struct uroce_error *error)
 {
@@ -87,7 +87,7 @@ void drivers_port_release_tap(struct uroce_port *public)
 	pthread_mutex_unlock(&lock);
 }
 
-/* QPs of this port that fail leave their last frames in a directory. */
+/* Begins to record the last frames of QPs of this port that fail. */
 static int begin_record(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
 {
 	int code = make_tap(port, error);
@@ -106,9 +106,9 @@ static void end_sight(struct open_port *port)
 	drivers_tap_detach(port->tap);
 }
 
-/* ---- a device of it ---- */
+/* ---- the device ---- */
 
-/* 0: the largest that the port passes. */
+/* mtu 0 stands for the largest one that the port passes. */
 static int choose_mtu(const struct uroce_port_config *config, const struct drivers_ethdev *ethdev, uint32_t *mtu_bytes,
 		      struct uroce_error *error)
 {
@@ -211,9 +211,9 @@ static int finish(const struct uroce_port_config *config, struct open_port *port
 	return code;
 }
 
-/* ---- one end of a loop ---- */
+/* ---- loops ---- */
 
-/* The wire that has one end left, or a free place for a new one; NULL: there is none. */
+/* Finds a wire with an end left, or an empty entry for a new wire; NULL: there is none. */
 static struct wire **find_wire(unsigned *index)
 {
 	struct wire **free_place = NULL;
@@ -229,7 +229,7 @@ static struct wire **find_wire(unsigned *index)
 	return free_place;
 }
 
-/* NULL: it was refused, and *code says how. */
+/* NULL: the wire was refused, and *code says why. */
 static struct wire *create_wire(const struct uroce_port_config *config, unsigned index, int *code,
 				struct uroce_error *error)
 {
@@ -255,7 +255,9 @@ static struct wire *create_wire(const struct uroce_port_config *config, unsigned
 	return NULL;
 }
 
-/* Returns how many mbufs are missing, once both ends are closed; nobody gets the other end any more. */
+/*
+ * Closes an end, and lets nobody open the other one any more. Once both are closed, returns how many mbufs are missing.
+ */
 static unsigned close_end(struct wire *wire)
 {
 	unsigned missing;
@@ -294,7 +296,7 @@ static int open_end(const struct uroce_port_config *config, struct open_port *po
 	return 0;
 }
 
-/* ---- a port of a driver ---- */
+/* ---- other ports ---- */
 
 static int open_named(const char *name, const struct uroce_port_config *config, struct open_port *port,
 		      struct uroce_error *error)
@@ -373,7 +375,7 @@ int uroce_port_close(struct uroce_port *public)
 	if (port->engine)
 		drivers_telemetry_end(port->engine);
 	pthread_mutex_lock(&lock);
-	drivers_log_begin(); /* what drivers complain about then nobody can mend */
+	drivers_log_begin(); /* at this point nobody can do anything about complaints of drivers */
 	missing = close_below(port);
 	drivers_log_end();
 	pthread_mutex_unlock(&lock);

@@ -1,4 +1,4 @@
-/* port.h - what our own programs and captures know of an open port besides: its ethdev, and a tap on it */
+/* port.h - for programs of this project and captures: the ethdev of an open port, and its tap */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DRIVERS_PORT_H
 #define DRIVERS_PORT_H
@@ -12,8 +12,8 @@ const struct drivers_ethdev *drivers_port_ethdev(const struct uroce_port *port);
 struct drivers_tap;
 
 /*
- * The tap of a port, made when it is first wanted, for one who captures. 0; -EBUSY: there is one; or why there is no
- * tap. The port is not closed before it is released.
+ * Takes the tap of a port, for a capture; makes it if there is none. Returns 0; -EBUSY: a capture has it; or why it
+ * cannot be made. The port must not be closed before the tap is released.
  */
 int drivers_port_take_tap(struct uroce_port *port, struct drivers_tap **tap, struct uroce_error *error);
 void drivers_port_release_tap(struct uroce_port *port);

@@ -1,4 +1,4 @@
-/* telemetry.c - views of an engine as answers to commands on DPDK's telemetry socket */
+/* telemetry.c - answers commands on DPDK's telemetry socket with views of an engine */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/telemetry/telemetry.h"
 
@@ -20,20 +20,20 @@
 
 #include "drivers/eal/release.h"
 
-#define PAGE_QPS 256u /* of numbers in one answer */
-#define PAGE_MRS 64   /* of regions in one answer */
+#define PAGE_QPS 256u /* queue pairs in one answer */
+#define PAGE_MRS 64   /* regions in one answer */
 #define PORTS_MAX 16u
 #define TEXT_BYTES 64u
 
-/* Commands come from threads of DPDK's, one a client. */
+/* DPDK runs commands on threads of its own, one for each client. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_engine *shown;
-static unsigned ports; /* of the engine, because of which it is shown; 0: it was asked for */
+static unsigned ports; /* open ports for which the engine is shown; 0: only because the program asked */
 
-/* What a command does with the engine there is and the number that was asked for; 0 or negative errno. */
+/* Answers a command about this engine and number. Returns 0 or a negative errno. */
 typedef int answer_function(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer);
 
-/* ---- pieces of answers ---- */
+/* ---- parts of answers ---- */
 
 static void add_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -233,7 +233,7 @@ static void tell_mr(const struct uroce_mr_view *view, struct rte_tel_data *list)
 	rte_tel_data_add_array_string(list, text);
 }
 
-/* The first page of them, and how many there are of all. */
+/* Tells the first page of regions, and how many there are. */
 static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
 	struct uroce_mr_view views[PAGE_MRS];
@@ -263,7 +263,7 @@ static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel
 
 /* ---- queue pairs ---- */
 
-/* A page of them; "next" is what to ask for to get the one behind it, 0 for none. */
+/* Tells a page of QPs; "next" asks for the page behind it, 0: it is the last one. */
 static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
 	uint32_t qp_nums[PAGE_QPS], place = number, found = uroce_inspect_qps(engine, &place, qp_nums, PAGE_QPS);
@@ -358,7 +358,7 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* false: it is no number, or too large a one, or one that is not wanted. */
+/* Parses the number behind a command. false: it is no number, too large, or the command takes none. */
 static bool take_number(const struct command *command, const char *text, uint32_t *number)
 {
 	char *end = NULL;
@@ -375,7 +375,7 @@ static bool take_number(const struct command *command, const char *text, uint32_
 	return errno == 0 && *end == '\0' && value <= UINT32_MAX;
 }
 
-/* An answer in any case: without one the client would see null, and nothing else. */
+/* There is always an answer: without one the client would see just null. */
 static int serve(const char *name, const char *parameters, struct rte_tel_data *answer)
 {
 	const struct command *command = commands;
