@@ -1,4 +1,4 @@
-/* admin.c - commands of the admin queue: features, events, keep alive, abort, and which there are */
+/* admin.c - the commands of the admin queue: features, events, keep alive, abort */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
@@ -37,7 +37,7 @@ static uint64_t queues_there(const struct nvmf_command *command)
 	return last | last << 16;
 }
 
-/* Which of the two thresholds a command is about: NULL: of a sensor that there is not. */
+/* Finds the threshold that a command is about. NULL: it is of a sensor that does not exist. */
 static uint32_t *threshold_of(const struct nvmf_command *command)
 {
 	uint32_t value = get_le32(command->sqe + SQE_DW11), sensor = value >> 16 & 0xF, type = value >> 20 & 3;
@@ -46,7 +46,10 @@ static uint32_t *threshold_of(const struct nvmf_command *command)
 	return (sensor == 0 || all) && type < 2 ? &command->queue->controller->thresholds[type] : NULL;
 }
 
-/* Mandatory ones that change nothing here. NULL: it is none of them, or of something that there is not. */
+/*
+ * Finds a mandatory feature that is only stored, and changes nothing here. NULL: another feature, or a part of one that
+ * does not exist.
+ */
 static uint32_t *kept_feature(const struct nvmf_command *command)
 {
 	struct nvmf_controller *controller = command->queue->controller;
@@ -67,7 +70,7 @@ static uint32_t *kept_feature(const struct nvmf_command *command)
 	}
 }
 
-/* There is one power state, and no error for blocks that are deallocated. */
+/* There is one power state, and no error for deallocated blocks. */
 static uint16_t keep_feature(const struct nvmf_command *command)
 {
 	uint32_t *kept = kept_feature(command), value = get_le32(command->sqe + SQE_DW11);
@@ -105,14 +108,14 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	case NVME_FEATURE_QUEUES:
 		if ((value & 0xFFFF) == 0xFFFF || value >> 16 == 0xFFFF)
 			return NVME_INVALID_FIELD | NVME_DNR;
-		if (controller->queue_count > 1) /* it is too late when there are some */
+		if (controller->queue_count > 1) /* too late once there are I/O queues */
 			return NVME_COMMAND_SEQUENCE | NVME_DNR;
 		command->result = queues_there(command);
 		return NVME_OK;
 	case NVME_FEATURE_WRITE_CACHE:
 		controller->write_cache = value & 1;
 		return NVME_OK;
-	case NVME_FEATURE_HOST_BEHAVIOUR: /* nothing of it changes what we do */
+	case NVME_FEATURE_HOST_BEHAVIOUR: /* stored by nobody: nothing in it changes what the target does */
 		command->data_bytes = HOST_BEHAVIOUR_BYTES;
 		return NVME_OK;
 	default:
@@ -125,7 +128,7 @@ static uint16_t judge_get_features(struct nvmf_command *command)
 	const struct nvmf_controller *controller = command->queue->controller;
 	const uint32_t *kept;
 
-	if (command->sqe[SQE_DW10 + 1] & SELECT) /* of all but the current value ONCS says that there is none */
+	if (command->sqe[SQE_DW10 + 1] & SELECT) /* ONCS tells that only current values can be asked for */
 		return NVME_INVALID_FIELD | NVME_DNR;
 	switch (feature_of(command)) {
 	case NVME_FEATURE_ASYNC_EVENT:
@@ -165,7 +168,7 @@ static void give_features(struct nvmf_command *command, uint8_t *data)
 		memcpy(data, command->queue->controller->host_id, HOST_ID_BYTES);
 }
 
-/* ---- the others ---- */
+/* ---- other commands ---- */
 
 static uint16_t judge_async_event(struct nvmf_command *command)
 {
@@ -183,14 +186,14 @@ static uint16_t judge_keep_alive(struct nvmf_command *command)
 	return NVME_OK;
 }
 
-/* What is under way is soon done; nothing is ever taken back. */
+/* Commands end soon, so none is ever aborted. */
 static uint16_t judge_abort(struct nvmf_command *command)
 {
 	command->result = NOT_ABORTED;
 	return NVME_OK;
 }
 
-/* ---- the log page of effects, which says what the rows below and those of the I/O queues are ---- */
+/* ---- the log page of commands and effects, made from the rows below and those of the I/O queues ---- */
 
 static void put_effects(uint8_t *page)
 {

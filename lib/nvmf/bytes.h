@@ -1,4 +1,4 @@
-/* bytes.h - fields of capsules and pages: little-endian, at any alignment; text padded with zeros or spaces */
+/* bytes.h - reads and writes fields of capsules and pages: little-endian, at any alignment; text with padding */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_BYTES_H
 #define NVMF_BYTES_H
@@ -54,7 +54,7 @@ static inline void put_le64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Text into a field of so many bytes, cut to them; what is left is padding. */
+/* Writes text into a field of so many bytes; cuts it to fit, or pads it. */
 static inline void put_text(uint8_t *p, size_t bytes, const char *text, char padding)
 {
 	size_t length = strnlen(text, bytes);

@@ -1,4 +1,4 @@
-/* change.c - each change goes to the controllers of the hosts that can see it */
+/* change.c - tells each change to the controllers of the hosts that can see it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/change.h"
 
@@ -53,7 +53,7 @@ void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsys
 	nvmf_target_unlock(target);
 }
 
-/* Does a host still know by this number what has gone? */
+/* Does a host still take this number for a namespace that has been removed? */
 static bool is_known(const struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid)
 {
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {

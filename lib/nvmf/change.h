@@ -1,25 +1,25 @@
-/* change.h - subsystems, addresses and namespaces come, change and go, and hosts are told */
+/* change.h - adds, changes and removes subsystems, addresses and namespaces, and lets hosts know */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_CHANGE_H
 #define NVMF_CHANGE_H
 
 #include "nvmf/target.h"
 
-/* The target keeps the pointer. 0; -EINVAL: no NQN; -EEXIST; -ENOSPC. */
+/* Adds a subsystem, to which the target keeps the pointer. Returns 0; -EINVAL: no NQN; -EEXIST; -ENOSPC. */
 int nvmf_target_add_subsystem(struct nvmf_target *target, struct nvmf_subsystem *subsystem);
 int nvmf_target_add_address(struct nvmf_target *target, const struct nvmf_address *address);
 
 /*
- * Hosts are told of each of these. The subsystem keeps the pointer until nvmf_subsystem_remove(); the namespace may go
- * when none of its commands is under way, and each thread has left what it was in when it was removed. nsid 0: the
- * first that is free. 0; -EINVAL: a value; -EEXIST; -ENOSPC; -EBUSY: a host knows another one by this number, and has
- * not yet read that it is gone.
+ * Adds a namespace, and tells hosts. The subsystem keeps the pointer until nvmf_subsystem_remove(). After that the
+ * namespace may be freed once no command uses it, and each thread has left the call in which it was at that time. nsid
+ * 0: the first free one. Returns 0; -EINVAL: a wrong value; -EEXIST; -ENOSPC; -EBUSY: a host takes this number for
+ * another namespace, and has not yet read that it is gone.
  */
 int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace);
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);
-/* Its size has changed. */
+/* The size of the namespace has changed. */
 void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
-/* No flush of this namespace succeeds any more: hosts are told that their disk is not reliable. */
+/* Flushes of this namespace fail from now on: hosts are told that it is not reliable. */
 void nvmf_subsystem_degrade(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
 
 #endif

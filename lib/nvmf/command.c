@@ -1,4 +1,4 @@
-/* command.c - a command from its capsule to its answer */
+/* command.c - handles a command, from its capsule to its answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/command.h"
 
@@ -37,7 +37,7 @@ static const struct nvmf_row *row_of(const struct nvmf_command *command)
 	return admin ? nvmf_admin_row(command->opcode) : nvmf_io_row(command->opcode);
 }
 
-/* May a queue in this state have such a command? The first one is a Connect, and there is no second one. */
+/* May a queue in this state have such a command? The first command is a Connect, and there is no second one. */
 static uint16_t judge_state(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	const struct nvmf_queue *queue = command->queue;
@@ -52,7 +52,7 @@ static uint16_t judge_state(const struct nvmf_command *command, const struct nvm
 	return NVME_OK;
 }
 
-/* Of fabrics commands the byte is reserved. */
+/* In fabrics commands this byte is reserved. */
 static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
 {
 	uint8_t flags = command->sqe[SQE_FLAGS] & mask;
@@ -62,7 +62,7 @@ static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
 	return flags & NVME_FLAGS_FUSED || (mask & NVME_FLAGS_PSDT && (flags == 0 || flags == NVME_FLAGS_PSDT));
 }
 
-/* The length that a command has is the one that its descriptor names, or less where hosts do that. */
+/* The length is the one that the descriptor names; for some commands hosts name more than is needed. */
 static uint16_t judge_data(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	if (command->data_bytes == 0)
@@ -78,7 +78,7 @@ static enum nvmf_step answer(struct nvmf_command *command, uint16_t status)
 	return NVMF_ANSWER;
 }
 
-/* That of the thread which serves the queue: nobody else writes to it, so nothing has to be added in one go. */
+/* The share of the thread that serves the queue. No other thread writes to it, so additions need not be atomic. */
 static struct nvmf_share *share_of(const struct nvmf_command *command)
 {
 	return &command->block.namespace->shares[command->queue->thread];
@@ -88,11 +88,14 @@ static void add_under_way(struct nvmf_share *share, uint32_t number)
 {
 	uint32_t now = atomic_load_explicit(&share->under_way, memory_order_relaxed) + number;
 
-	/* pairs with the loads of nvmf_namespace_under_way(): who finds none left finds all done that they did */
+	/*
+	 * pairs with the loads of nvmf_namespace_under_way(): a thread that finds no command left sees all their
+	 * effects
+	 */
 	atomic_store_explicit(&share->under_way, now, memory_order_release);
 }
 
-/* From here on the namespace is there, even if its subsystem has it no more. */
+/* From here on the namespace is not freed, even if it is removed from its subsystem. */
 static void hold_on(struct nvmf_command *command)
 {
 	add_under_way(share_of(command), 1);
@@ -106,13 +109,13 @@ static void let_go(struct nvmf_command *command)
 	command->uses_namespace = false;
 }
 
-/* Others may read it meanwhile. */
+/* Adds to a counter that other threads may be reading. */
 static void count(uint64_t *counter, uint64_t number)
 {
 	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);
 }
 
-/* What a command does not use is reserved, and not looked at: hosts may leave it zero or not. */
+/* Fields that a command does not use are reserved and not looked at, because hosts set them as they like. */
 static uint16_t judge(struct nvmf_command *command, const struct nvmf_row *row, uint32_t capsule_bytes)
 {
 	uint16_t status = judge_state(command, row), described = NVME_OK;
@@ -142,7 +145,7 @@ static bool begins_time_anew(const struct nvmf_command *command)
 	return command->queue->qid == 0 && (command->opcode == NVME_KEEP_ALIVE || set);
 }
 
-/* Commands about blocks change nothing that other queues have, too. */
+/* Commands about blocks change nothing that queues share, and take no lock. */
 static bool takes_lock(const struct nvmf_command *command)
 {
 	return command->queue->qid == 0 || command->opcode == NVME_FABRICS;
@@ -250,7 +253,7 @@ static void note_in_log(const struct nvmf_command *command, struct nvmf_controll
 	nvmf_target_unlock(controller->target);
 }
 
-/* A comparison that found a difference has been carried out. */
+/* A Compare that found a difference has succeeded in comparing. */
 static void note_error(struct nvmf_command *command, uint16_t status)
 {
 	struct nvmf_controller *controller = command->queue->controller;

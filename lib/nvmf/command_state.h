@@ -1,4 +1,4 @@
-/* command_state.h - what is known of a command: who has sent it, its data, its work, its answer */
+/* command_state.h - the struct of a command: its queue, its data, its work, its answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_COMMAND_STATE_H
 #define NVMF_COMMAND_STATE_H
@@ -13,29 +13,29 @@ enum nvmf_block_op {
 	NVMF_BLOCK_WRITE,
 	NVMF_BLOCK_COMPARE,
 	NVMF_BLOCK_FLUSH,
-	NVMF_BLOCK_ZERO,      /* to read as zeros */
-	NVMF_BLOCK_DEALLOCATE /* the same, and no space is needed for it any more; ranges are in the data */
+	NVMF_BLOCK_ZERO,      /* the blocks are to read as zeros */
+	NVMF_BLOCK_DEALLOCATE /* the same, and need no space any more; the data has the ranges */
 };
 
-/* What a namespace's store is to do; it lies within the namespace. */
+/* The work that a namespace's store has to do. It lies within the namespace. */
 struct nvmf_block {
 	enum nvmf_block_op op;
 	struct nvmf_namespace *namespace;
-	uint64_t offset, bytes; /* of the store */
-	bool lasting;           /* done when it survives a power cut */
-	bool may_deallocate;    /* ZERO */
-	uint32_t range_count;   /* DEALLOCATE */
+	uint64_t offset, bytes; /* within the namespace */
+	bool lasting;           /* done only when it survives a power cut */
+	bool may_deallocate;    /* ZERO: the space may be freed */
+	uint32_t range_count;   /* DEALLOCATE: number of ranges */
 };
 
-/* The host's memory, or a place in the capsule. */
+/* Where data lies: in the host's memory, or in the capsule. */
 struct nvmf_sgl {
-	uint64_t addr; /* in_capsule: an offset from the end of the entry of the submission queue */
+	uint64_t addr; /* in_capsule: the offset behind the submission queue entry */
 	uint32_t bytes, key;
 	bool in_capsule, invalidate;
 };
 
 struct nvmf_command {
-	const uint8_t *sqe; /* as long as the command */
+	const uint8_t *sqe; /* valid as long as the command */
 	struct nvmf_queue *queue;
 	uint16_t cid, status;
 	uint8_t opcode;

@@ -1,4 +1,4 @@
-/* controller.c - what a host sees of a subsystem: its properties, its queues, what it is told of */
+/* controller.c - controllers: their queues, properties, and events for hosts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/controller.h"
 
@@ -9,8 +9,8 @@
 #define CAP_TIMEOUT (15ull << 24) /* 7.5 s */
 #define CAP_NVM (1ull << 37)
 #define KEEP_ALIVE_UNIT_MS 1000u
-#define CONNECTING_MS 30000u /* for its other queues: Linux waits 4.3 s for each message of CM that was lost */
-#define DISCOVERY_MS 120000u /* of a host that named none, so that it cannot stay for ever */
+#define CONNECTING_MS 30000u /* for the other queues to connect: Linux waits 4.3 s for each lost message of CM */
+#define DISCOVERY_MS 120000u /* for a discovery host that has named no time, so that it cannot stay for ever */
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
@@ -25,7 +25,7 @@ void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const
 	queue->thread = thread;
 }
 
-/* Of the id of a controller, and of others that differ by a multiple of so many. */
+/* The entry for a controller id; ids that differ by a multiple of the number of entries share one. */
 static struct nvmf_controller **place_of(struct nvmf_target *target, uint16_t cntlid)
 {
 	return &target->controllers[(cntlid - 1u) % NVMF_CONTROLLERS_MAX];
@@ -41,7 +41,7 @@ struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, u
 static void set_features_to_defaults(struct nvmf_controller *controller)
 {
 	controller->write_cache = true;
-	controller->arbitration = 7; /* no limit of a burst */
+	controller->arbitration = 7; /* bursts are not limited */
 	controller->thresholds[0] = 0xFFFF;
 	controller->thresholds[1] = 0;
 	controller->power = controller->error_recovery = controller->atomicity = 0;
@@ -52,7 +52,7 @@ struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const
 {
 	struct nvmf_controller *controller = NULL;
 
-	/* The next number, so that what a host still says to the controller that it had does not reach this one. */
+	/* Takes a new id, so that what a host still sends to its old controller does not reach this one. */
 	for (uint32_t i = 0; i < 2 * NVMF_CONTROLLERS_MAX && controller == NULL; i++) {
 		uint16_t cntlid = (uint16_t)(target->last_cntlid % NVME_CNTLID_MAX + 1);
 
@@ -120,7 +120,7 @@ bool nvmf_controller_is_ready(const struct nvmf_controller *controller)
 	return controller->csts & NVME_CSTS_READY;
 }
 
-/* The time that a host names, in whole units; 0: none. */
+/* The time that a host has asked for, in whole units; 0: none. */
 static uint64_t keep_alive_ms(const struct nvmf_controller *controller)
 {
 	uint64_t ms = controller->keep_alive_ms;
@@ -167,7 +167,7 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 		controller->csts = 0;
 		set_features_to_defaults(controller);
 		controller->aborted_count = controller->held_count;
-		/* What it knew it has to read again. */
+		/* The host has to read again what the namespaces are. */
 		memset(controller->identified, 0, sizeof(controller->identified));
 		memset(controller->gone, 0, sizeof(controller->gone));
 	}

@@ -1,4 +1,4 @@
-/* controller.h - what a host sees of a subsystem: its properties, its queues, what it is told of */
+/* controller.h - controllers: each is the view that one host has of a subsystem, with its queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_CONTROLLER_H
 #define NVMF_CONTROLLER_H
@@ -11,23 +11,23 @@
 
 struct nvmf_command;
 
-/* Of nsids. */
+/* A set of nsids. */
 typedef _Atomic uint32_t nvmf_set[NVMF_SET_WORDS];
 
-/* A queue pair of a host: the first command has to be a Connect. */
+/* A queue pair of a host. Its first command has to be a Connect. */
 struct nvmf_queue {
 	struct nvmf_target *target;
 	struct nvmf_controller *controller; /* NULL before Connect */
 	uint16_t qid;
 	uint16_t sq_head;
-	uint32_t room; /* commands that the host may have under way: of the connection */
-	uint32_t size; /* of Connect; the same before */
+	uint32_t room; /* commands that the host may have under way on this connection */
+	uint32_t size; /* as the Connect said; the same as room before */
 	bool no_flow_control;
-	void *context;   /* the host's */
-	uint32_t thread; /* which one serves it: below NVMF_THREADS_MAX, by itself 0 */
+	void *context;   /* of the program around this library */
+	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
 };
 
-/* A command that its store could not carry out. */
+/* A command that the store could not carry out. */
 struct nvmf_error {
 	uint16_t qid, cid, status;
 	uint32_t nsid;
@@ -39,7 +39,7 @@ struct nvmf_error {
 
 struct nvmf_controller {
 	struct nvmf_target *target;
-	const struct nvmf_subsystem *subsystem; /* NULL: discovery */
+	const struct nvmf_subsystem *subsystem; /* NULL: it is a discovery controller */
 	char host_nqn[NVME_NQN_BYTES];
 	uint8_t host_id[16];
 	uint16_t cntlid;
@@ -55,11 +55,11 @@ struct nvmf_controller {
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
 	uint32_t held_count;
-	uint32_t aborted_count; /* of the oldest held ones, that a reset has aborted */
-	nvmf_set changed;       /* to be listed in the log page */
-	nvmf_set identified;    /* the host has read what they are */
-	nvmf_set gone;          /* it has read that, and not yet that they are there no more */
-	uint64_t error_count;   /* of all; the newest are kept, each at its number's place */
+	uint32_t aborted_count; /* so many of the oldest held commands were aborted by a reset */
+	nvmf_set changed;       /* namespaces to be listed in the log page */
+	nvmf_set identified;    /* namespaces that the host has read about */
+	nvmf_set gone;          /* of these, the ones removed since, which the host has not read yet */
+	uint64_t error_count;   /* errors so far; the newest are kept, each at its number modulo the size */
 	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
 	uint32_t queue_count;
@@ -79,42 +79,43 @@ static inline void nvmf_set_put(nvmf_set set, uint32_t nsid, bool member)
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello);
 /*
- * Its connection has gone. With the admin queue goes the controller: its other queues are to be closed then, see
- * nvmf_controller_queue(). It is let go of with the last one. Commands that are held are forgotten. By the thread that
- * serves it.
+ * The connection of the queue is gone. With the admin queue the controller ends, and its other queues have to be
+ * closed, too: see nvmf_controller_queue(). With its last queue the controller is freed. Commands that are held are
+ * forgotten. For the thread that serves the queue.
  */
 void nvmf_queue_close(struct nvmf_queue *queue);
-/* Any queue that is still open; NULL: none. */
+/* Returns a queue that is still open; NULL: there is none. */
 struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller);
 
-/* Of a new controller; NULL: no room or no memory. */
+/* Makes a controller; NULL: no room, or no memory. */
 struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem);
-/* NULL: none of the target has this id. */
+/* NULL: the target has no controller with this id. */
 struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
-/* Of Connect. A host sends its first Keep Alive when all its queues are there, which takes as long as it takes. */
+/* For Connect. A host sends its first Keep Alive only when all its queues are connected, however long that takes. */
 void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
 /* Of Keep Alive: from now on the host has the time that it named. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
-/* Those of I/O queues, which a host may set any time before it makes one: discovery has none. */
+/* Are the sizes of entries set, which a host sets before it makes I/O queues? A discovery controller needs none. */
 bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
-/* Something is new about this namespace: the host is told to look. */
+/* Something about this namespace has changed: the host is told to read it. */
 void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid);
-/* The namespace is gone. */
+/* The namespace has been removed. */
 void nvmf_controller_lose(struct nvmf_controller *controller, uint32_t nsid);
-/* The host has read what there is with numbers above this one. */
+/* The host has read the list of namespaces with numbers above this one. */
 void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above);
-/* Something has happened that this bit of feature 0Bh is about. */
+/* An event has happened for which feature 0Bh has this bit. */
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
-/* The host has read the page of the event, and is told of what comes later. */
+/* The host has read the event's log page, so it is told of the next event. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
 /*
- * A controller whose host has sent no command for its keep-alive time; its queues are to be closed. Each is named once.
- * NULL: none. Whoever asks has the lock, and is the thread that serves the admin queue: only it knows whether a Keep
- * Alive lies unread. now_ns is of the clock that its commands began with.
+ * Returns a controller whose host has sent no command for its keep-alive time; its queues are to be closed. Each one is
+ * returned once. NULL: none. The caller holds the lock and is the thread that serves the admin queue, since only that
+ * knows whether a Keep Alive has come and was not handled yet. now_ns is of the clock that nvmf_command_begin() is
+ * given.
  */
 struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns);
 

@@ -1,10 +1,10 @@
-/* event.c - which held command is answered, and with what */
+/* event.c - answers held commands when their events have come */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/event.h"
 
 #include <string.h>
 
-#define HEALTH 1u /* types of events */
+#define HEALTH 1u /* the types of events */
 #define NOTICE 2u
 
 static struct nvmf_command *take_oldest(struct nvmf_controller *controller)
@@ -16,7 +16,7 @@ static struct nvmf_command *take_oldest(struct nvmf_controller *controller)
 	return command;
 }
 
-/* Type, what it is, and the log page that tells more. */
+/* The result: type of the event, the event, and the log page that tells more. */
 static uint64_t event_result(uint32_t event)
 {
 	if (event == NVME_EVENT_UNRELIABLE)

@@ -1,14 +1,14 @@
-/* fabrics.c - commands of fabrics: Connect and properties */
+/* fabrics.c - fabrics commands: Connect, and reading and setting properties */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
 
-/* Places in a Connect's entry, and in its data. */
+/* Offsets in a Connect's entry, and in its data. */
 enum { SQE_FORMAT = 40, SQE_QID = 42, SQE_SIZE = 44, SQE_ATTRIBUTES = 46, SQE_KEEP_ALIVE = 48 };
 enum { DATA_HOST_ID = 0, DATA_CNTLID = 16, DATA_SUBSYSTEM = 256, DATA_HOST = 512 };
-/* Sizes of a property: 4 and 8 bytes. */
+/* Codes for properties of 4 and of 8 bytes. */
 enum { NARROW = 0, WIDE = 1 };
 enum { NO_FLOW_CONTROL = 1 << 2, IN_DATA = 1 << 16 };
 
@@ -65,7 +65,7 @@ static uint16_t connect_admin(struct nvmf_command *command, const uint8_t *data,
 	return NVME_OK;
 }
 
-/* A queue joins the controller that the same host has made, of the same subsystem. */
+/* An I/O queue joins the controller that the same host has made for the same subsystem. */
 static uint16_t connect_io(struct nvmf_command *command, const uint8_t *data)
 {
 	struct nvmf_queue *queue = command->queue;
@@ -93,7 +93,7 @@ static uint16_t take_connect(struct nvmf_command *command, const uint8_t *data, 
 	struct nvmf_queue *queue = command->queue;
 	uint16_t status;
 
-	if (queue->controller) /* the host did not wait for the answer to its first Connect */
+	if (queue->controller) /* the host has sent a second Connect before the answer to the first */
 		return NVME_COMMAND_SEQUENCE | NVME_DNR;
 	if (!is_text(data + DATA_SUBSYSTEM))
 		return invalid(command, DATA_SUBSYSTEM | IN_DATA);

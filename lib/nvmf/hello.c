@@ -1,4 +1,4 @@
-/* hello.c - what both ends say in the private data of the messages that make a connection */
+/* hello.c - the private data of the messages that make a connection */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/hello.h"
 
@@ -7,7 +7,7 @@
 
 enum { FORMAT = 0, QID = 2, RESPONSES = 4, COMMANDS = 6 };
 
-/* The size of the submission queue is told less one, the other one as it is. */
+/* The submission queue's size is sent less one, the number of responses as it is. */
 enum nvmf_refusal nvmf_hello_parse(const uint8_t *data, uint32_t bytes, struct nvmf_hello *hello)
 {
 	if (bytes < NVMF_HELLO_BYTES)

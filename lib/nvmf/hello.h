@@ -1,4 +1,4 @@
-/* hello.h - what both ends say in the private data of the messages that make a connection */
+/* hello.h - the private data with which host and target agree on queue sizes while they connect */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_HELLO_H
 #define NVMF_HELLO_H
@@ -8,7 +8,7 @@
 #define NVMF_HELLO_BYTES 32u
 #define NVMF_REFUSAL_BYTES 4u
 
-/* Why a connection is refused: sts of a REJ. */
+/* Why a connection is refused: the status in a REJ. */
 enum nvmf_refusal {
 	NVMF_REFUSAL_NONE,
 	NVMF_REFUSAL_LENGTH,
@@ -20,7 +20,7 @@ enum nvmf_refusal {
 	NVMF_REFUSAL_READS
 };
 
-/* Of a REQ, in numbers of commands: size of the submission queue, and responses that the host has room for. */
+/* From a REQ, in commands: size of the submission queue, and responses that the host has room for. */
 struct nvmf_hello {
 	uint16_t qid;
 	uint32_t commands, responses;
@@ -28,10 +28,10 @@ struct nvmf_hello {
 
 enum nvmf_refusal nvmf_hello_parse(const uint8_t *data, uint32_t bytes, struct nvmf_hello *hello);
 void nvmf_hello_build(const struct nvmf_hello *hello, uint8_t out[NVMF_HELLO_BYTES]);
-/* REP: so many commands there is room for. */
+/* Writes the private data of the REP: there is room for so many commands. */
 void nvmf_hello_accept(uint32_t commands, uint8_t out[NVMF_HELLO_BYTES]);
 void nvmf_hello_refuse(enum nvmf_refusal refusal, uint8_t out[NVMF_REFUSAL_BYTES]);
-/* "too many queue entries"; never NULL. */
+/* The words for a refusal: "too many queue entries"; never NULL. */
 const char *nvmf_refusal_text(uint16_t refusal);
 
 #endif

@@ -1,27 +1,27 @@
-/* identify.c - pages that tell what a controller and a namespace are */
+/* identify.c - the pages that describe a controller and a namespace */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
 
 #define FIRMWARE "uroce"
-#define KEEP_ALIVE_UNIT 10u /* 100 ms each */
-#define WARM_KELVIN 0x157u  /* the specification wants both, and recommends this one */
+#define KEEP_ALIVE_UNIT 10u /* in 100 ms */
+#define WARM_KELVIN 0x157u  /* the thresholds: the specification wants two, and recommends this one */
 #define HOT_KELVIN 0x175u
 #define SGLS 0x00100005u     /* SGLs, keyed ones, data in capsules */
-#define ENTRY_SIZES_SQ 0x66u /* 64 bytes, neither more nor less */
-#define ENTRY_SIZES_CQ 0x44u /* 16 */
+#define ENTRY_SIZES_SQ 0x66u /* submission queue entries of 64 bytes exactly */
+#define ENTRY_SIZES_CQ 0x44u /* completion queue entries of 16 bytes */
 #define MULTIPATH 0x03u      /* several addresses, several controllers */
-#define THIN 0x01u           /* NSFEAT: used may be less than there is */
-#define GRAINS 0x10u         /* NPWG to NOWS are told */
-#define SHARED 0x01u         /* a namespace that several controllers have */
+#define THIN 0x01u           /* NSFEAT: used blocks may be fewer than all blocks */
+#define GRAINS 0x10u         /* NPWG to NOWS are valid */
+#define SHARED 0x01u         /* several controllers may have the namespace */
 #define LOG_EFFECTS 0x02u
 #define LOG_OFFSETS 0x04u
 #define COMMANDS_OPTIONAL 0x0Du /* compare, dataset management, write zeroes */
-/* Hosts read it once, and a namespace that needs flushes may come later: one in memory is flushed for nothing. */
+/* Hosts read this once, and a namespace that needs flushes may be added later. One in memory is flushed in vain. */
 #define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
-#define TRAFFIC_KEEPS_ALIVE 0x40u /* any command is a sign of life, not Keep Alive alone */
-#define FIRMWARE_SLOT 0x03u       /* one, which cannot be written */
+#define TRAFFIC_KEEPS_ALIVE 0x40u /* every command is a sign of life, not only Keep Alive */
+#define FIRMWARE_SLOT 0x03u       /* one slot, read only */
 
 enum controller_type { TYPE_IO = 1, TYPE_DISCOVERY = 2 };
 enum descriptor { DESCRIPTOR_NGUID = 2, DESCRIPTOR_UUID = 3, DESCRIPTOR_COMMAND_SET = 4 };
@@ -61,7 +61,7 @@ static void put_io_controller(const struct nvmf_subsystem *subsystem, const stru
 	put_text(page + 768, NVME_NQN_BYTES, subsystem->nqn, '\0');
 	put_le32(page + 1792, (NVME_SQE_BYTES + config->in_capsule_bytes) / 16);
 	put_le32(page + 1796, NVME_CQE_BYTES / 16);
-	page[1803] = 1; /* descriptors in an SGL */
+	page[1803] = 1; /* SGL descriptors */
 	put_le16(page + 2048, 2500);
 }
 
@@ -83,7 +83,7 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 	put_le16(page + 78, controller->cntlid);
 	put_le32(page + 80, NVME_VERSION);
 	put_le32(page + 96, HOST_ID_128 | TRAFFIC_KEEPS_ALIVE);
-	page[258] = NVMF_HELD_MAX - 1; /* aborts, events at a time, less one */
+	page[258] = NVMF_HELD_MAX - 1; /* aborts, and events at a time, each less one */
 	page[259] = NVMF_HELD_MAX - 1;
 	page[260] = FIRMWARE_SLOT;
 	page[261] = LOG_OFFSETS;
@@ -96,8 +96,8 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 }
 
 /*
- * What is in use is less than what there is where the store is thin. Writes go best in pages of the store's cache and
- * of most disks: 4 KiB, at which hosts let partitions and file systems begin.
+ * Of a thin store the blocks in use are fewer than all. Writes are fastest in pages of the store's cache and of most
+ * disks: 4 KiB, at which hosts let partitions and file systems begin.
  */
 static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 {
@@ -109,7 +109,8 @@ static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 	put_le64(page + 16, used && used < namespace->blocks ? used : namespace->blocks);
 	page[24] = used ? THIN | GRAINS : GRAINS;
 	page[30] = SHARED;
-	for (int at = 64; at <= 72; at += 2) /* writes, their places, deallocations, their places, optimal writes */
+	/* write granularity and alignment, those of deallocation, optimal write size */
+	for (int at = 64; at <= 72; at += 2)
 		put_le16(page + at, grain);
 	page[99] = namespace->read_only;
 	memcpy(page + 104, namespace->nguid, 16);
@@ -179,14 +180,14 @@ uint16_t nvmf_identify_judge(struct nvmf_command *command)
 	case NVME_CNS_DESCRIPTORS:
 		return nvmf_subsystem_find(subsystem, command->nsid) ? NVME_OK : NVME_INVALID_NAMESPACE | NVME_DNR;
 	case NVME_CNS_SET_NAMESPACE:
-	case NVME_CNS_SET_CONTROLLER: /* of the NVM command set there is nothing to be told */
+	case NVME_CNS_SET_CONTROLLER: /* the NVM command set tells nothing more */
 		return set == 0 ? NVME_OK : NVME_INVALID_FIELD | NVME_DNR;
 	default:
 		return NVME_INVALID_FIELD | NVME_DNR;
 	}
 }
 
-/* From here on the host knows by this number what is there now. */
+/* From here on the host takes this number for the present namespace. */
 static const struct nvmf_namespace *get_to_know(struct nvmf_controller *controller, uint32_t nsid)
 {
 	const struct nvmf_namespace *namespace = nvmf_subsystem_find(controller->subsystem, nsid);
@@ -205,7 +206,7 @@ void nvmf_identify_give(struct nvmf_command *command, uint8_t *data)
 	case NVME_CNS_CONTROLLER:
 		put_controller(controller, data);
 		break;
-	case NVME_CNS_NAMESPACE: /* zeros: it is not active */
+	case NVME_CNS_NAMESPACE: /* zeros: the namespace is not active */
 		found = get_to_know(controller, command->nsid);
 		if (found)
 			put_namespace(found, data);
@@ -219,7 +220,7 @@ void nvmf_identify_give(struct nvmf_command *command, uint8_t *data)
 		if (found)
 			put_descriptors(found, data);
 		break;
-	case NVME_CNS_INDEPENDENT: /* which does not tell what it is */
+	case NVME_CNS_INDEPENDENT: /* only that it exists, not what it is */
 		found = nvmf_subsystem_find(controller->subsystem, command->nsid);
 		if (found)
 			put_independent(found, data);

@@ -1,4 +1,4 @@
-/* io.c - commands of I/O queues: what a namespace's store is to do, and what it cannot */
+/* io.c - commands of I/O queues: judged, and turned into work for the namespace's store */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
@@ -15,8 +15,8 @@ static uint16_t find_namespace(struct nvmf_command *command)
 }
 
 /*
- * A host that comes back may have mounted what had this number before: it changes nothing until it has read on this
- * controller what is there now. The event makes it look.
+ * A host that comes back may still take this number for an earlier namespace: it may not write before it has read, on
+ * this controller, what is there now. The event makes it read.
  */
 static uint16_t judge_change(const struct nvmf_command *command)
 {
@@ -33,7 +33,7 @@ static uint16_t judge_change(const struct nvmf_command *command)
 	return NVME_INVALID_NAMESPACE | NVME_DNR;
 }
 
-/* Blocks to bytes; none of them lies outside. */
+/* Converts a range of blocks to bytes, and refuses one that lies outside. */
 static uint16_t take_range(struct nvmf_command *command, uint64_t first, uint64_t count)
 {
 	const struct nvmf_namespace *namespace = command->block.namespace;
@@ -45,7 +45,7 @@ static uint16_t take_range(struct nvmf_command *command, uint64_t first, uint64_
 	return NVME_OK;
 }
 
-/* What all commands about a range of blocks have. */
+/* Judges what all commands about a range of blocks share. */
 static uint16_t judge_range(struct nvmf_command *command, enum nvmf_block_op op)
 {
 	uint32_t dw12 = get_le32(command->sqe + SQE_DW12);
@@ -115,7 +115,7 @@ static uint16_t judge_dataset(struct nvmf_command *command)
 	return NVME_OK;
 }
 
-/* Other hints than deallocate change nothing. All ranges are looked at before the first one is touched. */
+/* Hints other than deallocate change nothing. All ranges are judged before the first one is deallocated. */
 static uint16_t take_ranges(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
 {
 	(void)now_ns;

@@ -1,12 +1,12 @@
-/* log.c - log pages: errors, health, firmware, namespaces that have changed, discovery */
+/* log.c - the log pages: errors, health, firmware, changed namespaces, discovery */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
 
 #define RETAIN 0x80u
-#define ENTRY_BYTES 1024u /* of discovery; the header has as many */
+#define ENTRY_BYTES 1024u /* of an entry of the discovery page, and of its header */
 #define ERROR_BYTES 64u
-#define NO_FIELD 0xFFFFu /* of the command is at fault */
+#define NO_FIELD 0xFFFFu /* the error is not about a field of the command */
 #define SMART_BYTES 512u
 #define SMART_UNIT_BYTES 512000u
 #define KELVIN 300u
@@ -22,7 +22,7 @@ static uint64_t offset_of(const struct nvmf_command *command)
 	return get_le64(command->sqe + SQE_DW12);
 }
 
-/* ---- discovery: an entry for each address of each subsystem that the host may see ---- */
+/* ---- discovery: one entry for each address of each subsystem that the host may see ---- */
 
 static uint32_t entry_count(const struct nvmf_controller *controller)
 {
@@ -56,7 +56,7 @@ static void put_entry(const struct nvmf_subsystem *subsystem, const struct nvmf_
 	block[770] = 1; /* by rdma_cm */
 }
 
-/* Header or entry that has this number. */
+/* Writes the header, block 0, or the entry with this number. */
 static void put_block(const struct nvmf_controller *controller, uint64_t number, uint8_t block[ENTRY_BYTES])
 {
 	const struct nvmf_target *target = controller->target;
@@ -94,7 +94,7 @@ static void give_discovery(const struct nvmf_controller *controller, uint64_t of
 	}
 }
 
-/* ---- the others fit a page ---- */
+/* ---- the other pages, each within NVME_PAGE_BYTES ---- */
 
 static void put_smart(const struct nvmf_controller *controller, uint8_t *page)
 {
@@ -122,7 +122,7 @@ static void put_smart(const struct nvmf_controller *controller, uint8_t *page)
 	put_le64(page + 176, controller->error_count);
 }
 
-/* The newest one first. */
+/* Newest first. */
 static void put_errors(const struct nvmf_controller *controller, uint8_t *page)
 {
 	for (uint64_t number = controller->error_count, left = NVMF_ERRORS_MAX; number > 0 && left > 0;
@@ -171,7 +171,10 @@ static uint32_t page_bytes(uint8_t log)
 	}
 }
 
-/* Any offset and length, multiples of four, that lie in the page; of discovery what lies behind it are zeros. */
+/*
+ * Any offset and length that are multiples of four and lie within the page are allowed; behind the discovery page are
+ * zeros.
+ */
 uint16_t nvmf_log_judge(struct nvmf_command *command)
 {
 	const struct nvmf_controller *controller = command->queue->controller;

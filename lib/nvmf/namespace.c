@@ -1,10 +1,10 @@
-/* namespace.c - the counts of a namespace, of all threads that serve it */
+/* namespace.c - adds up the counts of all threads that serve a namespace */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/namespace.h"
 
 #include <stddef.h>
 
-/* Those of a thread that is counting meanwhile, too. */
+/* A thread may be counting meanwhile. */
 void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts)
 {
 	const uint64_t *from = (const uint64_t *)counts;

@@ -1,4 +1,4 @@
-/* namespace.h - what a host sees as a disk: its blocks, its names, what was read and written */
+/* namespace.h - a namespace, which a host sees as a disk: its blocks, its names, its counts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_NAMESPACE_H
 #define NVMF_NAMESPACE_H
@@ -9,20 +9,20 @@
 
 #define NVMF_THREADS_MAX 16u
 
-/* Since a namespace was added; of those that were removed the subsystem keeps them. */
+/* Counts since a namespace was added; the subsystem keeps the sum of those that were removed. */
 struct nvmf_counts {
 	uint64_t reads, writes, flushes, read_bytes, written_bytes;
 	uint64_t read_errors, write_errors, flush_errors;
-	uint64_t media_errors; /* those of them that the medium has to do with */
+	uint64_t media_errors; /* of the errors those of the medium */
 };
 
 void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts);
 
-/* What the commands of one thread add to: only that one writes, so that none waits for the others. */
+/* The counts of one thread: no other thread writes them, so that none waits for another. */
 struct nvmf_share {
 	_Atomic uint32_t under_way; /* commands that use the namespace */
 	struct nvmf_counts counts;
-	uint8_t apart[128]; /* from the next one, which is in other cache lines */
+	uint8_t apart[128]; /* so that the next share has cache lines of its own */
 };
 
 struct nvmf_namespace {
@@ -31,14 +31,15 @@ struct nvmf_namespace {
 	_Atomic uint64_t blocks;
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
-	bool is_new; /* a host may know another one by its number: it changes nothing before it has read what this is */
-	void *store; /* the host's */
-	bool degraded;                /* no flush succeeds any more */
-	_Atomic uint64_t used_blocks; /* of a thin store; 0: it is none */
+	/* a host may take its number for an earlier namespace: it may not write before it has read what this one is */
+	bool is_new;
+	void *store;                  /* of the program around this library */
+	bool degraded;                /* flushes fail from now on */
+	_Atomic uint64_t used_blocks; /* of a thin store; 0: the store is not thin */
 	struct nvmf_share shares[NVMF_THREADS_MAX];
 };
 
-/* Commands that use it, of all threads. */
+/* How many commands of all threads use the namespace. */
 uint32_t nvmf_namespace_under_way(const struct nvmf_namespace *namespace);
 struct nvmf_counts nvmf_namespace_counts(const struct nvmf_namespace *namespace);
 

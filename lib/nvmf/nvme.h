@@ -1,11 +1,11 @@
-/* nvme.h - numbers of NVMe and of NVMe over fabrics: opcodes, statuses, places of fields */
+/* nvme.h - numbers of NVMe and of NVMe over fabrics: opcodes, statuses, offsets of fields */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_NVME_H
 #define NVMF_NVME_H
 
 #define NVME_VERSION 0x00010300u
 #define NVME_DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
-#define NVME_NQN_BYTES 256u /* with the zero behind it */
+#define NVME_NQN_BYTES 256u /* with the zero at its end */
 #define NVME_NQN_MAX 223u
 #define NVME_SQE_BYTES 64u
 #define NVME_CQE_BYTES 16u
@@ -15,7 +15,7 @@
 #define NVME_CNTLID_ANY 0xFFFFu
 #define NVME_CNTLID_MAX 0xFFEFu
 #define NVME_NSID_ALL 0xFFFFFFFFu
-#define NVME_ANY_SQ_HEAD 0xFFFFu /* flow control of the submission queue is off */
+#define NVME_ANY_SQ_HEAD 0xFFFFu /* says that the queue has no flow control */
 
 enum nvme_admin_opcode {
 	NVME_GET_LOG_PAGE = 0x02,
@@ -39,7 +39,7 @@ enum nvme_io_opcode {
 
 enum nvme_fabrics_type { NVME_PROPERTY_SET = 0x00, NVME_CONNECT = 0x01, NVME_PROPERTY_GET = 0x04 };
 
-/* Status codes with their types in bits 10:8. The field of a CQE is twice that. */
+/* Status codes, with their types in bits 10:8. A completion queue entry has twice the value. */
 enum nvme_status {
 	NVME_OK = 0x000,
 	NVME_INVALID_OPCODE = 0x001,
@@ -66,10 +66,10 @@ enum nvme_status {
 	NVME_WRITE_FAULT = 0x280,
 	NVME_READ_ERROR = 0x281,
 	NVME_COMPARE_FAILURE = 0x285,
-	NVME_DNR = 0x4000 /* trying again would not help */
+	NVME_DNR = 0x4000 /* do not retry */
 };
 
-/* Places in a submission queue entry. */
+/* Offsets in a submission queue entry. */
 enum nvme_sqe {
 	SQE_OPCODE = 0,
 	SQE_FLAGS = 1,
@@ -104,7 +104,7 @@ enum {
 	NVME_CC_CSS_AMS_MPS = 0x3FF0,
 	NVME_CC_SHUTDOWN = 0xC000,
 	NVME_CC_ENTRIES = 0xFF0000,
-	NVME_CC_ENTRIES_USUAL = 0x460000, /* 64 and 16 bytes */
+	NVME_CC_ENTRIES_USUAL = 0x460000, /* entries of 64 and 16 bytes */
 	NVME_CSTS_READY = 1 << 0,
 	NVME_CSTS_FATAL = 1 << 1,
 	NVME_CSTS_SHUTDOWN_DONE = 2 << 2
@@ -144,7 +144,7 @@ enum nvme_cns {
 };
 
 /* Bits of OAES and of feature 0Bh. */
-#define NVME_EVENT_UNRELIABLE (1u << 2) /* the same bit of the critical warning */
+#define NVME_EVENT_UNRELIABLE (1u << 2) /* the bit of the critical warning has the same number */
 #define NVME_EVENT_NAMESPACE (1u << 8)
 #define NVME_EVENT_DISCOVERY (1u << 31)
 

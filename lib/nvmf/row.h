@@ -1,4 +1,4 @@
-/* row.h - what becomes of each command: a row an opcode, of the admin queue and of the others */
+/* row.h - how each command is handled: one row for an opcode of the admin queue and of I/O queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMF_ROW_H
 #define NVMF_ROW_H
@@ -11,31 +11,31 @@ struct nvmf_row {
 	uint8_t opcode;
 	const char *name;
 	enum nvmf_direction direction;
-	/* Returns a status, and sets data_bytes, result or block. */
+	/* Judges the command; sets data_bytes, result or block. Returns a status. */
 	uint16_t (*judge)(struct nvmf_command *command);
-	/* FROM_HOST: what the data says. NULL: it is for the store. */
+	/* FROM_HOST: takes the data. NULL: the data is for the store. */
 	uint16_t (*take)(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns);
-	/* TO_HOST: fills data_bytes, which are zeros. NULL: they come from the store. */
+	/* TO_HOST: fills the data_bytes, which are zeros. NULL: the data comes from the store. */
 	void (*give)(struct nvmf_command *command, uint8_t *data);
-	bool blocks; /* the store has work to do */
-	bool held;   /* is not answered now */
+	bool blocks; /* the store has to do the work */
+	bool held;   /* held: not answered now */
 	bool early;  /* allowed before the controller is enabled */
-	bool longer; /* the descriptor may name more than is needed: Linux names a page for a few ranges */
+	bool longer; /* the descriptor may name more than is needed, as Linux names a page for a few ranges */
 };
 
-/* NULL: no such opcode. fabrics: by the type of fabrics. */
+/* NULL: there is no such opcode. Fabrics commands are found by their type. */
 const struct nvmf_row *nvmf_fabrics_row(uint8_t type);
 const struct nvmf_row *nvmf_admin_row(uint8_t opcode);
 const struct nvmf_row *nvmf_io_row(uint8_t opcode);
 
-/* Of Identify. */
+/* For Identify. */
 uint16_t nvmf_identify_judge(struct nvmf_command *command);
 void nvmf_identify_give(struct nvmf_command *command, uint8_t *data);
-/* Of Get Log Page: all pages but that of effects, which is given in part as the others are. */
+/* For Get Log Page: all pages. That of effects is made elsewhere, and copied by nvmf_log_give_part(). */
 uint8_t nvmf_log_of(const struct nvmf_command *command);
 uint16_t nvmf_log_judge(struct nvmf_command *command);
 void nvmf_log_give(struct nvmf_command *command, uint8_t *data);
-/* What the command asks for of a page that fits NVME_PAGE_BYTES. */
+/* Copies the part that the command asks for, of a page that fits NVME_PAGE_BYTES. */
 void nvmf_log_give_part(const struct nvmf_command *command, const uint8_t *page, uint8_t *data);
 
 #endif

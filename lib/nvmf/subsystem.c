@@ -1,4 +1,4 @@
-/* subsystem.c - what is in a subsystem, who may see it, and what it may be called */
+/* subsystem.c - the namespaces of a subsystem, its hosts, and what it may be called */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/subsystem.h"
 
@@ -8,7 +8,7 @@ bool nvmf_nqn_is_valid(const char *nqn)
 {
 	size_t length = strnlen(nqn, NVME_NQN_BYTES);
 
-	/* "nqn.", year and month, a domain turned round */
+	/* "nqn.", year and month, a reversed domain name */
 	if (length > NVME_NQN_MAX || length < sizeof("nqn.2014-08.a") - 1 || strncmp(nqn, "nqn.", 4) != 0)
 		return false;
 	for (size_t i = 4; i < 11; i++) {

@@ -1,4 +1,4 @@
-/* target.c - what all hosts of a target have in common, and the lock of it */
+/* target.c - the lock of a target, and what its hosts share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/target.h"
 
@@ -10,7 +10,7 @@
 #define IN_CAPSULE_MAX 16384u
 #define DATA_MAX (1u << 20)
 
-/* What tells hosts of a change is a change itself: who has the lock may take it again. */
+/* Makes a recursive lock: telling hosts of a change is itself a change. */
 static void make_lock(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attributes;

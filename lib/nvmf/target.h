@@ -1,16 +1,16 @@
-/* target.h - subsystems, where they are reached, and the controllers of their hosts */
+/* target.h - a target: its subsystems, its addresses, and the controllers of its hosts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An NVMe over fabrics target without I/O, clock or transport. Its host:
- *   1. nvmf_target_init(), nvmf_target_add_subsystem(), nvmf_subsystem_add() (change.h): what there is
+ * An NVMe over fabrics target without I/O, clock or transport. The program around it calls:
+ *   1. nvmf_target_init(), nvmf_target_add_subsystem(), nvmf_subsystem_add() (change.h) to set it up
  *   2. for each connection of a queue nvmf_hello_parse() (hello.h), nvmf_queue_open() (controller.h)
- *   3. for each capsule nvmf_command_begin() (command.h), which says what is to be done next
+ *   3. for each capsule nvmf_command_begin() (command.h), which returns what to do next
  *   4. nvmf_controller_expired() now and then; nvmf_event_next() (event.h) after a change
- * What a namespace keeps its blocks in is the host's.
+ * That program stores the blocks of namespaces as it likes.
  *
- * Several threads may serve queues at a time, each queue one thread, whose number its `thread` is. All calls of this
- * library may be made by any thread; commands about blocks take no lock, the others nvmf_target_lock(), which a host
- * takes, too, while it looks at controllers or at their queues.
+ * Several threads may serve queues, each queue by one thread, whose number is its `thread`. Any thread may make any
+ * call. Commands about blocks take no lock, the other calls nvmf_target_lock(), which the program takes, too, while it
+ * looks at controllers or their queues.
  */
 #ifndef NVMF_TARGET_H
 #define NVMF_TARGET_H
@@ -22,14 +22,14 @@
 #define NVMF_SUBSYSTEMS_MAX 32u
 #define NVMF_ADDRESSES_MAX 16u
 #define NVMF_CONTROLLERS_MAX 256u
-#define NVMF_QUEUES_MAX 129u /* of a controller, with its admin queue */
-#define NVMF_HELD_MAX 4u     /* Async Event Requests that wait */
-#define NVMF_ERRORS_MAX 16u  /* that a controller remembers */
+#define NVMF_QUEUES_MAX 129u /* a controller's queues, with the admin queue */
+#define NVMF_HELD_MAX 4u     /* Asynchronous Event Requests that a controller holds */
+#define NVMF_ERRORS_MAX 16u  /* errors that a controller remembers */
 #define NVMF_TEXT_BYTES 64u
 
 struct nvmf_controller;
 
-/* Where the target is reached, as discovery tells it. */
+/* An address of the target, as the discovery page tells it. */
 struct nvmf_address {
 	enum nvme_family family;
 	char address[NVMF_TEXT_BYTES], service[32];
@@ -37,11 +37,12 @@ struct nvmf_address {
 };
 
 struct nvmf_config {
-	uint32_t queue_depth;      /* 2 ... 1024: commands of an I/O queue; 0: 128 */
-	uint32_t io_queues;        /* 1 ... 128 a controller; 0: 128 */
+	uint32_t queue_depth;      /* commands of an I/O queue, 2 ... 1024; 0: 128 */
+	uint32_t io_queues;        /* I/O queues of a controller, 1 ... 128; 0: 128 */
 	uint32_t in_capsule_bytes; /* a multiple of 16 up to 16384 */
-	uint32_t max_data_bytes;   /* of a command: 4096 x 2^n, up to 1 MiB; 0: 1 MiB */
-	uint16_t first_cntlid;     /* 1 ... FFEFh: of the first controller; 0: 1. Those of two targets should differ */
+	uint32_t max_data_bytes;   /* data of a command: 4096 x 2^n, up to 1 MiB; 0: 1 MiB */
+	/* id of the first controller, 1 ... FFEFh; 0: 1. Those of two targets should differ */
+	uint16_t first_cntlid;
 };
 
 struct nvmf_target {
@@ -51,16 +52,16 @@ struct nvmf_target {
 	struct nvmf_address addresses[NVMF_ADDRESSES_MAX];
 	uint32_t address_count;
 	uint64_t discovery_generation;
-	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX]; /* each at the place of its id, see controller.c */
+	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX]; /* each at the entry for its id: see controller.c */
 	uint16_t last_cntlid;
 	pthread_mutex_t lock;
 };
 
-/* 0; -EINVAL: a value out of range. */
+/* Returns 0, or -EINVAL: a value is out of range. */
 int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *config);
-/* All queues have been closed. */
+/* All queues must have been closed. */
 void nvmf_target_free(struct nvmf_target *target);
-/* Who has it may take it again. */
+/* A thread that holds the lock may take it again. */
 void nvmf_target_lock(struct nvmf_target *target);
 void nvmf_target_unlock(struct nvmf_target *target);
 
