@@ -1,4 +1,4 @@
-/* address.c - addresses of sockets and of uroce; what names stand for */
+/* address.c - converts addresses of sockets to those of uroce, and resolves names */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "rdmacm/cma.h"
 
-/* A port has no loopback address, and programs bind to it all the same: they take what comes to any address. */
+/* A port has no loopback address, and yet programs bind to it: then they get what comes to any address. */
 static bool is_any(const struct sockaddr *from)
 {
 	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
@@ -142,7 +142,7 @@ CMA_API int rdma_getaddrinfo(const char *node, const char *service, const struct
 		info->ai_src_addr = copy_of(hints->ai_src_addr, hints->ai_src_len);
 		info->ai_src_len = hints->ai_src_addr ? hints->ai_src_len : 0;
 	}
-	if (hints && node == NULL && service == NULL) { /* there is nothing to look up */
+	if (hints && node == NULL && service == NULL) { /* nothing is to be resolved */
 		info->ai_family = hints->ai_family;
 		info->ai_dst_addr = copy_of(hints->ai_dst_addr, hints->ai_dst_len);
 		info->ai_dst_len = hints->ai_dst_addr ? hints->ai_dst_len : 0;

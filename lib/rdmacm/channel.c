@@ -1,4 +1,4 @@
-/* channel.c - events: those of the connection manager, and our own */
+/* channel.c - events: those of the connection manager, and events of this library */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -82,7 +82,7 @@ int cma_tell(struct cma_id *id, enum rdma_cm_event_type type, int status)
 	return 0;
 }
 
-/* Those of the id, off the list. */
+/* Takes the id's own events off the list. */
 static struct cma_event *take_those_of(struct cma_channel *channel, const struct cma_id *id)
 {
 	struct cma_event *taken = NULL, **end = &taken;
@@ -131,7 +131,7 @@ void cma_forget_events(struct cma_id *id)
 	}
 }
 
-/* NULL: none. */
+/* Takes the first event of this library; NULL: there is none. */
 static struct cma_event *take_own(struct cma_channel *channel)
 {
 	struct cma_event *one;
@@ -149,7 +149,7 @@ static struct cma_event *take_own(struct cma_channel *channel)
 	return one;
 }
 
-/* ---- what the connection manager says, in the words of rdma_cm ---- */
+/* ---- events of the connection manager as events of rdma_cm ---- */
 
 static void set_private(struct cma_event *one, const struct uroce_cm_event *from, const void **data, uint8_t *bytes)
 {
@@ -171,12 +171,12 @@ static void set_addresses(struct cma_id *id, const struct uroce_cm_event *from, 
 
 static uint16_t port_of(const struct sockaddr_storage *address)
 {
-	const struct sockaddr_in *in = (const void *)address; /* in the same place for IPv6 */
+	const struct sockaddr_in *in = (const void *)address; /* the port lies in the same place for IPv6 */
 
 	return ntohs(in->sin_port);
 }
 
-/* false: it cannot be served, and was refused. */
+/* false: the request cannot be served, and was refused. */
 static bool take_request(struct cma_event *one, const struct uroce_cm_event *from)
 {
 	struct cma_id *listener = (struct cma_id *)(uintptr_t)from->context;
@@ -227,7 +227,7 @@ static void set_answer(struct cma_event *one, const struct uroce_cm_event *from)
 	conn->qp_num = from->peer_qp_num;
 }
 
-/* The peer has accepted: a queue pair that is the id's is moved, and the peer told. */
+/* The peer has accepted: if the id has a queue pair it is moved, and the peer told. */
 static void take_response(struct cma_id *id, struct cma_event *one, const struct uroce_cm_event *from)
 {
 	set_answer(one, from);
@@ -303,7 +303,7 @@ static bool take_other(struct cma_id *id, struct cma_event *one, const struct ur
 	return false;
 }
 
-/* NULL: there is none, or -ENOMEM. */
+/* Takes an event of the connection manager; NULL: there is none, or *error is -ENOMEM. */
 static struct cma_event *take_theirs(struct cma_channel *channel, int *error)
 {
 	struct uroce_cm_event from;
@@ -347,7 +347,7 @@ CMA_API int rdma_get_cm_event(struct rdma_event_channel *ours, struct rdma_cm_ev
 		if (poll(&waiting, 1, -1) < 0)
 			return -1;
 	}
-	/* Of a REQUEST the listener's is acknowledged, as that of rdma_cm is. */
+	/* As with rdma_cm, the event of a REQUEST counts for the listener. */
 	id = cma_id_of(one->event.listen_id ? one->event.listen_id : one->event.id);
 	pthread_mutex_lock(&id->lock);
 	id->told++;
@@ -367,7 +367,7 @@ CMA_API int rdma_ack_cm_event(struct rdma_cm_event *event)
 	id->acks++;
 	pthread_cond_signal(&id->acked);
 	pthread_mutex_unlock(&id->lock);
-	free(event); /* a cma_event begins with it */
+	free(event); /* it is the first member of a struct cma_event */
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* connect.c - connections: asked for, accepted, refused, ended */
+/* connect.c - asks for connections, accepts, refuses and ends them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "rdmacm/cma.h"
 #include "verbs/stack.h"
 
-/* "The most" is 255. */
+/* 255 stands for as much as possible. */
 static uint8_t at_most(uint8_t wanted, uint8_t limit)
 {
 	return wanted < limit ? wanted : limit;
@@ -27,7 +27,7 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 		.max_dest_rd_atomic = at_most(param->responder_resources, STACK_RD_ATOMIC),
 		.traffic_class = id->tos,
 		.timeout = id->ack_timeout,
-		.flow_control = false, /* a queue pair that its user moves has no credits */
+		.flow_control = false, /* a queue pair that its user moves does not count credits */
 		.qp_num = id->id.qp ? id->id.qp->qp_num : param->qp_num,
 		.srq = id->id.qp ? id->id.qp->srq != NULL : param->srq != 0,
 		.tell_rested = true,
@@ -79,13 +79,13 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	int error;
 
 	if (id->is_ud)
-		return cma_result(accept_datagrams(id, given)); /* and no event follows */
+		return cma_result(accept_datagrams(id, given)); /* no event follows */
 	param.responder_resources =
 		at_most(param.responder_resources, at_most(id->asked.responder_resources, STACK_RD_ATOMIC));
 	param.initiator_depth = at_most(param.initiator_depth, at_most(id->asked.initiator_depth, STACK_RD_ATOMIC));
 	options = options_of(id, &param);
 	options.given = UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC | UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC;
-	options.retry_cnt = 0; /* as the client has it */
+	options.retry_cnt = 0; /* the client's value counts */
 	if (ours->qp && cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0)
 		return -1;
 	error = uroce_cm_accept(id->cm, &options);
@@ -110,7 +110,7 @@ CMA_API int rdma_reject_ece(struct rdma_cm_id *ours, const void *private_data, u
 
 CMA_API int rdma_establish(struct rdma_cm_id *ours)
 {
-	/* Of a queue pair that is the id's we have done it when the peer accepted. */
+	/* If the id has a queue pair, that was done when the peer accepted. */
 	return ours->qp ? cma_result(-EINVAL) : cma_result(uroce_cm_establish(cma_id_of(ours)->cm));
 }
 
@@ -128,7 +128,7 @@ CMA_API int rdma_disconnect(struct rdma_cm_id *ours)
 
 	cma_fail_qp(id);
 	error = uroce_cm_disconnect(id->cm);
-	if (error == -ENOTCONN) /* the peer was first */
+	if (error == -ENOTCONN) /* the peer has ended the connection first */
 		return 0;
 	return error ? cma_result(error) : cma_complete(id);
 }

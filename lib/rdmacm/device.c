@@ -1,4 +1,4 @@
-/* device.c - the one device, as libibverbs has it */
+/* device.c - opens the device with libibverbs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ int cma_result(int error)
 	return -1;
 }
 
-/* With the lock. */
+/* With the lock held. */
 static struct ibv_context *open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);

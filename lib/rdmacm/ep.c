@@ -1,4 +1,4 @@
-/* ep.c - an id with all that belongs to it in one call, and requests that are waited for */
+/* ep.c - endpoints: an id with all that belongs to it, and requests, each by one call that waits */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define RESOLVE_MS 2000
 
-/* Bound, and its queue pair made when a request comes. */
+/* Makes a bound id; its queue pair is made when a request comes. */
 static int create_passive(struct cma_id *id, struct rdma_addrinfo *res, struct ibv_pd *pd,
 			  const struct ibv_qp_init_attr *attr)
 {
@@ -65,7 +65,7 @@ CMA_API void rdma_destroy_ep(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* An id of its own channel, as the listener is. */
+/* Gives the new id a channel of its own, as the listener has. */
 static int take_request(struct cma_id *listener, struct rdma_cm_event *event)
 {
 	struct rdma_cm_id *id = event->id;
@@ -78,7 +78,7 @@ static int take_request(struct cma_id *listener, struct rdma_cm_event *event)
 	}
 	if (rdma_migrate_id(id, NULL) != 0)
 		return -1;
-	id->event = event; /* so that its private data can be read until the next one */
+	id->event = event; /* kept so that its private data can be read until the next event */
 	return 0;
 }
 

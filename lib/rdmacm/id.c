@@ -1,4 +1,4 @@
-/* id.c - ids: made, bound, resolved, and what can be asked of them */
+/* id.c - ids: created, bound, resolved, asked for their properties */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,7 +77,7 @@ CMA_API int rdma_bind_addr(struct rdma_cm_id *ours, struct sockaddr *addr)
 		return cma_result(error);
 	memcpy(&ours->route.addr.src_storage, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
-	ours->route.addr.src_sin.sin_port = htons(uroce_cm_port(id->cm)); /* in the same place for IPv6 */
+	ours->route.addr.src_sin.sin_port = htons(uroce_cm_port(id->cm)); /* the port lies in the same place for IPv6 */
 	if (uroce_cm_device(id->cm))
 		cma_id_set_device(id);
 	return 0;
@@ -90,7 +90,7 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 	uint16_t port = 0, dest_port;
 	int error = cma_read_address(dst, &dest, &dest_port);
 
-	if (error == 0 && cma_is_any(&dest)) /* our own */
+	if (error == 0 && cma_is_any(&dest)) /* the peer is this host */
 		dest = cma_device_info()->addrs[0];
 	if (error == 0 && src)
 		error = cma_read_address(src, &source, &port);
@@ -105,7 +105,7 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 	return cma_complete(id);
 }
 
-/* Over Ethernet the route is known as soon as the address is. */
+/* Over Ethernet the route is known once the address is. */
 CMA_API int rdma_resolve_route(struct rdma_cm_id *ours, int timeout_ms)
 {
 	struct ibv_sa_path_rec *path = calloc(1, sizeof(*path));
@@ -127,7 +127,7 @@ CMA_API int rdma_resolve_route(struct rdma_cm_id *ours, int timeout_ms)
 	path->hop_limit = 64;
 	path->traffic_class = id->tos;
 	path->reversible = path->numb_path = 1;
-	path->mtu_selector = 2; /* exactly */
+	path->mtu_selector = 2; /* 2: exactly this MTU */
 	path->mtu = verb_mtu(cma_device_info()->mtu_bytes);
 	free(ours->route.path_rec);
 	ours->route.path_rec = path;
@@ -171,8 +171,8 @@ CMA_API int rdma_set_option(struct rdma_cm_id *ours, int level, int name, void *
 			return cma_result(-EINVAL);
 		*(name == RDMA_OPTION_ID_TOS ? &id->tos : &id->ack_timeout) = *(const uint8_t *)value;
 		return 0;
-	case RDMA_OPTION_ID_REUSEADDR: /* a port is free as soon as its id is gone */
-	case RDMA_OPTION_ID_AFONLY:    /* addresses of both kinds never meet */
+	case RDMA_OPTION_ID_REUSEADDR: /* a port is free as soon as its id is destroyed */
+	case RDMA_OPTION_ID_AFONLY:    /* IPv4 and IPv6 ports never conflict */
 		return bytes == sizeof(int) ? 0 : cma_result(-EINVAL);
 	default:
 		return cma_result(-ENOSYS);

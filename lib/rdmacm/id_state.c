@@ -1,4 +1,4 @@
-/* id_state.c - what stands behind an id: made, of the device, gone */
+/* id_state.c - creates and frees the struct behind an id */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 

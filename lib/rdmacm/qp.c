@@ -1,4 +1,4 @@
-/* qp.c - queue pairs of ids, moved as the connection manager says */
+/* qp.c - queue pairs of ids: created, moved as the connection manager says, destroyed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -99,9 +99,9 @@ void cma_fail_qp(struct cma_id *id)
 		ibv_modify_qp(id->id.qp, &attr, IBV_QP_STATE);
 }
 
-/* ---- made and unmade ---- */
+/* ---- creating and destroying ---- */
 
-/* A queue, with a channel, for who has given none. */
+/* Makes a completion queue with a channel, for a program that has given none. */
 static int make_cq(struct cma_id *id, uint32_t depth, struct ibv_comp_channel **channel, struct ibv_cq **cq)
 {
 	*channel = ibv_create_comp_channel(id->id.verbs);
@@ -138,7 +138,7 @@ static void unmake_cqs(struct cma_id *id)
 	id->id.recv_cq_channel = id->id.send_cq_channel = NULL;
 }
 
-/* The domain of all who have given none. */
+/* The protection domain that all programs which give none share. */
 static struct ibv_pd *usual_pd(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

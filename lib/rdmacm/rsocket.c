@@ -1,4 +1,4 @@
-/* rsocket.c - sockets over RDMA, which are refused by name, so that programs that have them besides can be loaded */
+/* rsocket.c - sockets over RDMA: all are refused, but programs that link to them can be loaded */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ static long refuse_socket(const char *name)
 	return -1;
 }
 
-/* Whatever its arguments are. */
+/* Defines a function that is refused, whatever its arguments are. */
 #define REFUSED(name)                        \
 	CMA_API long name(void);             \
 	CMA_API long name(void)              \

@@ -1,8 +1,8 @@
-/* abi34.h - the structures by which libibverbs and a provider know each other, of its private ABI 34 */
+/* abi34.h - the structures that libibverbs and a provider share, of private ABI 34 */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rdma-core 34 ... 56 has them (Debian 12 and 13, Ubuntu 24.04), in a header that no package installs. Names are those
- * of that ABI. Pointers to what we never look into are void.
+ * rdma-core 34 ... 56 use them (Debian 12 and 13, Ubuntu 24.04), but their header is in no package. The names are those
+ * of the ABI. Pointers to structures that are never used here are void.
  */
 #ifndef VERBS_ABI34_H
 #define VERBS_ABI34_H
@@ -78,7 +78,7 @@ struct verbs_qp {
 
 typedef void verbs_unused(void);
 
-/* In the order of their names, as the ABI has them. */
+/* In the order of the ABI, which is that of the names. */
 struct verbs_context_ops {
 	verbs_unused *advise_mr, *alloc_dm;
 	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
@@ -143,7 +143,7 @@ struct verbs_context_ops {
 	verbs_unused *unimport_dm, *unimport_mr, *unimport_pd;
 };
 
-/* Of libibverbs, with the symbol version IBVERBS_PRIVATE_34. */
+/* Exported by libibverbs with the symbol version IBVERBS_PRIVATE_34. */
 void verbs_register_driver_34(const struct verbs_device_ops *ops);
 void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_t bytes,
 				    struct verbs_context *context_offset, uint32_t driver_id);

@@ -1,8 +1,8 @@
-/* batch.c - requests are kept until ibv_wr_complete() posts them, or ibv_wr_abort() forgets them */
+/* batch.c - collects requests until ibv_wr_complete() posts them, or ibv_wr_abort() drops them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of the send queue is held from start to complete. What is wrong in building is told by complete, and nothing
- * is posted then; when the queue is too full for all, those in front are posted.
+ * The lock of the send queue is held from start to complete. An error in a request is returned by complete, and then
+ * nothing is posted. If the send queue has no room for all, those that fit are posted.
  */
 #include "verbs/batch.h"
 
@@ -23,9 +23,9 @@ struct verb_batch {
 	int error;
 	uint32_t count, room, sge_room, inline_room;
 	struct request *requests;
-	struct uroce_sge *sges; /* sge_room of each */
-	uint8_t *inline_bytes;  /* inline_room of each */
-	struct request surplus; /* what is one too many, or wrong, is built here */
+	struct uroce_sge *sges; /* sge_room for each request */
+	uint8_t *inline_bytes;  /* inline_room for each request */
+	struct request surplus; /* a request that is wrong, or for which there is no room, is built here */
 };
 
 static struct verb_qp *qp_of(struct ibv_qp_ex *ex)
@@ -61,7 +61,7 @@ static struct request *begin_at(struct ibv_qp_ex *ex, enum uroce_wr_opcode opcod
 	return request;
 }
 
-/* The one that a setter is about. */
+/* The request that a setter changes. */
 static struct request *last(struct verb_batch *batch)
 {
 	return batch->error || batch->count == 0 ? &batch->surplus : &batch->requests[batch->count - 1];
@@ -125,7 +125,7 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey, c
 	request->wr.mw = VERB_OF(verb_mw, ibv, mw)->mw;
 }
 
-/* ---- what they send ---- */
+/* ---- setters for payload ---- */
 
 static void fail(struct verb_batch *batch, int error)
 {
@@ -149,7 +149,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t count, const struct ibv
 	struct uroce_sge *sges = sges_of_last(qp_of(ex)->batch, count);
 
 	if (sges && count)
-		memcpy(sges, list, count * sizeof(*sges)); /* the same for both, see post.c */
+		memcpy(sges, list, count * sizeof(*sges)); /* both structs are alike, see post.c */
 }
 
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -188,7 +188,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &one);
 }
 
-/* Its 8 bytes are copied, as those of all inline data. */
+/* The 8 bytes are copied, as all inline data is. */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, const void *value)
 {
 	const struct ibv_data_buf bytes = { .addr = (void *)(uintptr_t)value, .length = 8 };
@@ -202,7 +202,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn
 	last(qp_of(ex)->batch)->to = (struct verb_to){ .ah = ah, .qp_num = qpn, .qkey = qkey };
 }
 
-/* ---- all of them ---- */
+/* ---- tables of the functions ---- */
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
@@ -230,7 +230,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	pthread_spin_unlock(&qp_of(ex)->send_lock);
 }
 
-/* ---- which of them ---- */
+/* ---- which operations were asked for ---- */
 
 #define OF_DATAGRAMS ((uint64_t)IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define OF_CONNECTIONS                                                                                              \

@@ -1,4 +1,4 @@
-/* batch.h - requests that ibv_wr_start() and so on build one by one and post together */
+/* batch.h - requests that a program builds one by one with ibv_wr_start() and so on, and posts together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_BATCH_H
 #define VERBS_BATCH_H
@@ -6,8 +6,8 @@
 #include "verbs/objects.h"
 
 /*
- * Gives the queue pair's ibv_qp_ex the functions of these operations (enum ibv_qp_create_send_ops_flags). 0;
- * -EOPNOTSUPP: there is one that its kind does not have; -ENOMEM.
+ * Sets the functions in the queue pair's ibv_qp_ex for these operations (enum ibv_qp_create_send_ops_flags). Returns 0;
+ * -EOPNOTSUPP: such a queue pair lacks one of them; -ENOMEM.
  */
 int verb_batch_create(struct verb_qp *qp, uint64_t operations);
 void verb_batch_destroy(struct verb_qp *qp);

@@ -1,4 +1,4 @@
-/* cq.c - completion queues and the channels that wake who sleeps on them */
+/* cq.c - completion queues, and channels that wake threads which sleep on them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/ops.h"
 
@@ -12,7 +12,7 @@
 #include "verbs/walk.h"
 #include "verbs/wc.h"
 
-#define POLLED 16 /* completions that are taken at a time */
+#define POLLED 16 /* so many completions are polled at a time */
 
 static_assert((int)UROCE_WC_RNR_RETRY_EXC_ERR == (int)IBV_WC_RNR_RETRY_EXC_ERR &&
 		      (int)UROCE_WC_REM_ACCESS_ERR == (int)IBV_WC_REM_ACCESS_ERR &&
@@ -29,7 +29,8 @@ static int join_channel(struct verb_cq *cq, const struct ibv_comp_channel *chann
 	cq->channel_fd = verb_pipe_writer(channel->fd);
 	if (cq->channel_fd < 0)
 		return -errno;
-	uroce_cq_set_fd(cq->cq, cq->channel_fd, (uintptr_t)cq); /* libibverbs reads the handle of an ibv_cq */
+	/* libibverbs reads the pointer to an ibv_cq from the channel */
+	uroce_cq_set_fd(cq->cq, cq->channel_fd, (uintptr_t)cq);
 	return 0;
 }
 
@@ -47,7 +48,7 @@ static int create(struct verb_cq *cq, struct ibv_context *context, int depth, st
 	uroce_cq_set_context(cq->cq, (uintptr_t)cq);
 	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
 	cq->ibv.cqe = depth;
-	cq->ibv.context = context; /* before its first event */
+	cq->ibv.context = context; /* set before the first event, which uses it */
 	verb_event_add(VERB_CQ, cq);
 	return 0;
 }

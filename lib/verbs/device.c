@@ -1,4 +1,4 @@
-/* device.c - what the device and its port are, and addresses */
+/* device.c - attributes of the device and its port, and addresses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/ops.h"
 
@@ -12,8 +12,8 @@
 
 #include "verbs/rate.h"
 
-#define VENDOR_ID 0x75726fu /* "uro": of no vendor that IEEE knows */
-#define UNBOUNDED INT_MAX   /* by memory alone */
+#define VENDOR_ID 0x75726fu /* "uro", which IEEE has assigned to nobody */
+#define UNBOUNDED INT_MAX   /* limited by memory only */
 
 int verb_result(int error)
 {
@@ -62,7 +62,7 @@ int verb_query_device(struct ibv_context *context, const struct ibv_query_device
 	snprintf(old->fw_ver, sizeof(old->fw_ver), "%s", uroce_version());
 	old->node_guid = old->sys_image_guid = verb_guid(&info->addrs[0]);
 	old->max_mr_size = UINT64_MAX;
-	old->page_size_cap = UINT64_MAX - 4095; /* any page size from 4096 on */
+	old->page_size_cap = UINT64_MAX - 4095; /* any page size of 4096 or more */
 	old->vendor_id = VENDOR_ID;
 	old->max_qp = (int)info->max_qps;
 	old->max_qp_wr = (int)info->max_queue_depth;
@@ -93,7 +93,7 @@ int verb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
 	if (port != 1)
 		return verb_result(-EINVAL);
 	attr->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-	attr->phys_state = up ? 5 : 3; /* LinkUp, Disabled: as the specification counts them */
+	attr->phys_state = up ? 5 : 3; /* LinkUp or Disabled, in the numbers of the specification */
 	attr->max_mtu = info->port_mtu_bytes ? verb_mtu(info->port_mtu_bytes - UROCE_PACKET_BYTES) : IBV_MTU_4096;
 	attr->active_mtu = verb_mtu(info->mtu_bytes);
 	attr->gid_tbl_len = (int)info->addr_count;
@@ -123,7 +123,7 @@ uint64_t verb_guid(const struct uroce_addr *address)
 	uint8_t guid[8] = { 2, b[11], b[12], 0xff, 0xfe, b[13], b[14], b[15] };
 	uint64_t value;
 
-	memcpy(&value, guid, sizeof(value)); /* network byte order, as verbs have it */
+	memcpy(&value, guid, sizeof(value)); /* in network byte order, as in verbs */
 	return value;
 }
 
@@ -139,7 +139,7 @@ int verb_path(struct ibv_context *context, const struct ibv_ah_attr *attr, struc
 		.source = info->addrs[attr->grh.sgid_index],
 		.traffic_class = attr->grh.traffic_class,
 		.hop_limit = attr->grh.hop_limit,
-		.flow_label = attr->grh.flow_label & 0xFFFFF, /* some programs pass more bits than there are */
+		.flow_label = attr->grh.flow_label & 0xFFFFF, /* some programs pass more bits than the field has */
 	};
 	memcpy(path->dest.bytes, attr->grh.dgid.raw, sizeof(path->dest.bytes));
 	return 0;

@@ -1,4 +1,4 @@
-/* domain.c - protection domains, and those that name a parent and a thread beside */
+/* domain.c - protection domains, parent domains and thread domains */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/ops.h"
 
@@ -36,8 +36,8 @@ int verb_dealloc_pd(struct ibv_pd *ibv)
 }
 
 /*
- * What a parent domain adds are hints: who will use its objects, and memory for their queues. Our queues are safe for
- * any thread and lie where lcores have them.
+ * A parent domain gives hints: which thread uses its objects, and memory for their queues. They are ignored, because
+ * our queues are safe for any thread and lie in memory of their lcores.
  */
 struct ibv_pd *verb_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)
 {

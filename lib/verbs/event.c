@@ -1,4 +1,4 @@
-/* event.c - a thread takes the device's events and tells the contexts */
+/* event.c - a thread takes the device's events and writes them to the contexts of programs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/event.h"
 
@@ -11,14 +11,14 @@
 #include "verbs/ops.h"
 #include "verbs/pipe.h"
 
-/* What libibverbs reads for an event, as the kernel writes it. */
+/* An event as libibverbs reads it from the kernel. */
 struct entry {
 	uint64_t element;
 	uint32_t type, reserved;
 };
 
 static struct {
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all below */
 	bool runs;
 	struct verb_context *contexts;
 	struct verb_qp *qps;
@@ -52,7 +52,7 @@ void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes)
 	close(reader);
 }
 
-/* ---- who is told ---- */
+/* ---- contexts and objects ---- */
 
 static void **list_of(enum verb_kind kind)
 {
@@ -88,7 +88,7 @@ void verb_event_add(enum verb_kind kind, void *object)
 	pthread_mutex_unlock(&told.lock);
 }
 
-/* With the lock. */
+/* With the lock held. */
 static bool is_there(enum verb_kind kind, const void *object)
 {
 	for (void *at = *list_of(kind); at; at = *next_of(kind, at)) {
@@ -123,7 +123,7 @@ void verb_event_remove(enum verb_kind kind, void *object)
 		}
 	}
 	pthread_mutex_unlock(&told.lock);
-	/* What has been written and nobody has read is not told, and so needs no acknowledgement. */
+	/* An event that was written and not read yet is removed, so that it needs no acknowledgement. */
 	verb_pipe_forget(context->verbs.context.async_fd, context->async_write_fd, (uintptr_t)object,
 			 sizeof(struct entry));
 }
@@ -166,7 +166,8 @@ static int type_of(uint32_t ours)
 		return IBV_EVENT_PORT_ACTIVE;
 	case UROCE_EVENT_PORT_ERR:
 		return IBV_EVENT_PORT_ERR;
-	case UROCE_EVENT_QP_FATAL: /* its completion, or CQ_ERR, tells: for programs of verbs this is a broken device */
+	/* a failed completion or CQ_ERR tells that; for programs of verbs QP_FATAL means a broken device */
+	case UROCE_EVENT_QP_FATAL:
 	case UROCE_EVENT_ANOMALY:
 	case UROCE_EVENT_TYPES:
 		break;
@@ -178,7 +179,7 @@ static void write_entry(const struct verb_context *context, uint64_t element, in
 {
 	const struct entry entry = { .element = element, .type = (uint32_t)type };
 
-	/* A program that reads no events loses those that do not fit. */
+	/* If a program reads no events, those that do not fit are lost. */
 	if (write(context->async_write_fd, &entry, sizeof(entry)) < 0 && errno != EAGAIN)
 		fprintf(stderr, "uroce: an asynchronous event could not be told: %m\n");
 }
@@ -197,7 +198,7 @@ static void tell(const struct uroce_event *event)
 	pthread_mutex_lock(&told.lock);
 	if (type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_PORT_ERR) {
 		for (struct verb_context *at = told.contexts; at; at = at->next)
-			write_entry(at, 1, type); /* the number of the port */
+			write_entry(at, 1, type); /* number of the port */
 	} else if (is_there(kind, object)) {
 		write_entry(verb_context_of(context_of(kind, object)), (uintptr_t)object, type);
 	}
@@ -267,7 +268,7 @@ void verb_close(struct verb_context *context)
 	close(context->async_write_fd);
 }
 
-/* libibverbs has read one of an object, and its user will acknowledge it. */
+/* libibverbs has read an event; if it is about an object, it has to be acknowledged. */
 void verb_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	uint32_t *count = NULL;
@@ -292,7 +293,7 @@ void verb_async_event(struct ibv_context *context, struct ibv_async_event *event
 		count = &verb_qp_of(event->element.qp)->async_events;
 		break;
 	default:
-		return; /* of a port, the device or a work queue: nothing is counted */
+		return; /* about a port, the device or a work queue: not counted */
 	}
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 }

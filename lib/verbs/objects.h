@@ -1,8 +1,8 @@
-/* objects.h - what stands behind the handles of verbs: each begins with the structure that libibverbs knows */
+/* objects.h - the structs behind the handles of verbs; each begins with the struct that libibverbs knows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Some of those structures go on with fields of a private header of libibverbs, for which room is left here. Which
- * fields these are only the shell of that release knows (shell34.c), which checks that they fit.
+ * Some structs of libibverbs go on with fields of a private header, for which room is left here. Only the shell for
+ * that release (shell34.c) knows those fields, and checks that they fit.
  */
 #ifndef VERBS_OBJECTS_H
 #define VERBS_OBJECTS_H
@@ -17,9 +17,9 @@
 #include "verbs/stack.h"
 
 struct verb_context {
-	struct verbs_context verbs; /* public; its `context` is what programs hold */
+	struct verbs_context verbs; /* programs hold its `context` */
 	struct stack *stack;
-	int async_write_fd; /* what goes in here comes out of the async_fd that programs read */
+	int async_write_fd; /* what is written here comes out of async_fd, which programs read */
 	struct verb_context *next;
 };
 
@@ -31,16 +31,16 @@ struct verb_td {
 struct verb_pd {
 	struct ibv_pd ibv;
 	struct uroce_pd *pd;
-	struct verb_pd *parent; /* whose pd it is; NULL: its own */
+	struct verb_pd *parent; /* a parent domain's pd; NULL: it is no parent domain */
 	struct verb_td *thread; /* of a parent domain, or NULL */
-	_Atomic uint32_t users; /* parent domains of it */
+	_Atomic uint32_t users; /* number of its parent domains */
 };
 
 struct verb_mr {
 	struct ibv_mr ibv;
 	uint32_t shell[2];
 	struct uroce_mr *mr;
-	uint64_t va;     /* from where it is addressed */
+	uint64_t va;     /* first address, as peers name it */
 	uint32_t rights; /* enum uroce_access */
 };
 
@@ -56,18 +56,18 @@ struct verb_ah {
 
 struct verb_forgotten {
 	struct verb_forgotten *next;
-	uint32_t qp_num, mark; /* of uroce_cq_mark() */
+	uint32_t qp_num, mark; /* mark: from uroce_cq_mark() */
 };
 
-/* Completions that an ibv_cq_ex has taken, and the one that it is looked at through. */
+/* A completion queue, and the completion that a program looks at through ibv_cq_ex. */
 struct verb_cq {
 	struct ibv_cq_ex ibv;
 	struct uroce_cq *cq;
 	pthread_spinlock_t lock;
-	int channel_fd;                     /* where a wake-up is written; -1: there is no channel */
-	uint32_t comp_events, async_events; /* told, to be acknowledged before it is destroyed */
-	struct uroce_wc current;            /* of start_poll and next_poll */
-	struct verb_forgotten *forgotten;   /* queue pairs whose completions up to a mark nobody wants */
+	int channel_fd;                     /* where a wake-up is written to; -1: no channel */
+	uint32_t comp_events, async_events; /* events that were read, to be acknowledged before it is destroyed */
+	struct uroce_wc current;            /* the completion of start_poll and next_poll */
+	struct verb_forgotten *forgotten;   /* queue pairs that are gone: their completions up to a mark are dropped */
 	struct verb_cq *next;
 };
 
@@ -83,11 +83,11 @@ struct verb_srq {
 struct verb_qp {
 	struct ibv_qp_ex ibv;
 	uint64_t shell[2];
-	struct uroce_qp *rc; /* one of the two */
+	struct uroce_qp *rc; /* exactly one of these two is set */
 	struct uroce_ud *ud;
-	struct verb_batch *batch; /* of ibv_wr_start(); NULL: it was not asked for */
+	struct verb_batch *batch; /* for ibv_wr_start(); NULL: the program has not asked for it */
 	pthread_spinlock_t send_lock, recv_lock;
-	struct ibv_qp_attr set; /* what software has set */
+	struct ibv_qp_attr set; /* attributes as the program has set them */
 	struct ibv_qp_cap cap;
 	uint32_t qkey;
 	bool sq_sig_all;
@@ -111,7 +111,7 @@ static inline struct verb_pd *verb_pd_of(struct ibv_pd *pd)
 
 static inline struct verb_cq *verb_cq_of(struct ibv_cq *cq)
 {
-	return (struct verb_cq *)cq; /* an ibv_cq_ex begins with an ibv_cq's fields */
+	return (struct verb_cq *)cq; /* an ibv_cq_ex begins with the fields of an ibv_cq */
 }
 
 static inline struct verb_srq *verb_srq_of(struct ibv_srq *srq)
@@ -124,14 +124,14 @@ static inline struct verb_qp *verb_qp_of(struct ibv_qp *qp)
 	return VERB_OF(verb_qp, ibv.qp_base, qp);
 }
 
-/* UROCE_EXPLAIN=1: failed completions are explained on standard error. */
+/* set by UROCE_EXPLAIN=1: failed completions are explained on standard error */
 extern bool verb_explains;
 
-/* Verbs want a positive errno returned, and errno set. error: 0 or a negative errno of the library. */
+/* Verbs return a positive errno, and set errno. error: 0 or a negative errno of the library. */
 int verb_result(int error);
-/* NULL, with errno set. */
+/* Sets errno and returns NULL. */
 void *verb_refused(int error);
-/* NULL, with EOPNOTSUPP: what, which no queue pair of ours can, is said once on standard error. */
+/* Sets EOPNOTSUPP and returns NULL. What is not supported is said once on standard error. */
 void *verb_unsupported(enum verb_unsupported what);
 
 #endif

@@ -1,8 +1,8 @@
-/* ops.h - the operations of a verbs context, over the public headers of uroce alone */
+/* ops.h - the operations of a verbs context, built on the public headers of uroce only */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each does what the manual page of the ibv_ call says, and returns what that does: 0 or a positive errno, or a handle
- * or NULL, with errno set. Nobody here knows how libibverbs finds a provider: that is for the shell (shell34.c).
+ * Each does and returns what the manual page of the ibv_ call says: 0 or a positive errno, or a handle, or NULL with
+ * errno set. How libibverbs finds a provider is known to the shell only (shell34.c).
  */
 #ifndef VERBS_OPS_H
 #define VERBS_OPS_H
@@ -44,7 +44,7 @@ int verb_destroy_srq(struct ibv_srq *srq);
 int verb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
-/* Its ibv_qp_ex has what ibv_wr_start() and so on call, when these were asked for: *posts. */
+/* *posts: whether the functions behind ibv_wr_start() and so on were asked for, and are in its ibv_qp_ex. */
 struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, bool *posts);
 int verb_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int verb_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
@@ -52,25 +52,25 @@ int verb_destroy_qp(struct ibv_qp *qp);
 int verb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int verb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
-/* Makes the verbs.context of one ready: events of the device come out of its async_fd. 0 or errno. */
+/* Prepares the verbs.context: events of the device will come out of its async_fd. Returns 0 or an errno. */
 int verb_open(struct verb_context *context);
 void verb_close(struct verb_context *context);
 void verb_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
-/* ---- in the words of both ---- */
+/* ---- conversions ---- */
 
 static inline uint32_t verb_mtu_bytes(enum ibv_mtu mtu)
 {
 	return 128u << mtu;
 }
 
-/* The largest that needs no more than so many bytes. */
+/* The largest path MTU that needs no more than so many bytes. */
 enum ibv_mtu verb_mtu(uint32_t bytes);
-/* In network byte order; of the address, for programs that share an interface have the same MAC. */
+/* Made of the address, because programs that share an interface have the same MAC. In network byte order. */
 uint64_t verb_guid(const struct uroce_addr *address);
-/* What peers may do. */
+/* Rights of peers. */
 uint32_t verb_remote_access(unsigned access);
-/* 0; -EINVAL: without GRH, another port, or no such GID. */
+/* Returns 0; -EINVAL: no GRH, another port, or no such GID. */
 int verb_path(struct ibv_context *context, const struct ibv_ah_attr *attr, struct uroce_path *path);
 
 #endif

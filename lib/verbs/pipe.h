@@ -1,4 +1,4 @@
-/* pipe.h - a pipe in one descriptor, out of which libibverbs reads events */
+/* pipe.h - a pipe with one descriptor, from which libibverbs reads events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_PIPE_H
 #define VERBS_PIPE_H
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Another descriptor of what fd is. -1, with errno. */
+/* Opens the file behind fd once more. -1: errno is set. */
 static inline int pipe_reopen(int fd, int flags)
 {
 	char path[32];
@@ -16,7 +16,10 @@ static inline int pipe_reopen(int fd, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* It reads and writes: as long as it is open the pipe has a writer, and never ends. -1, with errno. */
+/*
+ * Opens a pipe for reading and writing: while the descriptor is open there is a writer, so it never ends. -1: errno is
+ * set.
+ */
 static inline int pipe_open(void)
 {
 	int ends[2], fd;

@@ -1,4 +1,4 @@
-/* post.c - requests and receives, one after the other in the words of uroce */
+/* post.c - converts requests and receives of verbs and posts them one by one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/post.h"
 
@@ -34,7 +34,7 @@ uint32_t verb_send_flags(unsigned flags)
 	       (flags & IBV_SEND_INLINE ? UROCE_SEND_INLINE : 0) | (flags & IBV_SEND_FENCE ? UROCE_SEND_FENCE : 0);
 }
 
-/* Programs name local write, too, as they do for regions: a window has none to give. */
+/* Programs also ask for local write, as for regions, but a window has no such right. */
 static uint32_t access_of(unsigned access)
 {
 	return verb_remote_access(access) | (access & IBV_ACCESS_ZERO_BASED ? UROCE_ACCESS_ZERO_BASED : 0);
@@ -50,7 +50,7 @@ struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info)
 	};
 }
 
-/* false: no such operation. bind: for one of a window. */
+/* Converts a request. false: there is no such operation. bind: filled in for a bind. */
 static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, struct uroce_mw_bind *bind)
 {
 	if ((unsigned)wr->opcode >= sizeof(opcodes) / sizeof(opcodes[0]) || wr->num_sge < 0)
@@ -93,7 +93,7 @@ static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, st
 	return true;
 }
 
-/* A queue pair for datagrams is ready as soon as it is made: that its user has not said so is for us to refuse. */
+/* The library sends datagrams from the start, so this refuses a queue pair that its user has not moved to RTS. */
 static bool may_send(const struct verb_qp *qp)
 {
 	return qp->ibv.qp_base.state == IBV_QPS_RTS || qp->ibv.qp_base.state == IBV_QPS_SQD;
@@ -106,7 +106,7 @@ static int post_datagram(struct verb_qp *qp, const struct uroce_send_wr *wr, con
 	if (to->ah == NULL || !may_send(qp))
 		return -EINVAL;
 	ours.path = VERB_OF(verb_ah, ibv, to->ah)->path;
-	if (to->qkey & 0x80000000u) /* the QP's own, as InfiniBand has it */
+	if (to->qkey & 0x80000000u) /* use the QP's own Q_Key, as InfiniBand demands */
 		ours.qkey = qp->qkey;
 	return uroce_ud_send(qp->ud, &ours, wr);
 }

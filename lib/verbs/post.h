@@ -1,4 +1,4 @@
-/* post.h - requests and receives, in the words of uroce */
+/* post.h - converts and posts requests and receives */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_POST_H
 #define VERBS_POST_H
@@ -13,13 +13,13 @@ struct verb_to {
 
 uint32_t verb_send_flags(unsigned flags);
 struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info);
-/* Posts one request, with the lock of the send queue held. 0 or a negative errno. */
+/* Posts one request, with the lock of the send queue held. Returns 0 or a negative errno. */
 int verb_post(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct verb_to *to);
 
-/* Posts one receive, whose `next` is NULL. 0 or a negative errno. */
+/* Posts one receive, whose `next` is NULL. Returns 0 or a negative errno. */
 typedef int verb_post_function(void *queue, const struct uroce_recv_wr *wr);
 
-/* Posts a list with the lock held. 0, or a positive errno with *bad the first that was not posted. */
+/* Posts a list with the lock held. Returns 0, or a positive errno with *bad at the first one that was not posted. */
 int verb_post_receives(pthread_spinlock_t *lock, verb_post_function *post, void *queue, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad);
 

@@ -1,4 +1,4 @@
-/* qp.c - queue pairs, connected and for datagrams */
+/* qp.c - queue pairs for connections and for datagrams */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/ops.h"
 
@@ -12,7 +12,7 @@
 #include "verbs/take.h"
 
 #define PKEY 0xFFFFu
-#define REST_LIMIT_MS 61000 /* no number rests longer */
+#define REST_LIMIT_MS 61000 /* no time-wait of a number is longer */
 #define REST_STEP_MS 10
 
 static uint32_t at_least_one(uint32_t count)
@@ -31,7 +31,10 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.max_recv_wr = init->cap.max_recv_wr,
 		.max_send_sge = at_least_one(init->cap.max_send_sge),
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
-		/* As much as a piece would take: programs of adapters that give so much do not ask for it. */
+		/*
+		 * As many bytes as an SGE takes, because programs written for adapters that always allow so much do not
+		 * ask for it.
+		 */
 		.max_inline_data = init->cap.max_inline_data < 16 ? 16 : init->cap.max_inline_data,
 		.max_dest_rd_atomic = STACK_RD_ATOMIC,
 		.sq_sig_all = init->sq_sig_all != 0,
@@ -57,7 +60,7 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	const struct uroce_device_info *info = &verb_context_of(pd->context)->stack->info;
 	int error;
 
-	/* It sends at once and so has no send queue, but a program that asks for too much is told. */
+	/* Datagrams are sent at once, without a send queue, but a program that asks for too much is refused. */
 	if (init->cap.max_send_wr > info->max_queue_depth || init->cap.max_send_sge > info->max_sge)
 		return -EINVAL;
 	error = uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
@@ -66,7 +69,7 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	qp->ibv.qp_base.qp_num = uroce_ud_num(qp->ud);
 	qp->cap.max_recv_wr = 1;
 	while (qp->cap.max_recv_wr < ours.max_recv_wr)
-		qp->cap.max_recv_wr *= 2; /* as uroce_ud_create() rounds it */
+		qp->cap.max_recv_wr *= 2; /* as uroce_ud_create() rounds */
 	return 0;
 }
 
@@ -140,7 +143,7 @@ struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		return verb_refused(-EINVAL);
 	*posts = init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	if (*posts && (init->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) && old.cap.max_inline_data < 8)
-		old.cap.max_inline_data = 8; /* what it writes is copied */
+		old.cap.max_inline_data = 8; /* what an ATOMIC WRITE writes is copied */
 	ibv = verb_create_qp(init->pd, &old);
 	if (ibv == NULL)
 		return NULL;
@@ -210,7 +213,7 @@ static enum ibv_qp_state verbs_state_of(enum uroce_qp_state state)
 	return states[state];
 }
 
-/* What verbs call an attribute, and what we do; 0: it says nothing here. */
+/* The attributes of verbs and ours for them; 0: ignored here. */
 static const struct {
 	int verbs;
 	uint32_t ours;
@@ -231,10 +234,10 @@ static const struct {
 	{ IBV_QP_MAX_DEST_RD_ATOMIC, UROCE_QP_MAX_DEST_RD_ATOMIC },
 	{ IBV_QP_DEST_QPN, UROCE_QP_DEST_QPN },
 	{ IBV_QP_CUR_STATE, 0 },
-	{ IBV_QP_EN_SQD_ASYNC_NOTIFY, 0 }, /* SQ_DRAINED is always told */
+	{ IBV_QP_EN_SQD_ASYNC_NOTIFY, 0 }, /* SQ_DRAINED is always raised */
 };
 
-/* -1: there is one that we do not have. */
+/* -1: one of them is not supported. */
 static int64_t mask_of(int verbs)
 {
 	int64_t ours = 0;
@@ -277,8 +280,8 @@ static int check(const struct ibv_qp *qp, const struct ibv_qp_attr *attr, int ma
 }
 
 /*
- * A number that was reset rests for some seconds before its next connection, so that nothing of the last one is taken
- * for the new. Programs do not know that, and wait here.
+ * After a reset the number of a QP is in time-wait for some seconds, so that packets of the last connection are not
+ * taken for those of the next. Programs do not know that, so the call waits.
  */
 static int change_rested(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {

@@ -1,4 +1,4 @@
-/* rate.c - the rates that a link may have, slowest first */
+/* rate.c - the rates that a port may report, slowest first */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/rate.h"
 
@@ -7,7 +7,7 @@
 enum { LANES_1 = 1, LANES_4 = 2, LANES_8 = 4 };
 enum { SDR = 1, DDR = 2, QDR = 4, EDR = 32, HDR = 64 };
 
-/* Of two ways to say a rate the one with fewer lanes; no faster lanes than programs of Debian 12 know. */
+/* If two entries have the same rate, the one with fewer lanes; no faster lanes than programs of Debian 12 know. */
 static const struct {
 	uint32_t mbps;
 	struct verb_rate rate;

@@ -1,4 +1,4 @@
-/* rate.h - what a link carries, in the codes of verbs: a width in lanes times the speed of a lane */
+/* rate.h - the speed of a link in the codes of verbs: number of lanes and speed of a lane */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_RATE_H
 #define VERBS_RATE_H
@@ -10,8 +10,8 @@ struct verb_rate {
 };
 
 /*
- * The fastest one that promises no more than the link carries. Verbs have no word for "not known" (0), and none for
- * less than one lane of 2.5 Gbit/s: both are told as that one, as Linux does with its own devices of RoCE.
+ * Returns the fastest rate that is not above the link's. Verbs have no code for "not known" (0), nor for less than one
+ * lane of 2.5 Gbit/s: both get that one, as with Linux's own RoCE devices.
  */
 struct verb_rate verb_rate_of(uint32_t link_mbps);
 

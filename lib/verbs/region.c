@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* -1: there is one that we do not know. */
+/* -1: one of them is not known. */
 static int64_t access_of(unsigned access)
 {
 	static const struct {
@@ -17,7 +17,7 @@ static int64_t access_of(unsigned access)
 		{ IBV_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_REMOTE_ATOMIC },
 		{ IBV_ACCESS_MW_BIND, UROCE_ACCESS_MW_BIND },
 		{ IBV_ACCESS_ZERO_BASED, UROCE_ACCESS_ZERO_BASED },
-		{ IBV_ACCESS_HUGETLB, 0 }, /* a hint about pages, which nobody looks at */
+		{ IBV_ACCESS_HUGETLB, 0 }, /* a hint about pages, which is ignored */
 	};
 	int64_t ours = 0;
 
@@ -61,7 +61,9 @@ struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t
 	return &mr->ibv;
 }
 
-/* libibverbs changes what its user sees when we have changed what peers see. Refused, the region is as it was. */
+/*
+ * After we have changed what peers see, libibverbs changes what the program sees. If refused, the region is unchanged.
+ */
 int verb_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t bytes, int access)
 {
 	struct verb_mr *mr = VERB_OF(verb_mr, ibv, ibv);

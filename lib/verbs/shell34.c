@@ -1,10 +1,10 @@
-/* shell34.c - what makes the operations a provider for libibverbs of private ABI 34 */
+/* shell34.c - makes the operations a provider for libibverbs with private ABI 34 */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libibverbs finds the device in a small tree that looks like /sys, loads this library, whose name ends in -rdmav34.so,
- * and calls what is registered here. There is no driver in the kernel: the descriptor that it hands over is of
- * /dev/null, and is exchanged for one that cannot be written to. So a command to a kernel fails, where it would seem
- * to succeed and leave its answer undefined.
+ * and calls what is registered here. There is no driver in the kernel: libibverbs opens /dev/null as the device, and
+ * that descriptor is replaced by one that cannot be written to. So a command to the kernel fails; with /dev/null it
+ * would seem to succeed, and leave its answer undefined.
  */
 #include "verbs/abi34.h"
 
@@ -44,7 +44,7 @@ static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *add
 	int error = verb_rereg_mr(&mr->ibv_mr, flags, pd, addr, bytes, access);
 
 	if (error)
-		return IBV_REREG_MR_ERR_CMD; /* it is as it was */
+		return IBV_REREG_MR_ERR_CMD; /* the region is unchanged */
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		mr->access = access;
 	return 0;
@@ -140,7 +140,8 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 		errno = error;
 		return NULL;
 	}
-	context = _verbs_init_and_alloc_context(device, dead, sizeof(*context), NULL, 0); /* it closes dead itself */
+	/* closes `dead` itself if it fails */
+	context = _verbs_init_and_alloc_context(device, dead, sizeof(*context), NULL, 0);
 	if (context == NULL)
 		return NULL;
 	context->stack = stack;

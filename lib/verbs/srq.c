@@ -26,7 +26,7 @@ struct ibv_srq *verb_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *ini
 	pthread_spin_init(&srq->lock, PTHREAD_PROCESS_PRIVATE);
 	init->attr.max_wr = attr.max_wr;
 	init->attr.max_sge = attr.max_sge;
-	srq->ibv.context = pd->context; /* before its first event */
+	srq->ibv.context = pd->context; /* set before the first event, which uses it */
 	verb_event_add(VERB_SRQ, srq);
 	return &srq->ibv;
 }
@@ -34,7 +34,7 @@ struct ibv_srq *verb_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *ini
 int verb_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
 	if (mask & ~IBV_SRQ_LIMIT)
-		return verb_result(-EOPNOTSUPP); /* it keeps its size */
+		return verb_result(-EOPNOTSUPP); /* the size cannot be changed */
 	return mask ? verb_result(uroce_srq_arm(verb_srq_of(srq)->srq, attr->srq_limit)) : 0;
 }
 

@@ -1,4 +1,4 @@
-/* stack.c - starts the stack of a process from what its environment says */
+/* stack.c - starts the stack of a process as its environment says */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/stack.h"
 
@@ -26,7 +26,7 @@ static int complain(int error, const char *text)
 	return error;
 }
 
-/* "--lcores" for a main lcore and a worker that may both run on all cores that the process may use. */
+/* Writes "--lcores" for a main lcore and a worker, both of which may run on all cores of the process. */
 static void write_lcores(char *out, size_t out_bytes)
 {
 	char cores[CORES_BYTES / 2 - 16] = "";
@@ -55,7 +55,7 @@ static int start_eal(const char *port)
 	return code ? complain(-code, error.text) : 0;
 }
 
-/* Fills words, at most UROCE_ADDRS_MAX, with the parts of text between commas; text is changed. */
+/* Splits text at commas, which are overwritten, into at most UROCE_ADDRS_MAX words. */
 static void split(char *text, const char *words[UROCE_ADDRS_MAX])
 {
 	char *rest = NULL;

@@ -1,4 +1,4 @@
-/* take.c - completions are taken from a queue, but for those that nobody wants any more */
+/* take.c - takes completions from a queue, and drops those of queue pairs that are gone */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/take.h"
 
@@ -31,7 +31,7 @@ int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
 
 	if (cq->forgotten == NULL)
 		return uroce_cq_poll(cq->cq, count, wc);
-	/* One by one, for what comes behind the mark may be of the same number. */
+	/* One at a time, because a completion behind the mark may belong to a new queue pair with the same number. */
 	while (taken < count && uroce_cq_poll(cq->cq, 1, &wc[taken]) == 1) {
 		if (!is_forgotten(cq, wc[taken].qp_num))
 			taken++;
@@ -46,7 +46,7 @@ void verb_forget(struct ibv_cq *ibv, uint32_t qp_num)
 	struct verb_forgotten *one = malloc(sizeof(*one));
 
 	if (one == NULL)
-		return; /* then they are polled */
+		return; /* these are dropped when they are polled */
 	pthread_spin_lock(&cq->lock);
 	*one = (struct verb_forgotten){ cq->forgotten, qp_num, uroce_cq_mark(cq->cq) };
 	cq->forgotten = one;

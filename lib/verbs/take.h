@@ -1,15 +1,15 @@
-/* take.h - taking completions, and forgetting those of a queue pair */
+/* take.h - takes completions, and forgets those of a queue pair */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_TAKE_H
 #define VERBS_TAKE_H
 
 #include "verbs/objects.h"
 
-/* Up to count, with the queue's lock. Returns how many. */
+/* Takes up to `count` completions, with the queue's lock held. Returns how many. */
 int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc);
-/* What waits and is of the queue pair is dropped: it was reset or is destroyed, and its user looks for it no more. */
+/* Drops waiting completions of the queue pair, which was reset or is being destroyed: its user does not expect them. */
 void verb_forget(struct ibv_cq *cq, uint32_t qp_num);
-/* The queue goes. */
+/* The queue is being destroyed. */
 void verb_forget_all(struct verb_cq *cq);
 
 #endif

@@ -1,4 +1,4 @@
-/* walk.c - an ibv_cq_ex is walked: its lock is held from the first completion that is looked at to the end */
+/* walk.c - walks over completions by ibv_cq_ex; the queue's lock is held from the first completion to the end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/walk.h"
 
@@ -83,7 +83,7 @@ static uint8_t read_sl(struct ibv_cq_ex *ex)
 	return verb_wc_sl(current(ex));
 }
 
-/* Ethernet has neither. */
+/* Ethernet has neither of the two. */
 static uint32_t read_slid(struct ibv_cq_ex *ex)
 {
 	(void)ex;

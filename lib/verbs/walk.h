@@ -1,17 +1,17 @@
-/* walk.h - completions that a program looks at one by one, by ibv_start_poll() and so on */
+/* walk.h - completions that a program looks at one by one, with ibv_start_poll() and so on */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_WALK_H
 #define VERBS_WALK_H
 
 #include "verbs/objects.h"
 
-/* What an ibv_cq_ex can be asked for, and how it may be made. */
+/* Fields that an ibv_cq_ex may be asked for, and flags with which it may be created. */
 #define VERB_WALK_READS                                                                                           \
 	((uint64_t)IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP | \
 	 IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL | IBV_WC_EX_WITH_DLID_PATH_BITS)
 #define VERB_CQ_MASKS (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 
-/* Gives the queue the functions that these calls are. */
+/* Sets the functions of the queue that those calls use. */
 void verb_walk_set_functions(struct ibv_cq_ex *cq);
 
 #endif

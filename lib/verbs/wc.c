@@ -1,4 +1,4 @@
-/* wc.c - completions that failed, explained */
+/* wc.c - explains failed completions */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/wc.h"
 

@@ -1,4 +1,4 @@
-/* wc.h - completions in the words of verbs */
+/* wc.h - converts completions to those of verbs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_WC_H
 #define VERBS_WC_H
@@ -19,19 +19,19 @@ static inline unsigned verb_wc_flags(const struct uroce_wc *ours)
 	       (ours->wc_flags & UROCE_WC_GRH ? IBV_WC_GRH : 0);
 }
 
-/* Immediate data in network byte order, or the key that was made invalid: they share a place. */
+/* Immediate data in network byte order, or the invalidated key, in the field that both share. */
 static inline uint32_t verb_wc_imm(const struct uroce_wc *ours)
 {
 	return ours->wc_flags & UROCE_WC_WITH_INV ? ours->invalidated_rkey : htonl(ours->imm);
 }
 
-/* Programs of today learn from it how the header in front of a datagram looks: 8, and the kind of network. */
+/* Today's programs learn from this how the header in front of a datagram looks: 8, and the kind of network. */
 static inline uint8_t verb_wc_sl(const struct uroce_wc *ours)
 {
 	return ours->wc_flags & UROCE_WC_GRH ? (uint8_t)(8 | (ours->ip_version == 4 ? 2 : 1)) : 0;
 }
 
-/* With UROCE_EXPLAIN=1 one that failed is explained on standard error. */
+/* With UROCE_EXPLAIN=1: explains a failed completion on standard error. */
 void verb_wc_explain(const struct uroce_wc *ours);
 
 static inline void verb_wc_tell(const struct uroce_wc *ours)
