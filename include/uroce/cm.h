@@ -6,16 +6,16 @@
  *   2. uroce_cm_wait(): a REQUEST brings an id of its own
  *   3. uroce_cm_qp_create() on that id; post receives; uroce_cm_accept(), or uroce_cm_reject()
  *   4. uroce_cm_wait(): ESTABLISHED; post and poll
- *   5. DISCONNECTED, or uroce_cm_disconnect(): the QP is in ERR, what is posted completes as flushed
+ *   5. DISCONNECTED, or uroce_cm_disconnect(): the QP is in ERR, posted requests complete as flushed
  *   6. uroce_cm_close()
  * The client: uroce_cm_id_create(), uroce_cm_qp_create(), post receives, uroce_cm_connect(), uroce_cm_wait() for
  * ESTABLISHED; then as the server from 5 on.
  *
- * There is no event for an address that changes or a device that goes: a device keeps its addresses as long as it
- * lives, and only its own program destroys it. That a link is down is an event of the device (event.h).
+ * No event tells of an address that changes or a device that goes: a device keeps its addresses as long as it exists,
+ * and only your own program destroys it. A link that goes down is an event of the device (event.h).
  *
- * Calls about an id are made by one thread at a time; a channel is read by one thread at a time. All are safe beside
- * running lcores. The peer may be any rdma_cm of an RDMA NIC or of Linux over RoCEv2.
+ * Only one thread at a time may call about an id, and only one may read a channel. All calls are safe while lcores run.
+ * The peer may be any rdma_cm of an RDMA NIC or of Linux over RoCEv2.
  */
 #ifndef UROCE_CM_H
 #define UROCE_CM_H
@@ -34,25 +34,30 @@ struct uroce_cm_id;
 #define UROCE_CM_ACCEPT_PRIVATE_MAX 196
 #define UROCE_CM_REJECT_PRIVATE_MAX 148
 #define UROCE_CM_DATAGRAMS_CONNECT_PRIVATE_MAX 180
-#define UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX 136 /* and of a reject */
+#define UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX 136 /* the same for a reject */
 #define UROCE_CM_PRIVATE_MAX 224
 
 enum uroce_cm_event_type {
-	UROCE_CM_REQUEST,      /* somebody wants to connect: id is new, listener is the one that was asked */
-	UROCE_CM_ESTABLISHED,  /* both may send */
-	UROCE_CM_REJECTED,     /* reason, private data of the peer */
-	UROCE_CM_UNREACHABLE,  /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
-	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP failed; -ECONNRESET: the peer began anew */
-	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
-				* status of the peer's APR */
-	UROCE_CM_RESOLVED, /* of a service of datagrams: peer_qp_num, peer_qkey; -ECONNREFUSED: none, or it says no */
-	UROCE_CM_ROUTED,   /* of uroce_cm_route(): local and peer; -EHOSTUNREACH: nobody has told the MAC */
+	UROCE_CM_REQUEST,     /* a client wants to connect: id is new, listener is the id that it asked */
+	UROCE_CM_ESTABLISHED, /* both may send */
+	UROCE_CM_REJECTED,    /* reason, private data of the peer */
+	UROCE_CM_UNREACHABLE, /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
+	/* status: 0: regularly; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted */
+	UROCE_CM_DISCONNECTED,
+	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status of the peer's APR */
+	UROCE_CM_ALTERNATE,
+	/* of a service of datagrams: peer_qp_num, peer_qkey; -ECONNREFUSED: there is none, or it refuses */
+	UROCE_CM_RESOLVED,
+	UROCE_CM_ROUTED,   /* of uroce_cm_route(): local and peer; -EHOSTUNREACH: no MAC was found */
 	UROCE_CM_RESPONSE, /* the peer has accepted, and you move the QP yourself: see uroce_cm_establish() */
-	UROCE_CM_RESTED,   /* after DISCONNECTED, with tell_rested: no packet of the connection can come any more */
+	UROCE_CM_RESTED,   /* after DISCONNECTED, if tell_rested: no packet of the connection can come any more */
 	UROCE_CM_EVENT_TYPES
 };
 
-/* Bits of `extensions`: what both ends can do beyond InfiniBand's base. Others may drop such requests. */
+/*
+ * Bits of `extensions`: operations beyond the base of InfiniBand that both ends have. Other peers may drop such
+ * requests.
+ */
 enum uroce_cm_extensions { UROCE_CM_ATOMIC_WRITE = 1 << 1, UROCE_CM_FLUSH = 1 << 2 };
 
 struct uroce_cm_event {
@@ -60,51 +65,52 @@ struct uroce_cm_event {
 	int status; /* 0 or negative errno */
 	struct uroce_cm_id *id;
 	struct uroce_cm_id *listener; /* of a REQUEST */
-	uint64_t context;             /* of the id; of a REQUEST the listener's */
+	uint64_t context;             /* of the id; in a REQUEST that of the listener */
 	struct uroce_addr local, peer;
 	uint16_t peer_port;     /* of a REQUEST: the client's */
-	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name(); of a RESOLVED the status of the SIDR_REP */
+	uint16_t reason;        /* REJECTED: see uroce_cm_reason_name(); RESOLVED: the status of the SIDR_REP */
 	uint32_t peer_qp_num;   /* REQUEST; RESPONSE, ESTABLISHED on the active side */
 	uint32_t peer_qkey;     /* of a RESOLVED */
 	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
 	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
-	uint8_t peer_responder; /* and those that it answers at a time */
-	uint8_t peer_retry_cnt; /* of a REQUEST: for the sends of both */
+	uint8_t peer_responder; /* of a REQUEST: READs and atomics that the client answers at a time */
+	uint8_t peer_retry_cnt; /* of a REQUEST: for the sends of both ends */
 	uint8_t peer_rnr_retry; /* for our sends */
 	bool peer_srq;
 	bool peer_flow_control;
 	bool has_alternate;     /* of a REQUEST: it names an alternate path */
-	uint32_t extensions;    /* REQUEST: the client's; ESTABLISHED: what both can */
-	uint32_t private_bytes; /* all that the message has room for: its length is not told on the wire */
+	uint32_t extensions;    /* REQUEST: what the client has; ESTABLISHED: what both have */
+	uint32_t private_bytes; /* the whole field of the message, because messages do not tell the length */
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
 
-/* Options whose 0 is a 0 and no default; as rdma_cm has it, whose programs say all they want. */
+/* Options in which 0 is meant as 0 and not as the default; as in rdma_cm, whose programs set all options. */
 enum uroce_cm_given {
 	UROCE_CM_GIVEN_TIMEOUT = 1 << 0,            /* no ACK timer */
-	UROCE_CM_GIVEN_RETRY_CNT = 1 << 1,          /* the first timeout is the end */
-	UROCE_CM_GIVEN_RNR_RETRY = 1 << 2,          /* so is the first RNR NAK */
+	UROCE_CM_GIVEN_RETRY_CNT = 1 << 1,          /* the first timeout ends the connection */
+	UROCE_CM_GIVEN_RNR_RETRY = 1 << 2,          /* the first RNR NAK ends it */
 	UROCE_CM_GIVEN_MIN_RNR_TIMER = 1 << 3,      /* 655 ms, the longest */
 	UROCE_CM_GIVEN_MAX_RD_ATOMIC = 1 << 4,      /* we send no READ and no atomic */
 	UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC = 1 << 5, /* we answer none */
 	UROCE_CM_GIVEN_ALL = (1 << 6) - 1
 };
 
-/* How a connection is to be. Zeros are good defaults, unless `given` says that they are meant. */
+/* Options of a connection. Zeros are good defaults, unless `given` says that they are meant. */
 struct uroce_cm_options {
-	const void *private_data;   /* for the peer */
-	uint32_t private_bytes;     /* at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX, or _DATAGRAMS_ */
-	uint32_t given;             /* enum uroce_cm_given */
-	uint32_t path_mtu;          /* connect: 256 ... 4096; 0: the largest the device takes */
-	uint8_t timeout;            /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
-	uint8_t retry_cnt;          /* connect: 1 ... 7; 0: 7 */
-	uint8_t rnr_retry;          /* 1 ... 7; 0: 7, without limit */
-	uint8_t min_rnr_timer;      /* code 1 ... 31; 0: 12, 0.64 ms */
-	uint8_t max_rd_atomic;      /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
-	uint8_t max_dest_rd_atomic; /* answered at a time; 0: as many as the QP was created for */
-	uint8_t traffic_class;      /* connect: DSCP and ECN bits; an accepted connection has the client's */
+	const void *private_data; /* sent to the peer */
+	uint32_t private_bytes;   /* at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX, or _DATAGRAMS_ */
+	uint32_t given;           /* enum uroce_cm_given */
+	uint32_t path_mtu;        /* connect: 256 ... 4096; 0: the largest the device takes */
+	uint8_t timeout;          /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
+	uint8_t retry_cnt;        /* connect: 1 ... 7; 0: 7 */
+	uint8_t rnr_retry;        /* 1 ... 7; 0: 7, without limit */
+	uint8_t min_rnr_timer;    /* code 1 ... 31; 0: 12, 0.64 ms */
+	/* READs and atomics we have outstanding, 1 ... 128; 0: 16; the peer may grant fewer */
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic; /* READs and atomics we answer at a time; 0: as many as the QP was created for */
+	uint8_t traffic_class;      /* connect: DSCP and ECN bits; an accepted connection uses those of the client */
 	bool flow_control;          /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;         /* connect: code; how long a message waits for its response; 0: 18, 1.07 s */
+	uint8_t cm_timeout;         /* connect: a code: how long a message waits for its answer; 0: 18, 1.07 s */
 	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
 	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
 	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
@@ -124,80 +130,82 @@ UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
 /* The oldest event. 0; -EAGAIN: none. */
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
 /*
- * The same, but waits for one, up to timeout_ms; lcores that no other thread has polled are polled meanwhile: a thread
- * that is to poll one has done so before. 0; -ETIMEDOUT; -EINTR: a signal came.
+ * Waits for the oldest event, up to timeout_ms. Meanwhile it polls the lcores that no other thread has polled; so a
+ * thread that is to poll an lcore must have done so before. 0; -ETIMEDOUT; -EINTR: a signal came.
  */
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 
 /*
- * The id goes to another channel of the engine, and events of it that wait go along; a listener's unread REQUESTs and
- * all that come do, too. Nobody reads the channel of before meanwhile. 0; -EINVAL: of another engine; -ETIMEDOUT.
+ * Moves the id to another channel of the engine, with its waiting events; a listener also with its unread REQUESTs and
+ * those to come. No thread may read the old channel meanwhile. 0; -EINVAL: the channel is of another engine;
+ * -ETIMEDOUT.
  */
 UROCE_API int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel);
 
 /*
- * Listens on all devices of the engine. addr: NULL or zeros: any; port: 0: one that is free, see uroce_cm_port();
- * backlog: 1 ... 65536 requests that wait for accept or reject at a time, more are dropped and come again; 0: 1024. 0;
- * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: backlog; -ENOSPC: 256 listen already.
+ * Listens on all devices of the engine. addr: NULL or zeros: any; port: 0: a free one, see uroce_cm_port(); backlog: 1
+ * ... 65536 requests that may wait for accept or reject; more are dropped, and clients repeat them; 0: 1024. 0;
+ * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: backlog; -ENOSPC: 256 ids listen already.
  */
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 			      uint32_t backlog, uint64_t context, struct uroce_cm_id **listener);
 /*
- * The same for a queue pair for datagrams (ud.h): whoever asks for the port is told its number and Q_Key. It is a port
- * of its own: that of UDP, not of TCP. The id is destroyed before the queue pair.
+ * The same for a queue pair for datagrams (ud.h): clients that ask for the port get its number and Q_Key. The port is
+ * one of UDP, not of TCP. Destroy the id before the queue pair.
  */
 UROCE_API int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 					const struct uroce_ud *ud, struct uroce_cm_id **listener);
-/* That it listens at, has been bound to or connects from. 0: none yet. */
+/* The port that the id listens at, is bound to or connects from. 0: none yet. */
 UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 
 /* An id for uroce_cm_connect(), or for uroce_cm_bind() and uroce_cm_listen_bound(). */
 UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
- * The same in the port space of UDP, for queue pairs for datagrams (ud.h); it has no queue pair of its own. Each asker
- * is a REQUEST; uroce_cm_accept() tells him qp_num, qkey and private data, and that is all: no event follows, and the
- * id may be destroyed. uroce_cm_connect() asks, and RESOLVED or UNREACHABLE tells.
+ * Creates an id in the port space of UDP, for queue pairs for datagrams (ud.h); it has no queue pair of its own. Each
+ * client's question is a REQUEST; uroce_cm_accept() answers with qp_num, qkey and private data. No event follows, and
+ * the id may be destroyed. For a client uroce_cm_connect() asks, and RESOLVED or UNREACHABLE tells the answer.
  */
 UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
- * The address and port are the id's until it is destroyed: it listens there, or connects from there. addr: NULL or
- * zeros: any; of one the device is known, see uroce_cm_device(). port: 0: one that is free. 0; -EADDRINUSE;
- * -EADDRNOTAVAIL: no device has the address; -EINVAL: it has a port, or is on its way to a peer.
+ * Gives the id an address and a port until it is destroyed: to listen at, or to connect from. addr: NULL or zeros: any;
+ * with an address the id has a device, see uroce_cm_device(). port: 0: a free one. 0; -EADDRINUSE; -EADDRNOTAVAIL: no
+ * device has the address; -EINVAL: the id has a port, or is connecting.
  */
 UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
-/* As uroce_cm_listen(), where the id is bound, or at any address and a port that is free. */
+/* As uroce_cm_listen(), where the id is bound; or at any address and a free port. */
 UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*
- * In any state: the peer is told once, no event comes any more, and those that wait are forgotten. A QP stays, in ERR
- * if it was connected. Of a listener the REQUESTs that nobody has read are forgotten, too, and their clients refused;
- * the ids of those that were read stay. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
+ * In any state. The peer is told once, the id gets no further events, and waiting ones are dropped. A QP is not
+ * destroyed, but in ERR if it was connected. A listener's unread REQUESTs are dropped and their clients refused; the
+ * ids of those that were read remain. 0; -ETIMEDOUT: the lcore did not answer, and the id still exists.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
-/* The same, and destroys its QP, if it has one. Errors as uroce_cm_id_destroy(). */
+/* The same, and destroys the id's QP, if it has one. Errors as uroce_cm_id_destroy(). */
 UROCE_API int uroce_cm_close(struct uroce_cm_id *id);
 
 /*
- * The QP of a connection, in INIT, so that receives can be posted. Of a REQUEST's id pd has to be of the device that
- * the request came to, see uroce_cm_device(), and the QP lives on the lcore that it came to. access_flags:
- * UROCE_ACCESS_REMOTE_*. Errors as uroce_qp_create(); -EBUSY: it has one.
+ * Creates the QP of a connection, in INIT, so that receives can be posted. For a REQUEST's id pd has to be of the
+ * device that the request came to, see uroce_cm_device(), and the QP is owned by the lcore that it came to.
+ * access_flags: UROCE_ACCESS_REMOTE_*. Errors as uroce_qp_create(); -EBUSY: the id has one.
  */
 UROCE_API int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *init,
 				 uint32_t access_flags, struct uroce_qp **qp);
 UROCE_API struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id);
 UROCE_API struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id);
 /*
- * The lcore that a REQUEST came to, before it has a QP, or that of its QP, as uroce_qp_init_attr has it: 1 is the
- * first; 0: none yet. So the CQs of a request can be made on the lcore that will serve it.
+ * The lcore of the id's QP, or, before there is one, the lcore that its REQUEST came to; numbered as in
+ * uroce_qp_init_attr: 1 is the first; 0: none yet. So the CQs of a request can be created on the lcore that will serve
+ * it.
  */
 UROCE_API unsigned uroce_cm_lcore(const struct uroce_cm_id *id);
 UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);
 UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
 
 /*
- * Chooses the device and the source address that lead to dest, before there is a QP: uroce_cm_device() tells the device
- * at once, and ROUTED the addresses when the MAC of the next hop is known, or not within timeout_ms (0: 3000).
- * source: as of uroce_cm_connect(), but of any device of the engine, unless the id has one. May be called again, then
- * the last call counts. 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as uroce_cm_connect().
+ * Chooses the device and the source address that lead to dest, before there is a QP. uroce_cm_device() returns the
+ * device at once. ROUTED tells the addresses once the MAC of the next hop is known, or that it was not within
+ * timeout_ms (0: 3000). source: as for uroce_cm_connect(), but of any device of the engine, unless the id has one. It
+ * may be called again; the last call counts. 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as uroce_cm_connect().
  */
 UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			     unsigned timeout_ms);
@@ -212,12 +220,16 @@ UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *so
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
 /*
- * Asks dest for the queue pair for datagrams that has a port there; RESOLVED or UNREACHABLE tells. From an address of
- * device, as uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH; -EISCONN: the id is in use; -ENOBUFS.
+ * Asks dest for the queue pair for datagrams that serves this port; RESOLVED or UNREACHABLE tells. It asks from an
+ * address of device, chosen as by uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH; -EISCONN: the id is in
+ * use; -ENOBUFS.
  */
 UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device,
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
-/* 0; -EINVAL: no QP, values, private data; -ENOTCONN: the client has gone; else why the QP could not be set up. */
+/*
+ * 0; -EINVAL: no QP, wrong values, private data too long; -ENOTCONN: the client has gone; or why the QP could not be
+ * moved.
+ */
 UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* Of a REQUEST or a RESPONSE. 0; -EINVAL; -ENOTCONN. The id is to be destroyed then. */
 UROCE_API int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes);
@@ -234,20 +246,24 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 /* ---- a QP that you make and move yourself, with uroce_qp_create() and uroce_qp_modify() ---- */
 
 /*
- * What the QP of the connection is to be modified to for INIT, RTR or RTS. INIT is known at once, the others when the
- * peer has asked or answered. Before uroce_cm_accept() they are all that the peer asks for: lower max_dest_rd_atomic to
- * what the QP was created for, and say the same to uroce_cm_accept().
+ * Returns the attributes with which you modify the QP of the connection to INIT, RTR or RTS. Those for INIT are known
+ * at once, the others when the peer has asked or answered. Before uroce_cm_accept() they are all that the peer asks
+ * for: lower max_dest_rd_atomic to what the QP was created for, and say the same to uroce_cm_accept().
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
- * The QP may be on any lcore. You move it to ERR at the end and whenever the connection fails. When the QP itself
- * fails, its own completions and events say so, and you disconnect. uroce_cm_load_alternate() is not for it.
- * 0; -EINVAL: another state; -ENOTCONN: the peer has not said anything yet.
+ * Any lcore may own the QP. You move it to ERR at the end and whenever the connection fails. When the QP itself fails,
+ * its own completions and events say so, and you disconnect. uroce_cm_load_alternate() does not work with such a QP. 0;
+ * -EINVAL: another state; -ENOTCONN: the peer has not answered yet.
  */
 UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct uroce_qp_attr *attr,
 			       uint32_t *mask);
-/* After a RESPONSE, within a minute: the QP is in RTS, and the peer is told. No event follows. 0; -ENOTCONN. */
+/*
+ * Call it after a RESPONSE, within a minute, when the QP is in RTS: the peer is told. No event follows. 0; -ENOTCONN.
+ */
 UROCE_API int uroce_cm_establish(struct uroce_cm_id *id);
-/* UROCE_EVENT_COMM_EST (event.h) came before ESTABLISHED: a packet is as good as that. 0; -ENOTCONN. */
+/*
+ * Call it if UROCE_EVENT_COMM_EST (event.h) comes before ESTABLISHED: the peer's packet shows the same. 0; -ENOTCONN.
+ */
 UROCE_API int uroce_cm_packet_came(struct uroce_cm_id *id);
 
 /* "established"; never NULL. */
@@ -260,7 +276,7 @@ UROCE_API unsigned uroce_cm_counter_count(void);
 UROCE_API const char *uroce_cm_counter_name(unsigned index);
 UROCE_API int uroce_cm_counters(struct uroce_engine *engine, uint64_t *values);
 
-/* What there is now: to be as before when all has ended. */
+/* What is in use now; when all connections have ended it is as before them. */
 struct uroce_cm_usage {
 	uint32_t connections, half_open, resting_ids, timers;
 };

@@ -10,31 +10,32 @@ extern "C" {
 #endif
 
 /*
- * depth: completions it can hold, 1 ... 1048576 (rounded up inside). A CQ that overflows raises CQ_ERR and
- * its QPs go to ERR; what is in it stays readable (E-5). 0; -EINVAL; -ENOMEM.
+ * depth: how many completions it holds, 1 ... 1048576 (rounded up inside). A CQ that overflows raises CQ_ERR and its
+ * QPs go to ERR; its completions can still be read (E-5). 0; -EINVAL; -ENOMEM.
  */
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /*
- * It holds depth completions from now on; those that wait stay, in front. Nobody polls it meanwhile. A mark (below)
- * stays good. 0; -EINVAL: more wait; -ENOMEM; -EBUSY: those that came before the last change wait: poll first.
+ * Changes the depth; waiting completions stay in front. No thread may poll the CQ meanwhile. A mark (below) stays
+ * valid. 0; -EINVAL: more completions wait than that; -ENOMEM; -EBUSY: completions from before the last change wait:
+ * poll first.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* 0; -EBUSY while a QP uses it. */
 UROCE_API int uroce_cq_destroy(struct uroce_cq *cq);
 /*
- * Takes up to count completions. Returns how many; one thread at a time. Those of a queue pair that has been destroyed
- * are still there, with its qp_context.
+ * Takes up to count completions, and returns how many. One thread at a time. Completions of a queue pair that has been
+ * destroyed are still returned, with its qp_context.
  */
 UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc);
 
 /*
- * When has the last completion of a queue pair been taken, so that what qp_context and wr_id stand for may be freed?
- *   1. uroce_qp_destroy(): no completion comes behind it
- *   2. uroce_cq_mark() of each of its CQs: behind the last completion that is there by now
- *   3. poll the CQ as ever, until uroce_cq_passed() says that all in front of the mark has been taken
+ * When has the last completion of a queue pair been taken, so that you may free what qp_context and wr_id point to?
+ *   1. uroce_qp_destroy(): no further completion is added
+ *   2. uroce_cq_mark() for each of its CQs: the place behind the last completion so far
+ *   3. poll the CQ as usual, until uroce_cq_passed() says that all completions in front of the mark have been taken
  * Any thread may mark; passed is for the thread that polls the CQ, and counts what uroce_cq_poll() has returned as
- * taken. It costs nothing while nobody asks, and holds for a CQ that has overflowed (E-5). A receive that was still
- * posted when its queue pair was destroyed has no completion; who wants one moves the queue pair to ERR first.
+ * taken. It costs nothing while nobody asks, and works with a CQ that has overflowed (E-5). A receive that was still
+ * posted when its queue pair was destroyed has no completion; if you want one move the queue pair to ERR first.
  */
 UROCE_API uint32_t uroce_cq_mark(const struct uroce_cq *cq);
 UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
@@ -52,13 +53,13 @@ UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
 UROCE_API int uroce_cq_fd(struct uroce_cq *cq);
 UROCE_API void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only);
 /*
- * One descriptor for many CQs: from now on a wake-up writes value, 8 bytes, to fd, the end of a pipe, whose reader
- * learns by it which CQ it was. The caller owns fd, has made it O_NONBLOCK, and keeps both ends open until the CQ is
- * destroyed or has another. A pipe that is full loses no wake-up: the CQ stays armed, and its next completion tries
- * again.
+ * Shares one descriptor among many CQs: from now on a wake-up writes value, 8 bytes, to fd, the end of a pipe, whose
+ * reader thus learns which CQ it was. The caller owns fd, has made it O_NONBLOCK, and keeps both ends open until the CQ
+ * is destroyed or has another descriptor. A full pipe loses no wake-up: the CQ stays armed, and its next completion
+ * tries again.
  */
 UROCE_API void uroce_cq_set_fd(struct uroce_cq *cq, int fd, uint64_t value);
-/* Comes back as qp_context of the CQ's events (event.h); 0 when it was created. */
+/* Sets the qp_context of the CQ's events (event.h), which is 0 at first. */
 UROCE_API void uroce_cq_set_context(struct uroce_cq *cq, uint64_t context);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* device.h - the engine (its lcores) and the devices (ports with addresses) that it drives */
+/* device.h - the engine with its lcores, and the devices, ports with addresses, that it drives */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How to use:
@@ -20,11 +20,11 @@ extern "C" {
 
 struct rte_mempool;
 
-/* What an lcore does after a poll that found nothing to do. */
+/* What an lcore does after a poll that found no work. */
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* polls on: for dedicated cores */
 	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
-	UROCE_IDLE_SLEEP  /* sleeps after a while as uroce_lcore_wait() does; 50 us where frames would not wake it */
+	UROCE_IDLE_SLEEP  /* sleeps after a while as uroce_lcore_wait() does; 50 us if frames would not wake it */
 };
 
 /* A zeroed configuration is valid: one lcore, polled by the application. */
@@ -36,21 +36,21 @@ struct uroce_engine_config {
 	uint32_t max_qps; /* per engine; 0 means 4096 */
 	uint32_t max_mrs; /* per device; 0 means 4096 */
 	/*
-	 * Never place a byte before its ICRC is known: costs a fifth of the throughput. For memory that one peer
-	 * writes to while another one may read it, or that READs fill while it is read: a damaged packet may lie there
-	 * for a moment.
+	 * Place no byte before its ICRC is known; costs a fifth of the throughput. For memory that one peer writes to
+	 * while another one may read it, or that the application reads while READs fill it: otherwise a damaged packet
+	 * may lie there for a moment.
 	 */
 	bool check_icrc_first;
-	bool ack_each; /* ACK a message when it has come, not all of a burst at once: sooner, and dearer */
+	bool ack_each; /* ACK each message when it has come, not once for a burst: sooner, but more expensive */
 };
 
 #define UROCE_LCORES_MAX 64
 #define UROCE_ADDRS_MAX 8
-#define UROCE_INTERFACE_BYTES 16 /* of its name, with the zero at its end */
+#define UROCE_INTERFACE_BYTES 16 /* of an interface's name, with the zero at its end */
 
 /*
- * One port. mac of zeros: the port's own, or a random locally administered one if it has none. QPs of the device
- * live on the lcores that serve its queues.
+ * One port. mac zeros: the port's own, or a random locally administered one if it has none. QPs of the device are owned
+ * by the lcores that serve its queues.
  */
 struct uroce_device_config {
 	uint16_t port_id;     /* ethdev port, configured and started */
@@ -59,14 +59,15 @@ struct uroce_device_config {
 	struct uroce_mac mac;
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
-	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24; 0: all are neighbours */
+	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address: 24 for 10.0.0.1/24; 0: all peers are neighbours */
 	/*
-	 * A peer outside an address's prefix is reached through its gateway, whose MAC is asked for (ARP, neighbour
-	 * discovery): a neighbour itself, or of fe80::/10. Zeros: there is none, and no way to such a peer.
+	 * A peer outside an address's prefix is reached through the gateway, whose MAC is asked for (ARP, neighbour
+	 * discovery). It has to be a neighbour, or of fe80::/10. Zeros: there is none, and such a peer cannot be
+	 * reached.
 	 */
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
-	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* of paths from the address that name none themselves */
-	uint32_t mtu_bytes;       /* largest path MTU allowed, that the port passes: 256 ... 4096; 0 means 4096 */
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* for paths from the address that name no VLAN */
+	uint32_t mtu_bytes;       /* largest path MTU, which the port must pass: 256 ... 4096; 0 means 4096 */
 	bool rx_checksums_done;   /* the port drops frames with a wrong IP or UDP checksum, or marks them */
 	struct rte_mempool *pool; /* mbufs to send from; data room for the MTU and 128 bytes of headers */
 };
@@ -80,13 +81,13 @@ struct uroce_device_info {
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX];
 	uint32_t mtu_bytes;
-	char interface[UROCE_INTERFACE_BYTES]; /* of the kernel, that the port is of; "": none */
-	uint32_t port_mtu_bytes;               /* uroce_port_mtu() */
-	uint32_t link_mbps;                    /* uroce_port_link_mbps(), when it was asked */
+	char interface[UROCE_INTERFACE_BYTES]; /* the kernel's interface under the port; "": none */
+	uint32_t port_mtu_bytes;               /* as uroce_port_mtu() */
+	uint32_t link_mbps;                    /* as uroce_port_link_mbps() when the device was queried */
 	uint32_t max_sge, max_inline_bytes, max_rd_atomic;
 	uint32_t max_queue_depth; /* of a send, receive or shared receive queue */
 	uint32_t max_cq_depth;
-	uint32_t max_qps; /* of the engine: its devices share them */
+	uint32_t max_qps; /* of the engine; its devices share them */
 	uint32_t max_mrs; /* regions and windows of the device together */
 			  /* PDs, CQs, SRQs and paths of datagrams: as memory allows. */
 };
@@ -103,43 +104,43 @@ UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
 /*
- * Runs one poll of a pipeline on the calling thread: the owner of all its QPs from then on. Control calls
- * made by that thread act at once. Returns the number of frames received and sent plus completions written;
- * 0 means there was nothing to do. A timer fires in the poll after the one that began when its time was over: what
- * came while nobody polled the lcore counts first.
+ * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
+ * once. Returns the number of frames received and sent plus completions written; 0: there was no work. A timer fires in
+ * the poll after the one that began when its time was over, so that what came while nobody polled counts first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
 /*
  * For a thread that polls an lcore and shares its core: sleeps until a frame has come, one of the caller's descriptors
  * (at most 16) is readable, another thread has posted a request or made a call, a timer of the lcore is due, or most_ns
- * are over; not at all when a poll is due. Frames wake it over ports of net_af_packet. While the lcore serves another
- * port they do not, and uroce_lcore_wakes() says false: then the caller wants a short most_ns.
+ * have passed; it does not sleep if a poll is due. Frames wake it on net_af_packet ports. If the lcore serves other
+ * ports they do not, and uroce_lcore_wakes() returns false: then choose a short most_ns.
  */
 UROCE_API void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns);
 /* Does a frame that comes to any port of the lcore end uroce_lcore_wait()? */
 UROCE_API bool uroce_lcore_wakes(const struct uroce_lcore *lcore);
 
 /*
- * The longest IP packet that passes a port whole, in bytes; 0: no limit is known. A path MTU needs UROCE_PACKET_BYTES
- * more. Drivers of virtual ports do not say it; of net_af_packet and net_memif it is looked up in their arguments.
+ * The longest IP packet that a port passes whole, in bytes; 0: no limit is known. A path MTU needs UROCE_PACKET_BYTES
+ * more. Drivers of virtual ports do not tell it; for net_af_packet and net_memif it follows from their arguments.
  */
 UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
-#define UROCE_PACKET_BYTES 88 /* IPv6, UDP, BTH, the longest extensions, pad and ICRC */
+#define UROCE_PACKET_BYTES 88 /* headers around a payload: IPv6, UDP, BTH, the longest extensions, pad and ICRC */
 
-/* Is its link up? By its driver, and where it has an interface of the kernel, by that, too. */
+/* Is the port's link up? Asks its driver and, if there is one, the kernel's interface under it. */
 UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 
 /*
- * What its link carries, in Mbit/s; 0: nobody knows, as of loops, shared memory and files. Where the port has an
- * interface of the kernel, that is asked: net_af_packet and net_tap tell the same number whatever is below them.
+ * The speed of the port's link in Mbit/s; 0: not known, as with loops, shared memory and files. If there is an
+ * interface of the kernel under the port that is asked, because net_af_packet and net_tap report the same number for
+ * any.
  */
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 
 /*
  * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues
- * than the port has, mbufs too small for the MTU, or a port that takes VLAN tags off (then nobody knows any more whose
- * a frame is); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: its frames
+ * than the port has, mbufs too small for the MTU, or a port that strips VLAN tags (then nobody knows to which VLAN a
+ * frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: its frames
  * are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a device; -ENOMEM.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,

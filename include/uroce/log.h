@@ -1,4 +1,4 @@
-/* log.h - what the library has to say: it never prints */
+/* log.h - messages of the library, which never prints */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef UROCE_LOG_H
 #define UROCE_LOG_H
@@ -15,20 +15,21 @@ enum uroce_log_level {
 	UROCE_LOG_INFO     /* devices come and go, links come up, paths change */
 };
 
-/* text is one line without a newline, and is gone when the callback returns. */
+/* text is one line without a newline, valid until the callback returns. */
 typedef void uroce_log_callback(void *context, enum uroce_log_level level, const char *text);
 
 /*
- * From now on the callback is called with what happens, NULL: none is. For the whole process. It is called by whatever
- * thread something happens on, also by those that poll lcores, one at a time; it returns soon and calls nothing of the
- * library. When this returns, the callback of before is not called any more.
+ * Sets the callback of the process for messages; NULL: none. It is called on the thread on which something happens,
+ * which may be one that polls lcores, but by one thread at a time. It must return soon, and call nothing of the
+ * library. When this function returns, the earlier callback is not called any more.
  */
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
 
 /*
- * Why the last call of the calling thread that has failed did so: after any negative errno, what is to blame, its value
- * and what it may be or what to do, such as "max_send_wr 0: 1 ... 32768"; "" before. Calls with a struct uroce_error
- * say it there (port.h, capture.h), and uroce_telemetry_show() by its code. Valid until the thread's next such call.
+ * Why the last failed call of the calling thread failed: after any negative errno, what is wrong, its value, and what
+ * it may be or what to do, such as "max_send_wr 0: 1 ... 32768"; "" if no call has failed. Calls with a struct
+ * uroce_error use that instead (port.h, capture.h), and uroce_telemetry_show() only its code. Valid until the thread's
+ * next failed call.
  */
 UROCE_API const char *uroce_refusal(void);
 

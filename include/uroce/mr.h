@@ -31,18 +31,19 @@ UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
- * The same, but SGEs and peers address it from va on, whatever addr is. Remote atomics need both aligned alike, modulo
- * 8 bytes, or it is -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
+ * The same, but SGEs and peers address it from va on, whatever addr is. With remote atomics addr and va must have the
+ * same remainder modulo 8, or it is -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
  */
 UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
 			      struct uroce_mr **mr);
 /*
- * The region is another one from now on, as uroce_mr_reg_at() takes it, and keeps its keys. Requests under way that use
- * it fail or see either. pd: of the same device. 0; -EINVAL; -EBUSY: a window is bound to it; it is as it was then.
+ * Changes a region to what uroce_mr_reg_at() would make of these values, with the same keys. Requests under way that
+ * use it fail, or see the old region or the new one. pd: of the same device. 0; -EINVAL; -EBUSY: a window is bound to
+ * it; then nothing has changed.
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
-/* Returns when no lcore can touch the memory through this region any more. 0; -EBUSY: a window is bound to it. */
+/* When it returns no lcore can touch the memory through this region any more. 0; -EBUSY: a window is bound to it. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */
 UROCE_API uint32_t uroce_mr_lkey(const struct uroce_mr *mr);
@@ -64,15 +65,15 @@ enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 
 /* 0; -EINVAL: type; -ENOMEM: the device's table is full. The window has a key but is not bound. */
 UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
-/* Unbinds first. Returns when no lcore can touch memory through it any more. 0. */
+/* Unbinds the window first. When it returns no lcore can touch memory through it any more. 0. */
 UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
 /* The key of the last bind posted; before the first one a key that is not valid. */
 UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);
-/* The key to give the next bind of a type 2 window: the same with its tag, the low 8 bits, moved on. */
+/* The key for the next bind of a type 2 window: the last one with its tag, the low 8 bits, advanced. */
 UROCE_API uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw);
 /*
- * Type 1: posts a bind to qp's send queue, as a request with wr_id and send_flags. The window's key is the new one at
- * once and valid when the bind has completed. Zero bytes unbind. Errors as uroce_qp_post_send().
+ * Type 1: posts a bind to qp's send queue, as a request with wr_id and send_flags. uroce_mw_rkey() returns the new key
+ * at once; it is valid once the bind has completed. Zero bytes unbind. Errors as uroce_qp_post_send().
  */
 UROCE_API int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_mw_bind *bind, uint64_t wr_id,
 			    uint32_t send_flags);

@@ -21,9 +21,10 @@ enum uroce_qp_state {
 
 /* Automatic path migration. A QP without an alternate path stays in MIGRATED. */
 enum uroce_path_mig_state {
-	UROCE_PATH_MIGRATED, /* uses its only or its new path */
+	UROCE_PATH_MIGRATED, /* uses its only path, or the one that it has migrated to */
 	UROCE_PATH_REARM,    /* has an alternate path and waits for the peer to have one */
-	UROCE_PATH_ARMED,    /* both have: migrates when the path fails, the peer migrates, or software says so */
+	/* both ends have: migrates when the path fails, when the peer migrates, or when software says so */
+	UROCE_PATH_ARMED,
 	UROCE_PATH_MIG_STATES
 };
 
@@ -31,30 +32,31 @@ struct uroce_qp_init_attr {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
 	struct uroce_srq
-		*srq;        /* NULL: a receive queue of its own; else max_recv_wr and max_recv_sge count for nothing */
-	uint64_t qp_context; /* comes back in each completion and event */
+		/* NULL: the QP has a receive queue of its own; else max_recv_wr and max_recv_sge are ignored */
+		*srq;
+	uint64_t qp_context;         /* returned in each completion and event */
 	uint32_t max_send_wr;        /* 1 ... 32768 */
 	uint32_t max_recv_wr;        /* 0 ... 32768 */
 	uint32_t max_send_sge;       /* 1 ... 16 */
 	uint32_t max_recv_sge;       /* 1 ... 16 */
 	uint32_t max_inline_data;    /* 0 ... 512 bytes */
-	uint32_t max_dest_rd_atomic; /* the most that modify may set: 0 ... 128 (memory is set aside for them) */
-	bool sq_sig_all;             /* every send request completes visibly */
-	uint32_t lcore;              /* who owns it: 0: the engine chooses; n: the lcore of index n - 1 */
+	uint32_t max_dest_rd_atomic; /* the maximum for modify: 0 ... 128 (memory is set aside for them) */
+	bool sq_sig_all;             /* every send request has a completion */
+	uint32_t lcore;              /* the lcore that owns it: 0: the engine chooses; n: the lcore of index n - 1 */
 };
 
-/* The way to the peer. Zeroed but for its addresses: untagged, best effort. */
+/* The path to the peer. With zeros in all but the addresses: untagged, best effort. */
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
-	struct uroce_addr dest;   /* may be one of them, too: such frames never leave the device */
-	/* Of the next hop. Zeros: it is asked for (ARP, neighbour discovery), at the gateway if dest is no neighbour */
+	struct uroce_addr dest;   /* may be one of the device's, too: such frames never leave the device */
+	/* of the next hop; zeros: it is asked for (ARP, neighbour discovery), at the gateway if dest is no neighbour */
 	struct uroce_mac dest_mac;
 	uint8_t traffic_class; /* DSCP and ECN: see uroce_traffic_class() */
 	uint8_t hop_limit;     /* 0 means 64 */
 	/*
-	 * 802.1Q: frames of VLAN 1 ... 4094 carry its tag, and what comes has to be of that VLAN, whatever its
-	 * priority. 0: of no VLAN, as untagged frames are; with a priority, 0 ... 7, they carry a tag that says only
-	 * that. Both 0: what the device's configuration says of the source.
+	 * 802.1Q. 1 ... 4094: frames carry a tag of this VLAN, and received frames must be of it, whatever their
+	 * priority. 0: frames are untagged and received frames must be of no VLAN; with a priority, 0 ... 7, frames
+	 * carry a tag with only that. Both 0: what the device's configuration says for the source.
 	 */
 	uint16_t vlan_id;
 	uint8_t vlan_priority;
@@ -88,15 +90,15 @@ static inline enum uroce_ecn uroce_traffic_class_ecn(uint8_t traffic_class)
 }
 
 /*
- * What becomes of a response of a READ or atomic that comes before its turn (Q-15). UPWARDS and ANY_ORDER: it is placed,
- * and only what is missing before it is asked for again. UPWARDS asks for one part of a READ after the other, which
- * every peer answers (Linux answers no other order, Q-16). ANY_ORDER asks for all parts at once: only of a peer that has
- * read repair, too. OFF: the response is dropped, and everything from the oldest missing one on is asked for again.
- * As a responder a QP that is not OFF answers a part in front of what is still to leave (S-9).
+ * What happens to a response of a READ or atomic that comes before its turn (Q-15). UPWARDS and ANY_ORDER: it is
+ * placed, and only what is missing before it is asked for again. UPWARDS asks for one part of a READ after the other,
+ * which every peer answers (Linux answers in no other order, Q-16). ANY_ORDER asks for all parts at once, and is only
+ * for a peer that has read repair, too. OFF: the response is dropped, and everything from the oldest missing one on is
+ * asked for again. As a responder a QP that is not OFF answers a part before what it has still to send (S-9).
  */
 enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_ANY_ORDER };
 
-/* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
+/* Attributes of a QP. The mask of uroce_qp_modify() says which ones are meant. */
 struct uroce_qp_attr {
 	enum uroce_qp_state qp_state;
 	uint32_t access_flags; /* what peers may do: UROCE_ACCESS_REMOTE_* */
@@ -111,15 +113,15 @@ struct uroce_qp_attr {
 	uint8_t timeout;            /* ACK timer 4.096 us x 2^n, 0 ... 31; 0 = off */
 	uint8_t retry_cnt;          /* 0 ... 7; 7 means seven */
 	uint8_t rnr_retry;          /* 0 ... 7; 7 means without limit */
-	bool flow_control;          /* end-to-end credits, when the peer agreed to the same (F-6); default off */
-	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
+	bool flow_control;          /* end-to-end credits, if the peer has agreed (F-6); default off */
+	bool imprecise_errors;      /* report local faults at once, on the oldest request (E-3); default off */
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
-	bool no_probe;       /* never ask the peer before the ACK timer expires; default: some round trips after */
+	bool no_probe;       /* send no probe before the ACK timer expires; default: a probe after some round trips */
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
 	/*
-	 * An idle QP asks its peer once so many milliseconds, without a request of the application's; 0: never, the
-	 * default. A peer that is dead is then told within that time and the retry budget: QP_FATAL, and
-	 * uroce_qp_last_error() says UROCE_CAUSE_KEEPALIVE.
+	 * After so many ms an idle QP asks its peer by itself whether it is alive; 0: never, the default. The death of
+	 * a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error() returns
+	 * UROCE_CAUSE_KEEPALIVE.
 	 */
 	uint32_t keepalive_ms;
 	struct uroce_path path;
@@ -127,7 +129,7 @@ struct uroce_qp_attr {
 	struct uroce_path alt_path;
 	uint16_t alt_pkey;
 	uint8_t alt_timeout;                      /* as timeout */
-	enum uroce_path_mig_state path_mig_state; /* to set: REARM; MIGRATED when ARMED: migrates now */
+	enum uroce_path_mig_state path_mig_state; /* to be set: REARM; or MIGRATED, which in ARMED migrates at once */
 };
 
 enum uroce_qp_attr_mask {
@@ -154,10 +156,10 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_READ_REPAIR = 1 << 20
 };
 
-/* Why a QP went to ERR by itself: what its failed completion says, and what only the QP knows (E-4). */
+/* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
 struct uroce_qp_error {
 	uint8_t status; /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
-	bool responder; /* it was a request of the peer that failed here */
+	bool responder; /* a request of the peer failed here */
 	uint16_t reserved;
 	uint32_t cause;                                      /* enum uroce_cause */
 	uint32_t psn, aeth, retries, elapsed_us, path_index; /* as in struct uroce_wc */
@@ -169,12 +171,14 @@ struct uroce_qp_error {
  * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: no QPN left.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
-/* What it was created with, as it has it: the sizes of its queues, and lcore is who owns it. */
+/*
+ * Returns the values that it was created with, as they are in force: the sizes of its queues, and as lcore its owner.
+ */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
- * Safe at any time (X-4): no packet, timer or completion of the QP is handled after it returns. Completions that are in
+ * Safe at any time (X-4): after it returns no packet, timer or completion of the QP is handled. Completions that are in
  * a CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. 0; -ETIMEDOUT: its lcore is
- * not polled, and the QP stays.
+ * not polled, and the QP still exists.
  */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
@@ -215,10 +219,10 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * RTS goes to SQD with none.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
-/* The attributes in force. */
+/* Returns the attributes in force. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
-/* The side record of the first failure since RESET, to be read after its completion or event. 0. */
+/* Returns the record of the first failure since RESET, to be read after its completion or event. 0. */
 UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
 /* "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
@@ -234,11 +238,11 @@ UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 
 /*
- * Posts a list of requests. One thread at a time per queue. 0; -ENOMEM: the queue is full; -EINVAL: opcode,
- * sge count, inline length, max_rd_atomic 0 for a READ or atomic, or the state (RESET, INIT, RTR for sends;
- * RESET for receives). *bad_wr is the first request that was not posted. The place of a send is free again when its
- * completion is in the CQ; that of an unsignaled one when one behind it has a completion (Q-6). So a queue that is full
- * of unsignaled ones stays full: signal at least one of every max_send_wr.
+ * Posts a list of requests. One thread at a time per queue. 0; -ENOMEM: the queue is full; -EINVAL: opcode, sge count,
+ * inline length, max_rd_atomic 0 for a READ or atomic, or the state (RESET, INIT, RTR for sends; RESET for receives).
+ * *bad_wr is the first request that was not posted. A send's entry is free again when its completion is in the CQ, an
+ * unsignaled one's when a later request has a completion (Q-6). So a queue that is full of unsignaled requests stays
+ * full: signal at least one of every max_send_wr.
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);

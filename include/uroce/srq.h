@@ -12,7 +12,7 @@ extern "C" {
 struct uroce_srq_attr {
 	uint32_t max_wr;  /* 1 ... 32768 */
 	uint32_t max_sge; /* 1 ... 16 */
-	uint32_t limit;   /* uroce_srq_query(): the limit armed, 0 if none */
+	uint32_t limit;   /* uroce_srq_query(): the armed limit, 0 if none */
 	uint32_t count;   /* uroce_srq_query(): receives that are posted and not taken */
 };
 
@@ -24,11 +24,11 @@ UROCE_API int uroce_srq_destroy(struct uroce_srq *srq);
 UROCE_API int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv_wr *wr,
 				  const struct uroce_recv_wr **bad_wr);
 /*
- * Arms SRQ_LIMIT_REACHED: raised once when fewer than limit receives are left, at once if that is so already.
- * 0 disarms. 0; -EINVAL: above max_wr.
+ * Arms SRQ_LIMIT_REACHED: raised once, when fewer than limit receives are left; at once if there are fewer now. limit 0
+ * disarms. 0; -EINVAL: above max_wr.
  */
 UROCE_API int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit);
-/* Comes back as qp_context of the SRQ's events (event.h); 0 when it was created. */
+/* Sets the qp_context of the SRQ's events (event.h), which is 0 at first. */
 UROCE_API void uroce_srq_set_context(struct uroce_srq *srq, uint64_t context);
 UROCE_API void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_attr *attr);
 

@@ -45,7 +45,7 @@ struct uroce_error {
 	char text[512];
 };
 
-/* What a program is compiled for; uroce_version() says what it is linked to. */
+/* The version that a program is compiled for; uroce_version() returns the one that it is linked to. */
 #define UROCE_VERSION_MAJOR 0
 #define UROCE_VERSION_MINOR 1
 #define UROCE_VERSION_PATCH 0
@@ -55,12 +55,12 @@ struct uroce_error {
 UROCE_API const char *uroce_version(void);
 
 /*
- * The code that copies payloads and computes their ICRC in one pass: "vpclmul" (AVX-512), "vpclmul256" (AVX2 and
- * VPCLMULQDQ), "pclmul" or "isal". The best that the CPU has is taken when the program starts; all give the same
+ * The name of the code that copies payloads and computes their ICRC in one pass: "vpclmul" (AVX-512), "vpclmul256"
+ * (AVX2 and VPCLMULQDQ), "pclmul" or "isal". The best for the CPU is chosen when the program starts; all give the same
  * result.
  */
 UROCE_API const char *uroce_icrc(void);
-/* Takes another, before the first engine is created. 0; -EINVAL: no such name; -ENOTSUP: not on this CPU. */
+/* Chooses another, before the first engine is created. 0; -EINVAL: no such name; -ENOTSUP: not on this CPU. */
 UROCE_API int uroce_icrc_choose(const char *name);
 
 /*

@@ -1,8 +1,8 @@
 /* ud.h - unreliable datagrams: queue pairs without a connection (U-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A datagram is one packet, at most the device's path MTU, to whoever has the queue pair's number and Q_Key, which
- * uroce_cm_resolve_datagrams() or the application's own means tell. It may be lost, and nobody is told.
+ * A datagram is one packet, at most the device's path MTU, to a queue pair whose number and Q_Key are known, by
+ * uroce_cm_resolve_datagrams() or by means of your own. It may be lost, and nobody is told.
  */
 #ifndef UROCE_UD_H
 #define UROCE_UD_H
@@ -33,11 +33,11 @@ struct uroce_ud_addr {
 
 /* 0; -EINVAL: uroce_refusal() says what; -ENOMEM; -ENOSPC: 64 of an engine are in use, or no number is left. */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
-/* Nothing is received any more when it returns; receives that are posted have no completion. 0; -ETIMEDOUT. */
+/* When it returns nothing is received any more; posted receives have no completion. 0; -ETIMEDOUT. */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
-/* Datagrams that come from now on have to carry this one. */
+/* From now on received datagrams must have this Q_Key. */
 UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 
 /*
@@ -47,9 +47,9 @@ UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*
  * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's; the data may be reused when it
- * returns; with UROCE_SEND_INLINE its lkeys are not looked at. While the peer's MAC is asked for a datagram waits, as
- * up to 63 others do, for 3 s: then it is dropped, as datagrams may be. 0, and a completion with UROCE_SEND_SIGNALED;
- * -EINVAL: uroce_refusal() says what; -EACCES: an lkey.
+ * returns; with UROCE_SEND_INLINE the lkeys are not checked. While the peer's MAC is being asked for a datagram waits,
+ * one of at most 64, for up to 3 s; then it is dropped. 0, and a completion with UROCE_SEND_SIGNALED; -EINVAL:
+ * uroce_refusal() says what; -EACCES: an lkey.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 

@@ -1,4 +1,4 @@
-/* uroce.h - everything public */
+/* uroce.h - includes all public headers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ids such as S-10 in these headers name rules of the transport. rules.md, which `make install` puts beside the other

@@ -13,7 +13,7 @@ extern "C" {
 enum uroce_wr_opcode {
 	UROCE_WR_SEND,
 	UROCE_WR_SEND_WITH_IMM,
-	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet makes a key of the peer invalid: rkey */
+	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet invalidates a key of the peer: rkey */
 	UROCE_WR_RDMA_WRITE,
 	UROCE_WR_RDMA_WRITE_WITH_IMM,
 	UROCE_WR_RDMA_READ,
@@ -21,7 +21,7 @@ enum uroce_wr_opcode {
 	UROCE_WR_ATOMIC_FETCH_AND_ADD,
 	UROCE_WR_ATOMIC_WRITE, /* 8 bytes, seen by everybody at once */
 	UROCE_WR_FLUSH,        /* makes earlier WRITEs visible or persistent: flush */
-	UROCE_WR_LOCAL_INV,    /* makes a window of ours invalid: rkey; waits for all earlier requests */
+	UROCE_WR_LOCAL_INV,    /* invalidates a window of ours: rkey; waits for all earlier requests */
 	UROCE_WR_BIND_MW,      /* gives a type 2 window a range and a key: bind; waits for all earlier requests */
 	UROCE_WR_OPCODES
 };
@@ -30,7 +30,7 @@ enum uroce_wr_opcode {
 enum uroce_send_flags {
 	UROCE_SEND_SIGNALED = 1 << 0,  /* asks for a completion when it succeeds; errors always complete */
 	UROCE_SEND_SOLICITED = 1 << 1, /* sets the solicited event bit on the last packet */
-	UROCE_SEND_INLINE = 1 << 2,    /* data is copied at post time, its lkeys are not looked at */
+	UROCE_SEND_INLINE = 1 << 2,    /* data is copied at post time, and its lkeys are not checked */
 	UROCE_SEND_FENCE = 1 << 3      /* waits for all earlier READs and atomics of the QP */
 };
 
@@ -53,7 +53,7 @@ struct uroce_mw_bind {
 /* What a FLUSH covers and how far it reaches. */
 enum uroce_flush {
 	UROCE_FLUSH_GLOBAL = 1 << 0,      /* earlier WRITEs are visible to everybody */
-	UROCE_FLUSH_PERSISTENT = 1 << 1,  /* they have left the CPU's caches for the memory behind */
+	UROCE_FLUSH_PERSISTENT = 1 << 1,  /* they have been written back from the CPU's caches to memory */
 	UROCE_FLUSH_WHOLE_REGION = 1 << 2 /* of the whole region, not only [remote_addr, + flush_bytes) */
 };
 
@@ -70,7 +70,7 @@ struct uroce_send_wr {
 	uint32_t send_flags;
 	uint32_t imm;         /* immediate, host byte order */
 	uint64_t remote_addr; /* WRITE, READ, atomics, FLUSH */
-	uint32_t rkey;        /* the same; the key to invalidate; the window's new key */
+	uint32_t rkey;        /* the same; also the key to invalidate, or the window's new key */
 	uint32_t flush;       /* FLUSH: enum uroce_flush */
 	union {
 		uint64_t compare_add;             /* the operand of fetch-and-add, the comparand of compare-and-swap */
@@ -99,7 +99,7 @@ enum uroce_wc_status {
 	UROCE_WC_LOC_QP_OP_ERR,
 	UROCE_WC_LOC_EEC_OP_ERR,
 	UROCE_WC_LOC_PROT_ERR,
-	UROCE_WC_WR_FLUSH_ERR, /* not done, or done without our knowing: the peer may have executed it (E-8) */
+	UROCE_WC_WR_FLUSH_ERR, /* not executed, or perhaps executed by the peer without our knowing (E-8) */
 	UROCE_WC_MW_BIND_ERR,
 	UROCE_WC_BAD_RESP_ERR,
 	UROCE_WC_LOC_ACCESS_ERR,
@@ -182,8 +182,8 @@ enum uroce_cause {
 	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see uroce_mw_alloc() */
 	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
-	UROCE_CAUSE_KEEPALIVE,       /* the QP had nothing to do, and its peer did not answer when asked */
-	UROCE_CAUSE_CQ_OVERRUN,      /* of the QP, not of a completion: a CQ of it had no room for one */
+	UROCE_CAUSE_KEEPALIVE,       /* the QP had no request, and its peer did not answer when asked */
+	UROCE_CAUSE_CQ_OVERRUN,      /* of the QP, not of a completion: one of its CQs had no room for a completion */
 	UROCE_CAUSES
 };
 

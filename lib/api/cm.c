@@ -1,4 +1,4 @@
-/* cm.c - connections: checks arguments, travels to the lcore of the connection (C-27) */
+/* cm.c - connections: checks arguments, then calls the lcore of the connection (C-27) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ int uroce_cm_close(struct uroce_cm_id *id)
 static struct cm_path cm_path_of(const struct uroce_path *path, uint8_t timeout)
 {
 	struct cm_path alternate = {
-		.local_lid = 0, /* over RoCE an alternate way is known by its GIDs (C-19) */
+		.local_lid = 0, /* over RoCE an alternate path is identified by its GIDs (C-19) */
 		.flow_label = path->flow_label,
 		.traffic_class = path->traffic_class,
 		.hop_limit = path->hop_limit ? path->hop_limit : 64,
@@ -52,7 +52,7 @@ static struct cm_path cm_path_of(const struct uroce_path *path, uint8_t timeout)
 	return alternate;
 }
 
-/* A second way begins at an address of ours, and is another than the first. */
+/* The alternate path must begin at an address of ours, and differ from the first one. */
 static int check_alternate(const struct uroce_cm_id *id, const struct uroce_path *given, const struct cm_route *route)
 {
 	struct uroce_path first = connect_path(route), second = { .source = given->source, .dest = given->dest };
@@ -122,7 +122,7 @@ struct answer {
 	const struct cm_path *alternate;
 };
 
-/* The queue pair for datagrams that serves is told, and that is all. */
+/* Tells which queue pair for datagrams serves, and no more. */
 static int accept_datagrams(const struct answer *answer, struct cm_accept *accept)
 {
 	struct uroce_cm_id *id = answer->id;

@@ -1,4 +1,4 @@
-/* cm_channel.c - where events of connections wait, and what is counted of them */
+/* cm_channel.c - channels, in which events of connections wait, and counters of connections */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 	return 0;
 }
 
-/* The managers stay until the engine goes: connections of ids that are gone may still be ending. */
+/* The managers stay until the engine is destroyed, because connections of destroyed ids may still be ending. */
 int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
 {
 	if (atomic_load(&channel->ids) > 0)
@@ -72,8 +72,8 @@ int uroce_cm_channel_fd(const struct uroce_cm_channel *channel)
 }
 
 /*
- * Nothing waits: the descriptor says so. Who polls in vain pays no system call. A write that is still to come is read
- * the next time. Under the lock.
+ * No event waits, so the descriptor must not be readable. If nothing was written to it there is no system call; a write
+ * that is still to come is read the next time. With the lock held.
  */
 static void quieten(struct uroce_cm_channel *channel)
 {
@@ -83,7 +83,7 @@ static void quieten(struct uroce_cm_channel *channel)
 		channel->woken = false;
 }
 
-/* Under the lock. */
+/* With the lock held. */
 static void unqueue(struct uroce_cm_id *id)
 {
 	struct uroce_cm_channel *channel = id->channel;
@@ -133,14 +133,17 @@ void api_cm_put_back(struct uroce_cm_id *id)
 	eventfd_write(channel->fd, 1);
 }
 
-/* ---- another channel ---- */
+/* ---- changing the channel ---- */
 
 struct removal {
 	struct uroce_cm_id *id;
 	struct uroce_cm_channel *to;
 };
 
-/* Where no event of the id is raised meanwhile. Those that wait go along, behind those that are there. */
+/*
+ * Runs on the owner, so that no event of the id is raised meanwhile. Events that wait go along, behind those of the
+ * channel.
+ */
 static int move_on_owner(void *argument)
 {
 	const struct removal *removal = argument;
@@ -188,7 +191,7 @@ int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel)
 	error = move(id, channel);
 	if (error || !id->listens)
 		return error;
-	/* No lcore makes a request for the channel of before any more; those that it has made already go along. */
+	/* After this no lcore makes a request for the old channel any more; those that were made have been moved. */
 	rte_rcu_qsbr_synchronize(channel->engine->qsbr, RTE_QSBR_THRID_INVALID);
 	while ((request = api_cm_take_unread(from, id)) != NULL) {
 		error = move(request, channel);
@@ -213,7 +216,7 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 		*event = id->events[id->event_head++ % CONNECT_EVENTS];
 		TAILQ_REMOVE(&channel->queue, id, in_queue);
 		id->queued = id->event_head != id->event_tail;
-		if (id->queued) /* its next one has its turn behind those of others */
+		if (id->queued) /* its next event waits behind those of other ids */
 			TAILQ_INSERT_TAIL(&channel->queue, id, in_queue);
 	}
 	none = id == NULL;
@@ -222,7 +225,7 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 	return none ? engine_refuse_often(-EAGAIN, "channel: no event waits", 0) : 0;
 }
 
-/* Polls what nobody else does. false: all lcores have threads of their own. */
+/* Polls the lcores that no thread polls. false: all have threads of their own. */
 static bool poll_lcores(const struct uroce_engine *engine)
 {
 	bool polled = false;

@@ -1,4 +1,4 @@
-/* cm_ids.c - ids of connections: how they are made, and how those end that do not listen */
+/* cm_ids.c - creates ids of connections, and destroys those that do not listen */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* cm_listen.c - listeners: how they begin, and how they go while lcores look them up */
+/* cm_listen.c - begins and ends listeners, while lcores may look them up */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static int check_listener(const struct uroce_cm_id *id)
 	return id->lcore ? engine_refuse(-EINVAL, "id: it is on its way to a peer, and cannot listen") : 0;
 }
 
-/* Under the engine's lock. */
+/* With the engine's lock held. */
 static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id)
 {
 	struct cm_listeners *listeners = &engine->listeners;
@@ -36,7 +36,7 @@ static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id)
 	return engine_refuse(-ENOSPC, "the engine has %u listeners already; destroy one first", CM_LISTENERS);
 }
 
-/* What asks and what answers is set already. */
+/* Begins to listen; service, address and the options are set already. */
 static int begin_to_listen(struct uroce_cm_id *id)
 {
 	struct uroce_engine *engine = atomic_load(&id->channel)->engine;
@@ -127,14 +127,14 @@ static int forget_listener_on_owner(void *argument)
 	return 0;
 }
 
-/* Those whose REQUEST nobody has read: their ids are nobody's, and they are refused. 0 or negative errno. */
+/* Refuses the requests that nobody has read, and frees their ids. Returns 0 or a negative errno. */
 static int refuse_unread(const struct uroce_cm_id *listener)
 {
 	struct uroce_cm_channel *channel = listener->channel;
 	struct uroce_cm_id *id;
 
 	while ((id = api_cm_take_unread(channel, listener)) != NULL) {
-		int error = api_cm_end(id); /* no REQUEST listens */
+		int error = api_cm_end(id); /* the id of a request does not listen */
 
 		if (error) {
 			api_cm_put_back(id);

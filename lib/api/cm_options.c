@@ -1,4 +1,4 @@
-/* cm_options.c - what a connection is to be like: options judged, and what they make of the two ends */
+/* cm_options.c - checks the options of a connection, and derives both ends from them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
@@ -17,20 +17,20 @@
 
 const struct uroce_cm_options api_cm_no_options;
 
-/* A 0 that its user means is no lack of a value. */
+/* A value of 0 counts if the user says that he means it. */
 static uint8_t or_default(const struct uroce_cm_options *options, enum uroce_cm_given field, uint8_t value,
 			  uint8_t by_default)
 {
 	return value || (options->given & field) ? value : by_default;
 }
 
-/* Of a QP that we have not made its user knows the limit. */
+/* The limit of a QP that we have not made is known to its user only. */
 static uint8_t answers_at_most(const struct uroce_cm_id *id)
 {
 	return id->qp ? (uint8_t)qp_core(id->qp)->replay.limit : LIMIT_RD_ATOMIC;
 }
 
-/* 0; -EINVAL, and uroce_refusal() names the field. */
+/* Returns 0; or -EINVAL, and uroce_refusal() names the field. */
 static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
 {
 	const struct {

@@ -1,4 +1,4 @@
-/* cm_port.c - the ports that ids have, each for itself */
+/* cm_port.c - the port numbers of ids */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "engine/log.h"
 
-/* Under the engine's lock. */
+/* With the engine's lock held. */
 static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id, const uint8_t addr[16])
 {
 	static const uint8_t any[16];
@@ -25,7 +25,7 @@ static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id
 	return false;
 }
 
-/* One that is free, beginning anywhere. 0: none. */
+/* Finds a free port, beginning at a random one. 0: there is none. */
 static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, const uint8_t addr[16])
 {
 	uint32_t start = 0;
@@ -41,7 +41,7 @@ static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, c
 	return 0;
 }
 
-/* Under the engine's lock. */
+/* With the engine's lock held. */
 static int take_port(struct uroce_engine *engine, struct uroce_cm_id *id, const uint8_t addr[16], uint16_t port)
 {
 	uint64_t space = cm_service_id(id->datagrams ? CM_SPACE_UDP : CM_SPACE_TCP, 0);

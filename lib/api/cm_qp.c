@@ -1,4 +1,4 @@
-/* cm_qp.c - the queue pair of a connection: made for it, or its user's own, who moves it himself */
+/* cm_qp.c - the queue pair of a connection: made for it, or made and moved by its user */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 #include "rc/codes.h"
 #include "wire/packet.h"
 
-/* ---- made for it ---- */
+/* ---- made for the connection ---- */
 
 static int adopt_on_owner(void *argument)
 {
@@ -29,7 +29,7 @@ static int pause_on_owner(void *argument)
 	return 0;
 }
 
-/* An id lives where its queue pair does. What it was resolving on another lcore goes along. */
+/* Moves the id to the lcore of its queue pair, and with it the path that it is resolving. */
 static int adopt(struct uroce_cm_id *id, struct uroce_qp *qp)
 {
 	int error = id->lcore ? engine_mailbox_call(id->lcore, pause_on_owner, id) : 0;
@@ -56,7 +56,8 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 		return engine_refuse(-EINVAL, "id: it listens, or is for datagrams");
 	if (id->device && id->device != pd->device)
 		return engine_refuse(-EINVAL, "pd: of the device of the id, see uroce_cm_device()");
-	if (id->lcore && (id->is_request || init.lcore == 0)) /* where the REQ is, or the way was looked for */
+	/* the lcore that the REQ came to, or that resolves the path */
+	if (id->lcore && (id->is_request || init.lcore == 0))
 		init.lcore = id->lcore->index + 1;
 	error = uroce_qp_create(pd, &init, &qp);
 	if (error)
@@ -70,7 +71,7 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 	if (error && id->qp == NULL)
 		uroce_qp_destroy(qp);
 	if (error)
-		return error; /* with a QP: the id's call to the owner may yet run, and both stay */
+		return error; /* the call that adopts the QP may yet run on the owner, so both stay */
 	*result = qp;
 	return 0;
 }
@@ -100,7 +101,7 @@ void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context)
 	id->context = context;
 }
 
-/* ---- its user's own ---- */
+/* ---- made by the user ---- */
 
 #define TO_INIT (UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY)
 #define REMOTE_ATOMIC_ACCESS (UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
@@ -110,7 +111,7 @@ struct wish {
 	struct uroce_qp_attr *attr;
 };
 
-/* Before it is accepted, a request gets all that it asks for. */
+/* Until it is accepted, a request is treated as if it got all that it asks for. */
 static void propose(struct uroce_cm_id *id, struct cm *cm)
 {
 	const struct uroce_cm_options all = { .max_rd_atomic = LIMIT_RD_ATOMIC };

@@ -1,4 +1,4 @@
-/* cm_route.c - which device and address lead to a peer, before there is a connection or a queue pair */
+/* cm_route.c - chooses device and address for a peer, before there is a connection or a queue pair */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +25,7 @@ bool api_cm_is_any(const struct uroce_addr *addr)
 
 /* ---- choosing ---- */
 
-/* Of all devices the one with the address, or with that which suits dest best. Under the lock. NULL: none. */
+/* Chooses the device with the source address, or with the one that suits dest best. With the lock held. NULL: none. */
 static struct uroce_device *choose_device(const struct uroce_engine *engine, const struct uroce_addr *source,
 					  const struct uroce_addr *dest)
 {
@@ -47,7 +47,9 @@ static struct uroce_device *choose_device(const struct uroce_engine *engine, con
 	return chosen;
 }
 
-/* From the address given, or from the one that suits dest best, in its VLAN. 0; -EADDRNOTAVAIL; -ENETUNREACH. */
+/*
+ * Chooses the given address, or the one that suits dest best, with its VLAN. Returns 0; -EADDRNOTAVAIL; -ENETUNREACH.
+ */
 static int choose_source(struct uroce_device *device, const struct uroce_addr *given, const struct uroce_addr *dest,
 			 struct uroce_path *path)
 {
@@ -82,7 +84,7 @@ static int refuse_device(const struct uroce_addr *source, const struct uroce_add
 			     uroce_addr_format(dest, text, sizeof(text)));
 }
 
-/* An lcore of the device serves the id from now on. */
+/* From now on an lcore of the device serves the id. */
 static void take_device(struct uroce_cm_id *id, struct uroce_device *device)
 {
 	pthread_mutex_lock(&device->engine->lock);
@@ -92,7 +94,7 @@ static void take_device(struct uroce_cm_id *id, struct uroce_device *device)
 	id->device = device;
 }
 
-/* The answer to uroce_cm_route() is not waited for any more, for something else is wanted now. */
+/* The id does not wait for the route any more, because its user has asked for something else. */
 static int stop_on_owner(void *argument)
 {
 	struct uroce_cm_id *id = argument;
@@ -112,7 +114,7 @@ int api_cm_find_path(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	struct uroce_addr bound;
 	int error;
 
-	if (id->has_route) { /* whose request the owner may be looking at */
+	if (id->has_route) { /* the owner may be reading its request */
 		error = engine_mailbox_call(id->lcore, stop_on_owner, id);
 		if (error)
 			return error;
@@ -199,7 +201,7 @@ int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t p
 	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
 }
 
-/* No QP: an lcore that serves the device asks. */
+/* There is no QP, so an lcore that serves the device asks. */
 int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
 			       const struct uroce_addr *dest, uint16_t port)
 {

@@ -40,20 +40,20 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 	atomic_init(&cq->ring, ring);
 	cq->device = device;
 	atomic_init(&cq->fd, -1);
-	cq->wake_value = 1; /* to an eventfd */
+	cq->wake_value = 1; /* the number that is written to an eventfd */
 	atomic_fetch_add(&device->users, 1);
 	*result = cq;
 	return 0;
 }
 
-/* The ring of the depth before goes when it is empty, and nobody fills it any more. */
+/* Frees the ring that was replaced, once it is empty and no lcore fills it. */
 static void forget_before(struct uroce_cq *cq)
 {
 	engine_numa_free_ring(cq->before, CQ_PIECE_BYTES);
 	cq->before = NULL;
 }
 
-/* Counts on behind all that the ring before has counted and may still count, so that marks stay in order. */
+/* Lets the new ring count from behind the last entry of the old one, so that marks stay in order. */
 static void count_on(struct rte_ring *ring, const struct rte_ring *before)
 {
 	uint32_t at = before->cons.tail + rte_ring_get_size(before);
@@ -83,7 +83,7 @@ int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
 	cq->before = atomic_load(&cq->ring);
 	count_on(ring, cq->before);
 	atomic_store_explicit(&cq->ring, ring, memory_order_release);
-	/* No lcore is in the middle of a poll in which it has read the ring before. */
+	/* After this no lcore is in a poll in which it has read the old ring. */
 	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_unlock(&engine->lock);
 	return 0;
@@ -120,14 +120,16 @@ int uroce_cq_fd(struct uroce_cq *cq)
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a completion queue: %s", strerror(errno)) : fd;
 		atomic_store(&cq->fd, fd < 0 ? -1 : fd);
-		/* A lcore in the middle of a poll may have found no reader: it has finished the poll when we return. */
+		/*
+		 * An lcore in the middle of a poll may not have seen the reader: that poll has ended when this returns.
+		 */
 		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	}
 	pthread_mutex_unlock(&engine->lock);
 	return fd;
 }
 
-/* No lcore is in the middle of a poll in which it has read the descriptor. */
+/* Waits until no lcore is in a poll in which it has read the old descriptor. */
 static void change_fd(struct uroce_cq *cq, int fd)
 {
 	atomic_store(&cq->fd, fd);
@@ -160,10 +162,10 @@ void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)
 	uint32_t none = CQ_NOT_ARMED;
 
 	if (solicited_only)
-		atomic_compare_exchange_strong(&cq->armed, &none, CQ_ARMED_SOLICITED); /* "any" stays "any" */
+		atomic_compare_exchange_strong(&cq->armed, &none, CQ_ARMED_SOLICITED); /* CQ_ARMED_ANY stays */
 	else
 		atomic_store(&cq->armed, CQ_ARMED_ANY);
-	/* pairs with N1 in wake_reader: armed before the caller looks at the ring once more */
+	/* pairs with N1 in wake_reader: `armed` is set before the caller looks at the ring once more */
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -175,8 +177,8 @@ uint32_t uroce_cq_mark(const struct uroce_cq *cq)
 }
 
 /*
- * The ring counts pieces modulo 2^32, and the mark is passed when it is not among those that wait. A mark of long ago
- * may come to lie among them for a moment, which only puts off the answer.
+ * The ring counts pieces modulo 2^32; a mark was passed if it is not among those that wait. A very old mark may be
+ * among them by chance for a moment, which only delays the answer.
  */
 bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 {
@@ -185,7 +187,7 @@ bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 	uint32_t taken = __atomic_load_n(&oldest->cons.tail, __ATOMIC_RELAXED);
 	uint32_t waiting = __atomic_load_n(&ring->prod.tail, __ATOMIC_ACQUIRE) - taken;
 
-	return mark - taken - 1 >= waiting; /* a mark at `taken` itself wraps around */
+	return mark - taken - 1 >= waiting; /* a mark equal to `taken` wraps around */
 }
 
 static inline uint32_t take(struct rte_ring *ring, uint32_t count, struct uroce_wc *wc)
@@ -193,7 +195,7 @@ static inline uint32_t take(struct rte_ring *ring, uint32_t count, struct uroce_
 	return rte_ring_dequeue_burst_elem(ring, wc, CQ_PIECE_BYTES, count * CQ_PIECES, NULL) / CQ_PIECES;
 }
 
-/* After a change of its depth, until all of before has been taken. */
+/* After a change of the depth: empties the old ring first. */
 static __rte_noinline int poll_both(struct uroce_cq *cq, uint32_t count, struct uroce_wc *wc)
 {
 	uint32_t taken = take(cq->before, count, wc);

@@ -1,4 +1,4 @@
-/* device.c - a device of a port, with what the drivers of ports do not say */
+/* device.c - creates a device of a port, with the traits that only its driver's name tells */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "engine/engine.h"
 #include "engine/interface.h"
 
-/* Zeros of a port that is not there. */
+/* Returns zeros for a port that does not exist. */
 static struct engine_port_traits traits_of(uint16_t port_id)
 {
 	struct engine_port_traits traits = { 0 };
@@ -22,7 +22,7 @@ static struct engine_port_traits traits_of(uint16_t port_id)
 		return traits;
 	traits.has_wired_queues = drivers_quirks_of(&info)->wired_queues;
 	traits.mtu_bytes = drivers_quirks_mtu(port_id, &info);
-	/* A packet socket's interface refuses to send longer frames. */
+	/* The interface under a packet socket refuses to send longer frames. */
 	if (drivers_quirks_of(&info)->is_packet_socket)
 		traits.mtu_bytes = RTE_MIN(traits.mtu_bytes, engine_interface_mtu(info.if_index));
 	return traits;

@@ -1,4 +1,4 @@
-/* explain.c - a completion in words: what failed, why, when, and what to look at next (E-4) */
+/* explain.c - explains a completion in words: what failed, why, when, and what to check next (E-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 
@@ -7,7 +7,7 @@
 #include "api/text.h"
 #include "rc/codes.h"
 
-/* What a person does next. NULL: the cause says it all. */
+/* What a person can check. NULL: the cause says enough. */
 static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_TIMEOUT] =
 		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
@@ -46,7 +46,7 @@ static const char *const advices[UROCE_CAUSES] = {
 				"where there is none; the peer may have executed this one",
 };
 
-/* What the peer's NAK wants us to look at. */
+/* What the code of a NAK suggests to check. */
 static const char *nak_advice(uint32_t code)
 {
 	switch ((enum rc_nak_code)code) {
@@ -64,7 +64,7 @@ static const char *nak_advice(uint32_t code)
 	return NULL;
 }
 
-/* Of IBA 1.6, which not every peer knows. */
+/* Is it an operation of IBA 1.6, which not every peer knows? */
 static bool is_newer_operation(uint32_t opcode)
 {
 	return opcode == UROCE_WC_ATOMIC_WRITE || opcode == UROCE_WC_FLUSH;
@@ -86,13 +86,13 @@ static void add_aeth(struct text *text, uint32_t aeth)
 		    class == SYNDROME_NAK && value < NAK_CODES ? naks[value] : "?");
 }
 
-/* What the peer sent failed, not what was sent to it. */
+/* Did a request of the peer fail, not one of ours? */
 static bool is_responder(const struct uroce_wc *wc)
 {
 	return wc->opcode >= UROCE_WC_RECV;
 }
 
-/* The failing request had left, and an answer to it was awaited. */
+/* Had the failed request left, and was it waiting for an answer? */
 static bool awaits_answer(const struct uroce_wc *wc)
 {
 	switch ((enum uroce_cause)wc->vendor_err) {
@@ -141,14 +141,14 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 		add(text, "; the peer has not answered at all");
 }
 
-/* A peer says once that a packet is missing, and then waits for it: what is sent again and again does not arrive. */
+/* A peer says only once that a packet is missing, and then waits for it: so what is sent again does not arrive. */
 static bool last_said_sequence(const struct uroce_wc *wc)
 {
 	return syndrome_class((uint8_t)(wc->aeth >> 24)) == SYNDROME_NAK &&
 	       syndrome_value((uint8_t)(wc->aeth >> 24)) == NAK_PSN_SEQUENCE;
 }
 
-/* Status, cause, what happened and what to do. */
+/* Adds status, cause, what happened, and what to do. */
 static void add_failure(struct text *text, const struct uroce_wc *wc)
 {
 	const char *advice = wc->vendor_err < UROCE_CAUSES ? advices[wc->vendor_err] : NULL;

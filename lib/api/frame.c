@@ -1,4 +1,4 @@
-/* frame.c - a frame that somebody kept, or the beginning of one, as values and a line of text */
+/* frame.c - parses a recorded frame, or its beginning, to values and a line of text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_byte
 				     kept_bytes, frame_bytes, FRAME_MAX_BYTES);
 	if (kept_bytes == frame_bytes)
 		return look(frame, kept_bytes, frame_bytes, view);
-	/* What is missing counts as zeros, so that the lengths are those of the wire. */
+	/* Missing bytes count as zeros, so that lengths are those of the wire. */
 	whole = calloc(1, frame_bytes);
 	if (whole == NULL)
 		return engine_refuse(-ENOMEM, "no memory for a frame of %u bytes", frame_bytes);

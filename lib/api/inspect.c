@@ -1,4 +1,4 @@
-/* inspect.c - views of QPs, ports and lcores; the owner of each makes its view, so that it cannot go away meanwhile */
+/* inspect.c - views of QPs, ports and lcores, each made by its owner, so that it cannot be destroyed meanwhile */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,7 +71,7 @@ bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uin
 
 struct port_call {
 	struct uroce_lcore *lcore;
-	uint16_t *ids; /* as far as there is room */
+	uint16_t *ids; /* filled as far as there is room */
 	uint32_t room, count;
 	uint16_t port_id;
 	struct uroce_port_view *view;
@@ -160,7 +160,7 @@ struct mr_call {
 	bool found;
 };
 
-/* False: it is not valid, or was changed while it was read. */
+/* false: the entry is not valid, or was changed while it was read. */
 static bool view_mr(const struct rc_mr_entry *entry, struct uroce_mr_view *view)
 {
 	uint32_t key = atomic_load_explicit(&entry->key, memory_order_acquire);
@@ -177,7 +177,7 @@ static bool view_mr(const struct rc_mr_entry *entry, struct uroce_mr_view *view)
 		.windows = entry->kind == MR_REGION ? windows : 0,
 		.is_window = entry->kind != MR_REGION,
 	};
-	/* pairs with the release of who changes it: what was read belongs together if neither is another now */
+	/* pairs with the release of the writer: the fields belong together if key and version have not changed */
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&entry->key, memory_order_relaxed) == key &&
 	       atomic_load_explicit(&entry->version, memory_order_relaxed) == version;
@@ -223,7 +223,7 @@ struct lcore_call {
 	struct uroce_lcore_view *view;
 };
 
-/* How long this thread has waited for a core since it began. 0 where the kernel does not say. */
+/* How long this thread has waited for a core since it began. 0: the kernel does not tell. */
 static uint64_t starved_ns(void)
 {
 	FILE *file = fopen("/proc/thread-self/schedstat", "re");

@@ -112,7 +112,10 @@ int uroce_mr_dereg(struct uroce_mr *mr)
 	struct uroce_engine *engine = mr->pd->device->engine;
 	int error;
 
-	/* M-2. The lock is held through the grace period, so that nobody reuses the slot while lcores still look. */
+	/*
+	 * M-2: the lock is held through the grace period, so that nobody reuses the slot while lcores may still read
+	 * it.
+	 */
 	pthread_mutex_lock(&engine->lock);
 	error = rc_mr_remove(&mr->pd->device->mrs, mr->key);
 	if (error == 0)
@@ -184,5 +187,5 @@ uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw)
 	uint32_t key = atomic_load(&mw->key);
 	uint32_t next = (key & ~0xFFu) | ((key + 1) & 0xFF);
 
-	return next ? next : 1; /* 0 is no key */
+	return next ? next : 1; /* 0 is not a valid key */
 }

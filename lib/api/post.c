@@ -1,4 +1,4 @@
-/* post.c - a post accepts by a mask, and only one that is refused asks which of its rules was broken */
+/* post.c - posts requests; only after a refusal it finds out which rule was broken */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "api/post.h"
 
@@ -33,7 +33,7 @@ static uint64_t bytes_of(const struct uroce_send_wr *wr)
 	return bytes;
 }
 
-/* By what the operation itself wants. */
+/* Checks what the operation itself requires. */
 static int refuse_operation(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
 {
 	uint64_t bytes = bytes_of(wr);

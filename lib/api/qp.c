@@ -1,4 +1,4 @@
-/* qp.c - queue pairs: checks arguments, travels to the owner, rings the doorbell */
+/* qp.c - queue pairs: checks arguments, calls the owner, rings the doorbell */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int check_cq(const char *name, const struct uroce_pd *pd, const struct ur
 {
 	if (cq == NULL || cq->device != pd->device)
 		return engine_refuse(-EINVAL, "%s: %s", name, cq ? "a CQ of the PD's device" : "NULL");
-	/* One that has lost a completion serves nobody any more (E-5). */
+	/* A CQ that has lost a completion cannot be used any more (E-5). */
 	return atomic_load(&cq->overflowed) ? engine_refuse(-EINVAL, "%s: it has overflowed", name) : 0;
 }
 
@@ -130,7 +130,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	return 0;
 }
 
-/* on the owner, so no packet, timer or doorbell finds it afterwards. */
+/* runs on the owner, so that afterwards no packet, timer or doorbell finds the QP. */
 static int destroy_on_owner(void *argument)
 {
 	struct uroce_qp *qp = argument;
@@ -154,7 +154,7 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 	int error = engine_mailbox_call(qp->owner, destroy_on_owner, qp);
 
 	if (error)
-		return error; /* the lcore still has it: freeing would not be safe */
+		return error; /* the lcore still uses the QP, so it cannot be freed */
 	atomic_fetch_sub(&qp->pd->users, 1);
 	atomic_fetch_sub(&qp->send_cq->users, 1);
 	atomic_fetch_sub(&qp->recv_cq->users, 1);
@@ -267,21 +267,21 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 	return 0;
 }
 
-/* Tells the owner that there is work; at most one entry a QP stands in the ring. */
+/* Tells the owner that there is work. Each QP is in the ring at most once. */
 static void ring_doorbell(struct uroce_qp *qp)
 {
 	if (lcore_is_ours(qp->owner)) {
 		run_queue_add(qp);
 		return;
 	}
-	/* pairs with D1 in take_doorbells: what was posted before is seen, or the bell rings again */
+	/* pairs with D1 in take_doorbells: either the owner sees this post, or the bell rings again */
 	if (!atomic_exchange(&qp->rung, true)) {
 		rte_ring_enqueue(qp->owner->doorbells, (void *)(uintptr_t)qp->index);
 		lcore_wake(qp->owner);
 	}
 }
 
-/* A bind in the core's terms: keys, no handles. */
+/* Converts a bind to the core's terms: keys instead of handles. */
 static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *given, enum uroce_mw_type type)
 {
 	const struct uroce_send_wr once = *given, *wr = &once; /* M-6 */
@@ -322,7 +322,10 @@ static inline int post_one(struct uroce_qp *qp, const struct uroce_send_wr *wr)
 	return wr->opcode == UROCE_WR_BIND_MW ? post_bind(qp, wr, UROCE_MW_TYPE_2) : rc_qp_post_send(qp_core(qp), wr);
 }
 
-/* A QP whose state refuses a request may be about to leave that state: then it is asked once more. */
+/*
+ * A QP in a state that refuses requests may be about to leave that state, so the owner is waited for, and the post
+ * repeated.
+ */
 static int post_refused(struct uroce_qp *qp, const struct uroce_send_wr *wr, int error)
 {
 	return error == -EINVAL && engine_connect_catch_up(qp) ? post_one(qp, wr) : error;
@@ -362,7 +365,10 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 	}
 	/* pairs with C1 in rc_credit_unsolicited_due */
 	atomic_thread_fence(memory_order_seq_cst);
-	/* A running QP needs no bell for a receive, but its peer may wait for one; a QP in ERR has to flush it. */
+	/*
+	 * A running QP needs no doorbell for a receive, unless its peer waits for credits; a QP in ERR has to flush the
+	 * receive.
+	 */
 	if (atomic_load_explicit(&qp_core(qp)->win.post_wakes, memory_order_relaxed) ||
 	    atomic_load_explicit(&qp_core(qp)->win.post_state, memory_order_acquire) == UROCE_QPS_ERR)
 		ring_doorbell(qp);

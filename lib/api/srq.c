@@ -77,7 +77,7 @@ int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit)
 	if (engine_check_range("limit", limit, 0, srq->rc->depth))
 		return -EINVAL;
 	rc_srq_arm(srq->rc, limit);
-	if (rc_srq_limit_reached(srq->rc)) /* no receive will be taken before the application posts some */
+	if (rc_srq_limit_reached(srq->rc)) /* otherwise the limit would be noticed only when a receive is taken */
 		engine_deliver_event(srq->pd->device, &event);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* text.h - a sentence that is put together piece by piece into what room there is, and cut to fit */
+/* text.h - builds a sentence piece by piece, cut to the room there is */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef API_TEXT_H
 #define API_TEXT_H
@@ -12,7 +12,7 @@ struct text {
 	char *at;
 	size_t left;
 	bool asks; /* the last piece ends with a question mark */
-	bool more; /* of several signs one is said, and the next goes on behind it */
+	bool more; /* one of several signs has been written, and the next one follows it */
 };
 
 __attribute__((format(printf, 2, 3))) static inline void add(struct text *text, const char *format, ...)

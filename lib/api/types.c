@@ -1,4 +1,4 @@
-/* types.c - version, ICRC code, addresses from text */
+/* types.c - version, ICRC implementation, addresses from text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static int refuse_address(const char *text)
 	return engine_refuse(-EINVAL, "'%.64s' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64", text);
 }
 
-/* false: no number of bits. */
+/* false: it is no valid number of bits. */
 static bool parse_prefix(const char *text, unsigned limit, unsigned *bits)
 {
 	char *end;

@@ -1,4 +1,4 @@
-/* ud.c - queue pairs for datagrams: checks arguments, travels to the owner */
+/* ud.c - queue pairs for datagrams: checks arguments, calls the owner */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static uint64_t bytes_of(const struct uroce_ud *ud)
 	return sizeof(*ud) + (uint64_t)(ud->receives.mask + 1) * ud->receives.slot_bytes;
 }
 
-/* A number, and a place where packets find it. */
+/* Gives the queue pair a number, and lets packets find it. */
 static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcore)
 {
 	int error = 0;
@@ -52,7 +52,7 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcor
 	if (error == 0)
 		error = engine_steer_reserve(engine, ud->owner->index, &ud->index, &ud->qpn);
 	if (error == 0) {
-		/* U1: the queue pair is complete; pairs with the load in find() of lib/engine/ud.c */
+		/* U1: publishes the complete queue pair; pairs with the load in find() of lib/engine/ud.c */
 		atomic_store_explicit(&engine->uds[ud->place], ud, memory_order_release);
 		atomic_fetch_add(&engine->ud_count, 1);
 	}
@@ -96,7 +96,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	return 0;
 }
 
-/* No packet finds it any more, and the owner is at none of its packets just now. */
+/* Runs on the owner, between packets: afterwards no packet finds the queue pair. */
 static int leave_on_owner(void *argument)
 {
 	struct uroce_ud *ud = argument;
@@ -116,7 +116,7 @@ int uroce_ud_destroy(struct uroce_ud *ud)
 
 	if (error)
 		return error;
-	/* Other lcores may be handing a packet over to it. */
+	/* Waits for other lcores that may be handing over a packet to it. */
 	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	atomic_fetch_sub(&ud->pd->users, 1);
 	atomic_fetch_sub(&ud->send_cq->users, 1);

@@ -1,4 +1,4 @@
-/* why.c - what hinders a queue pair: its failure, and what its counters, its port and its lcore say beside it */
+/* why.c - says what slows a queue pair down or made it fail, by its counters, its port and its lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include "rc/counters.h"
 
 #define LOOK_US 300000
-#define STARVED_SHARE 0.1 /* of its time that an lcore may wait for a core before that is worth a word */
+#define STARVED_SHARE 0.1 /* the share of its time that an lcore may wait for a core before that is mentioned */
 
-/* All that is looked at, at one moment. */
+/* All values that are looked at, as of one moment. */
 struct moment {
 	struct uroce_qp_view qp;
 	struct uroce_port_view port;
@@ -26,7 +26,7 @@ static void begin_sign(struct text *text)
 	text->more = true;
 }
 
-/* One that has failed may be gone, and is found among those that are kept in mind. */
+/* Finds the queue pair; one that has failed may be destroyed, but is among the failures that are kept. */
 static int find(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view)
 {
 	int error = uroce_inspect_qp(engine, qp_num, view);
@@ -54,7 +54,7 @@ static int look(struct uroce_engine *engine, uint32_t qp_num, struct moment *mom
 
 /* ---- signs ---- */
 
-/* Of the queue pair itself. */
+/* Counters of the queue pair. */
 static const struct {
 	enum rc_counter counter;
 	const char *meaning;
@@ -79,7 +79,7 @@ static void add_signs(struct text *text, const struct uroce_stats *now, const st
 	}
 }
 
-/* A receiver that is slow, or has nothing at all to receive into. */
+/* The peer has no receives, or posts them too slowly. */
 static void add_waits(struct text *text, const struct uroce_qp_view *now, const struct uroce_qp_view *before)
 {
 	uint64_t naks = now->stats.values[CNT_RNR_NAK_RETRY_ERR] - before->stats.values[CNT_RNR_NAK_RETRY_ERR];
@@ -94,7 +94,7 @@ static void add_waits(struct text *text, const struct uroce_qp_view *now, const 
 		    "come (flow_control spares the waits)");
 }
 
-/* Of the port: what is dropped there, or does not leave. */
+/* What is dropped at the port, or does not leave it. */
 static void add_drops(struct text *text, const struct uroce_stats *now, const struct uroce_stats *before)
 {
 	for (uint32_t i = CNT_QP_COUNTERS; i < now->count; i++) {
@@ -141,7 +141,7 @@ int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t
 	int error = look(engine, qp_num, &now);
 	bool works = error == 0 && now.qp.attr.qp_state != UROCE_QPS_ERR;
 
-	if (works) { /* what hinders it now, and not what has in all its life */
+	if (works) { /* a queue pair that works is judged by what has changed lately, not since it was made */
 		before = now;
 		usleep(LOOK_US);
 		error = look(engine, qp_num, &now);
