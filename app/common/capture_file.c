@@ -19,13 +19,13 @@ enum {
 	INTERFACES_MAX = 4096
 };
 
-/* First words of a file, read in the machine's byte order. */
+/* The first word of a file, as read in the machine's byte order. */
 #define MAGIC_MICROSECONDS 0xA1B2C3D4u
 #define MAGIC_NANOSECONDS 0xA1B23C4Du
 #define MAGIC_SECTION 0x0A0D0D0Au
 #define MAGIC_BYTE_ORDER 0x1A2B3C4Du
 
-/* Options of an interface; its times are in 10^-6 s without one. */
+/* Options of an interface; without OPTION_RESOLUTION its times are in 10^-6 s. */
 enum { OPTION_END = 0, OPTION_RESOLUTION = 9, MICROSECONDS = 6 };
 
 /* Types of pcapng blocks. */
@@ -34,19 +34,19 @@ enum { BLOCK_INTERFACE = 1, BLOCK_PACKET = 2, BLOCK_SIMPLE = 3, BLOCK_ENHANCED =
 struct interface {
 	uint16_t link;
 	uint32_t snap_bytes; /* 0: no limit */
-	uint8_t resolution;  /* if_tsresol: 10^-n s; with bit 7, 2^-n s */
+	uint8_t resolution;  /* if_tsresol: 10^-n s, or 2^-n s if bit 7 is set */
 };
 
 struct capture_file {
 	FILE *stream;
-	uint64_t offset; /* of what is read next: for messages */
+	uint64_t offset; /* where the next read begins, for error messages */
 	uint64_t frames;
-	bool swapped;     /* the writer's byte order is not ours */
-	bool blocks;      /* pcapng */
-	bool nanoseconds; /* classic: the unit of a record's second word */
+	bool swapped;     /* the writer's byte order differs from the machine's */
+	bool blocks;      /* it is a pcapng file */
+	bool nanoseconds; /* classic pcap: the second word of a record's time is in ns */
 	uint8_t *buffer;
 	size_t buffer_bytes;
-	struct interface *interfaces; /* of this section */
+	struct interface *interfaces; /* interfaces of the current section */
 	uint32_t interface_count;
 	bool failed;
 	char error[256];
@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct capture_file *file,
 	return -1;
 }
 
-/* The same for what no sound file has: where it is, and what to do, are added. */
+/* The same for something that no intact file has: adds where it is and what to do. */
 __attribute__((format(printf, 2, 3))) static int damaged(struct capture_file *file, const char *format, ...)
 {
 	char what[128];
@@ -92,7 +92,7 @@ static uint32_t get32(const struct capture_file *file, const uint8_t *p)
 	return file->swapped ? __builtin_bswap32(v) : v;
 }
 
-/* 1: all bytes are read; 0: there was none; -1: some were missing. */
+/* Returns 1: all bytes were read; 0: the file has ended; -1: it ends within them. */
 static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 {
 	size_t got = fread(out, 1, bytes, file->stream);
@@ -108,7 +108,7 @@ static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 	return 1;
 }
 
-/* The same where the end of the file is a cut. */
+/* The same, for bytes before which the file must not end. */
 static int read_rest(struct capture_file *file, void *out, size_t bytes)
 {
 	int result = read_bytes(file, out, bytes);
@@ -156,7 +156,7 @@ static int open_classic(struct capture_file *file, uint32_t magic)
 	if (get16(file, header + 4) != 2)
 		return fail(file, "pcap version %u.%u, known is 2.4: convert the file with editcap -F pcap",
 			    get16(file, header + 4), get16(file, header + 6));
-	/* The upper bits of the link type tell of a frame check sequence and its length. */
+	/* The upper bits of the link type give the length of a frame check sequence. */
 	return check_link(file, get32(file, header + 20) & 0xFFFF);
 }
 
@@ -180,8 +180,8 @@ static int next_classic(struct capture_file *file, struct capture_frame *frame)
 }
 
 /*
- * Reads the rest of a block, whose type and length are in header, through its second length. A section
- * header also decides the byte order, in which its own length is written.
+ * Reads the rest of a block, whose type and length are in header, up to its second length. A section header also tells
+ * the byte order, in which its own length is written.
  */
 static int read_block(struct capture_file *file, const uint8_t *header, uint32_t *body_bytes)
 {
@@ -214,7 +214,7 @@ static int read_block(struct capture_file *file, const uint8_t *header, uint32_t
 	return 1;
 }
 
-/* The unit of an interface's times: microseconds unless its options say otherwise. Damaged options end the search. */
+/* The unit of an interface's times: microseconds, unless its options name another. Stops at damaged options. */
 static uint8_t find_resolution(const struct capture_file *file, uint32_t body_bytes)
 {
 	uint32_t at = 8, code, bytes;
@@ -323,7 +323,7 @@ static int next_block(struct capture_file *file, struct capture_frame *frame)
 		case BLOCK_ENHANCED:
 			return packet_block(file, type, body_bytes, frame);
 		default:
-			break; /* names, statistics, section headers: nothing to take */
+			break; /* name resolution, statistics, section header: skipped */
 		}
 	}
 }

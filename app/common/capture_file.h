@@ -1,12 +1,12 @@
-/* capture_file.h - reads the frames of a pcap or pcapng file, one after the other */
+/* capture_file.h - reads the frames of a pcap or pcapng file one by one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Classic pcap of both byte orders, with microseconds or nanoseconds, and pcapng with its sections,
- * interfaces, enhanced, simple and old packet blocks. Ethernet only. The file is trusted in nothing.
+ * Classic pcap of either byte order, with microseconds or nanoseconds, and pcapng with sections, interfaces, and
+ * enhanced, simple and old packet blocks. Ethernet only. Nothing in the file is trusted.
  *   1. capture_file_open()
  *   2. capture_file_next() until it does not return 1
  *   3. capture_file_close()
- * On a failure capture_file_error() is one line that tells cause, value and what to do.
+ * After a failure capture_file_error() returns one line with cause, value and what to do.
  */
 #ifndef APP_CAPTURE_FILE_H
 #define APP_CAPTURE_FILE_H
@@ -17,16 +17,16 @@
 
 struct capture_file;
 
-/* A frame as it stands in the file; bytes are valid until the next call. */
+/* A frame of the file; bytes are valid until the next call. */
 struct capture_frame {
 	const uint8_t *data;
 	uint32_t bytes;          /* in the file */
-	uint32_t original_bytes; /* on the wire: more when the capture cut the frame */
+	uint32_t original_bytes; /* on the wire: more than `bytes` if the capture has cut the frame */
 	uint64_t number;         /* from 1 */
-	uint64_t time_ns;        /* since 1970, or what the writer counts from; 0: the block has none */
+	uint64_t time_ns;        /* since 1970, or since what the writer counts from; 0: the block has no time */
 };
 
-/* Opens and reads the file header; capture_file_error() tells whether that failed. NULL: no memory. */
+/* Opens the file and reads its header; if that fails capture_file_error() says why. NULL: no memory. */
 struct capture_file *capture_file_open(const char *path);
 
 /* 1: *frame is the next frame; 0: the end of the file; -1: see capture_file_error(). */

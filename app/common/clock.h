@@ -1,4 +1,4 @@
-/* clock.h - time for programs that measure or wait: it only goes forward */
+/* clock.h - a clock that never goes back, for programs that measure or wait */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_CLOCK_H
 #define APP_COMMON_CLOCK_H

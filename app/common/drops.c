@@ -1,4 +1,4 @@
-/* drops.c - a line for each reason for which frames were dropped */
+/* drops.c - prints a line for each reason for which a port has dropped frames */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/drops.h"
 
@@ -6,7 +6,7 @@
 
 #include "common/eal.h"
 
-/* Drops of the port itself: those of queue pairs have to do with their own state, and are told with it. */
+/* Is it a drop of the port? Drops of queue pairs depend on the state of those, and are reported with it. */
 static bool is_drop(const char *name)
 {
 	return strncmp(name, "drop_", 5) == 0 || strcmp(name, "rx_icrc_encapsulated") == 0;

@@ -1,8 +1,8 @@
-/* drops.h - what a port drops while a program waits, told once a second */
+/* drops.h - tells a waiting user what a port drops, once a second */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * "No answer" and "answers that are thrown away" want different remedies. A program that waits calls app_drops_tell()
- * now and then, with the same zeroed structure.
+ * "No answer" and "answers that are thrown away" need different remedies. A program that waits calls app_drops_tell()
+ * now and then, always with the same struct, which is zeroed at first.
  */
 #ifndef APP_COMMON_DROPS_H
 #define APP_COMMON_DROPS_H
@@ -12,10 +12,10 @@
 #include "common/ports.h"
 
 struct app_drops {
-	struct uroce_stats told; /* what was counted when the last line was printed */
+	struct uroce_stats told; /* the counters when the last line was printed */
 };
 
-/* A line on standard error for each reason for which frames were dropped since the last call. */
+/* Prints on standard error a line for each reason for which frames were dropped since the last call. */
 void app_drops_tell(struct app_drops *drops, const struct app_port *port);
 
 #endif

@@ -1,4 +1,4 @@
-/* eal.c - arguments in two halves, and EAL started with the first */
+/* eal.c - splits arguments into EAL's and the program's, and starts EAL */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/eal.h"
 
@@ -33,7 +33,7 @@ int app_eal_split(int argc, char **argv, struct app_args *args)
 	return 0;
 }
 
-/* The value of option at args->eal[i], in the same word or the next, or NULL. */
+/* The value of option in args->eal[i] or in the word behind, or NULL. */
 static const char *value_at(const struct app_args *args, int i, const char *option)
 {
 	const char *word = args->eal[i];

@@ -1,4 +1,4 @@
-/* exit.c - complaints in one line, output that must not be lost, and an end when interrupted */
+/* exit.c - error messages in one line, checks that output was written, and ends a program when interrupted */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/exit.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define COMPLAINT_BYTES 4096u
-#define GRACE_S 3u /* for what is done after an interruption */
+#define GRACE_S 3u /* time for what a program does after an interruption */
 
 static const char *program = "uroce";
 
@@ -28,7 +28,7 @@ int app_complain(int code, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	/* It may cite a file or a peer: no terminal shall obey those. */
+	/* A message may quote a file or a peer, and must not control the terminal. */
 	for (char *c = line; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
@@ -90,7 +90,9 @@ bool app_is_readable(const char *path)
 	return !S_ISDIR(status.st_mode);
 }
 
-/* Who closed a standard stream shall not find the next file that is opened under its number: writing to it fails. */
+/*
+ * If the program was started with a closed standard stream, no file it opens may get that number: writing has to fail.
+ */
 static void keep_standard_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -99,7 +101,7 @@ static void keep_standard_streams(void)
 	}
 }
 
-/* Output that was lost is a failure, whatever the program has thought of itself. */
+/* Output that was lost makes the program fail, whatever its own result. */
 static void check_output(int status, void *unused)
 {
 	(void)unused;

@@ -1,43 +1,43 @@
-/* exit.h - what every program does about its complaints and its end */
+/* exit.h - error messages and exit codes, for every program */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_EXIT_H
 #define APP_COMMON_EXIT_H
 
 #include <stdbool.h>
 
-/* What programs exit with. */
+/* Exit codes of programs. */
 enum app_exit {
 	APP_EXIT_OK,
 	APP_EXIT_FAILURE, /* traffic or a check failed */
 	APP_EXIT_USAGE,
 	APP_EXIT_ENVIRONMENT, /* no port, no memory, no permission */
 	APP_EXIT_INTERNAL,
-	APP_EXIT_INTERRUPTED = 130 /* by SIGINT or SIGTERM, as shells count */
+	APP_EXIT_INTERRUPTED = 130 /* by SIGINT or SIGTERM, as shells report it */
 };
 
 /*
- * The first call of a program: complaints begin with the name it was called by, and from now on it ends with status 3
- * instead of 0 when what it has printed could not be written.
+ * The first call of a program. Error messages begin with the name in argv[0], and if output could not be written the
+ * program ends with status 3 instead of 0.
  */
 void app_begin(int argc, char *const *argv);
 
-/* "PROGRAM: ..." and a newline on standard error; returns code. */
+/* Prints "PROGRAM: ..." on standard error; returns code. */
 int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is at: "interrupted", exit 130.
- * What was printed is not lost. For a program that has nothing to finish; also when it was started in the background.
+ * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is doing: "interrupted", exit 130.
+ * What was printed is written out. For a program that has nothing to finish, even if it was started in the background.
  */
 void app_end_when_interrupted(void);
 
 /*
- * From now on the first SIGINT or SIGTERM only makes app_is_interrupted() true, so that what was measured can be
- * written. The program ends as above when another one comes, or when it has not ended by itself within seconds.
+ * From now on the first SIGINT or SIGTERM only makes app_is_interrupted() true, so that the program can write what it
+ * has measured. It ends as above at the next signal, or if it does not end by itself within seconds.
  */
 void app_finish_when_interrupted(void);
 bool app_is_interrupted(void);
 
-/* May the file be read? A folder may not, though it can be opened. false: errno says why. */
+/* Can the file be read? A directory cannot, although it can be opened. false: errno says why. */
 bool app_is_readable(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* histogram.c - counts of values in buckets that grow with the value */
+/* histogram.c - counts values in buckets whose width grows with the value */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
@@ -6,7 +6,7 @@
 
 #define SUB_COUNT (1u << HISTOGRAM_SUB_BITS)
 
-/* The leading one of a value names the row, the next HISTOGRAM_SUB_BITS bits the bucket in it. */
+/* The highest bit of a value that is set chooses the row, the next HISTOGRAM_SUB_BITS bits the bucket in it. */
 static uint32_t bucket_of(uint64_t value)
 {
 	uint32_t shift;
@@ -27,7 +27,7 @@ uint64_t app_histogram_end_of(uint32_t bucket)
 	return (((uint64_t)(bucket & (SUB_COUNT - 1)) + SUB_COUNT + 1) << shift) - 1;
 }
 
-/* By the only thread that writes to it. */
+/* For the only thread that writes. */
 static inline void set(uint64_t *at, uint64_t value)
 {
 	__atomic_store_n(at, value, __ATOMIC_RELAXED);
@@ -38,7 +38,7 @@ static inline void set_real(double *at, double value)
 	__atomic_store(at, &value, __ATOMIC_RELAXED);
 }
 
-/* By any thread. */
+/* For any thread. */
 static inline uint64_t get(const uint64_t *at)
 {
 	return __atomic_load_n(at, __ATOMIC_RELAXED);

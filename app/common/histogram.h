@@ -1,9 +1,9 @@
-/* histogram.h - counts of values in buckets that grow with the value: percentiles to better than 1 % */
+/* histogram.h - counts values in buckets whose width grows with the value: percentiles to better than 1 % */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values below 256 have a bucket each; above, each power of two is divided into 128 buckets. Recording is O(1) and
+ * Values below 256 have a bucket each; above that each power of two is divided into 128 buckets. Recording is O(1) and
  * allocates nothing. Minimum, maximum, mean and deviation are exact. A zeroed struct is an empty histogram. One thread
- * records; others may add it to a sum of theirs meanwhile, which then may lack the values of this moment.
+ * records; others may meanwhile add the histogram to a sum, which may then lack the newest values.
  */
 #ifndef APP_COMMON_HISTOGRAM_H
 #define APP_COMMON_HISTOGRAM_H
@@ -21,7 +21,7 @@ struct app_histogram {
 
 void app_histogram_record(struct app_histogram *histogram, uint64_t value);
 
-/* Adds the values of another. */
+/* Adds the values of another histogram. */
 void app_histogram_add(struct app_histogram *sum, const struct app_histogram *one);
 
 /* The value that a fraction (0 ... 1) of all values does not exceed; never outside min ... max. 0 when empty. */

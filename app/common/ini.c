@@ -13,7 +13,7 @@
 #define WHERE_BYTES 1024u
 #define BLANKS " \t\r\n"
 
-/* A key of a section, or a section with no key. */
+/* A key of a section; or a section, and then key is NULL. */
 struct name {
 	struct name *next;
 	char *section, *key, *value;
@@ -23,7 +23,7 @@ struct ini {
 	const char *path;
 	const struct app_ini_reader *reader;
 	unsigned line;
-	const char *section; /* NULL: none has begun */
+	const char *section; /* NULL: before the first section */
 	struct name *names;
 };
 
@@ -61,7 +61,7 @@ static void forget(struct ini *ini)
 	}
 }
 
-/* Without blanks around it. */
+/* Removes blanks around it. */
 static char *strip(char *text)
 {
 	size_t length;
@@ -74,7 +74,7 @@ static char *strip(char *text)
 	return text;
 }
 
-/* A comment begins a line, or stands behind a blank. */
+/* Cuts off a comment, which begins the line or follows a blank. */
 static void cut_comment(char *line)
 {
 	for (char *c = line; *c; c++) {

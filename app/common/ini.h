@@ -5,15 +5,18 @@
 
 #include <stdbool.h>
 
-/* Called in the order of the file. where: "FILE: [section]", "FILE: [section] key". Not 0 ends the reading. */
+/*
+ * Functions that are called in the order of the file. where: "FILE: [section]", "FILE: [section] key". Anything but 0
+ * ends the reading.
+ */
 struct app_ini_reader {
 	int (*section)(void *argument, const char *where, const char *section);
 	int (*key)(void *argument, const char *where, const char *section, const char *key, const char *value);
-	bool (*may_repeat)(const char *section, const char *key); /* NULL: no key of a section may be there twice */
+	bool (*may_repeat)(const char *section, const char *key); /* NULL: no key may occur twice in a section */
 	void *argument;
 };
 
-/* APP_EXIT_OK, or what to exit with: what is no INI file, or says something twice, is complained about. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint: it is no INI file, or has something twice. */
 int app_ini_read(const char *path, const struct app_ini_reader *reader);
 
 #endif

@@ -1,4 +1,4 @@
-/* number.c - numbers among arguments and settings: decimal, or 0x in front; sizes may have a k, M, G or T behind */
+/* number.c - parses numbers: decimal, or hexadecimal with 0x; sizes may end with k, M, G or T */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/number.h"
 
@@ -14,7 +14,7 @@ bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *v
 	unsigned long long number;
 	char *end;
 
-	if (text[0] < '0' || text[0] > '9') /* strtoull() would take a space or a sign */
+	if (text[0] < '0' || text[0] > '9') /* strtoull() would accept a space or a sign */
 		return false;
 	errno = 0;
 	number = strtoull(text, &end, 0);

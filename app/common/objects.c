@@ -1,4 +1,4 @@
-/* objects.c - what queue pairs are made with: a protection domain, a region for all messages, a completion queue */
+/* objects.c - creates what queue pairs need: protection domain, memory region, completion queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/objects.h"
 

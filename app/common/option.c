@@ -1,4 +1,4 @@
-/* option.c - settings of programs as rows: command line, file and help are read from the same table */
+/* option.c - settings of programs as a table of rows, for command line, file and help */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/option.h"
 
@@ -174,14 +174,14 @@ void app_option_format_range(const struct option_row *row, char *text, size_t ro
 	}
 }
 
-/* A tab is a blank where no line may end. */
+/* A tab stands for a blank at which no line may end. */
 static void keep_together(char *text)
 {
 	for (; *text; text++)
 		*text = *text == ' ' ? '\t' : *text;
 }
 
-/* Its range and its default, in brackets, or nothing. */
+/* The range and the default in brackets, or nothing. */
 static void format_bounds(const struct option_set *set, const struct option_row *row, char *text, size_t room)
 {
 	bool ranged = row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE || row->kind == OPTION_REAL ||
@@ -203,7 +203,7 @@ static void format_bounds(const struct option_set *set, const struct option_row 
 		keep_together(text);
 }
 
-/* Words behind what the line has already; lines that follow begin at the column. */
+/* Prints words behind what the line has already; further lines begin at the column. */
 static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
 {
 	if (at + 2 > column + 1)
@@ -279,7 +279,7 @@ bool app_option_is_given(const struct option_set *set, const char *name)
 	return set->origins[app_option_find(set, name)] == OPTION_FROM_LINE;
 }
 
-/* The row of a letter; count: it is none. */
+/* Finds the row of a letter; count: there is none. */
 static size_t find_letter(const struct option_set *set, int letter)
 {
 	size_t i = 0;
@@ -290,7 +290,7 @@ static size_t find_letter(const struct option_set *set, int letter)
 	return i;
 }
 
-/* Why there is no such option here; NULL: nobody has asked for it yet. word: without dashes, maybe "=value" behind. */
+/* What there is instead of this option; NULL: nothing is known. word: without dashes, perhaps with "=value". */
 static const char *find_instead(const struct option_set *set, int letter, const char *word)
 {
 	size_t bytes = strcspn(word, "=");
@@ -307,7 +307,7 @@ static const char *find_instead(const struct option_set *set, int letter, const 
 	return NULL;
 }
 
-/* What getopt_long() has refused with '?' or ':'. */
+/* Refuses what getopt_long() has answered with '?' or ':'. */
 static int refuse(const struct option_set *set, const char *word, int letter)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
@@ -325,7 +325,7 @@ static int refuse(const struct option_set *set, const char *word, int letter)
 			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word);
 }
 
-/* The rows as getopt_long() wants them: count + 3 options, 3 * count + 6 letters. */
+/* Converts the rows for getopt_long(): count + 3 options, 3 * count + 6 letters. */
 static void make_options(const struct option_set *set, struct option *options, char *letters)
 {
 	bool has_version_letter = find_letter(set, 'V') == set->count;
@@ -370,7 +370,7 @@ int app_option_parse(const struct option_set *set, int argc, char **argv, void *
 	int letter, code = options && letters ? APP_EXIT_OK : APP_EXIT_INTERNAL;
 	bool told = false;
 
-	opterr = 0; /* what it would say names neither the program nor what helps */
+	opterr = 0; /* its message names neither the program nor a remedy */
 	if (code == APP_EXIT_OK)
 		make_options(set, options, letters);
 	while (code == APP_EXIT_OK && !told && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
@@ -387,7 +387,7 @@ int app_option_parse(const struct option_set *set, int argc, char **argv, void *
 			code = take_option(set, letter < ROW_0 ? find_letter(set, letter) : (size_t)(letter - ROW_0),
 					   settings);
 	}
-	opterr = 1; /* EAL asks getopt, too */
+	opterr = 1; /* for EAL, which uses getopt, too */
 	free(options);
 	free(letters);
 	return told || code ? 1 + code : 0;
@@ -426,7 +426,7 @@ int app_option_take_key(const struct option_set *set, const char *section, const
 		    (row->section && strcmp(row->section, section) != 0))
 			continue;
 		if (set->origins && set->origins[i] == OPTION_FROM_LINE)
-			return APP_EXIT_OK; /* the command line wins */
+			return APP_EXIT_OK; /* the command line has precedence */
 		if (set->origins)
 			set->origins[i] = OPTION_FROM_FILE;
 		return app_option_take(row, where, text, settings);

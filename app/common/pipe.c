@@ -1,4 +1,4 @@
-/* pipe.c - SENDs of a connection by address as a stream of bytes */
+/* pipe.c - sends a stream of bytes as SENDs over a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@
 #define TRY_AGAIN_US 100000
 #define WAIT_MS 1u
 #define KEEPALIVE_MS 1000u
-#define NOBODY_LISTENS 8 /* the reason of a refusal */
+#define NOBODY_LISTENS 8 /* reason of a REJ */
 
-/* What has come and has not been taken, oldest first. */
+/* Data that has been received and not been read, oldest first. */
 struct arrival {
 	uint32_t slot, bytes, taken;
 };
@@ -32,9 +32,9 @@ struct app_pipe {
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener, *id;
 	struct app_objects objects;
-	uint8_t (*slots)[CHUNK_BYTES]; /* receives, then sends */
+	uint8_t (*slots)[CHUNK_BYTES]; /* those of receives first, then those of sends */
 	struct arrival arrivals[RECEIVES];
-	uint32_t first, count; /* of the arrivals */
+	uint32_t first, count; /* of the arrivals that wait */
 	uint32_t sends[SENDS], free_sends;
 	bool closed;
 };
@@ -60,7 +60,7 @@ static void take_completion(struct app_pipe *pipe, const struct uroce_wc *wc)
 	if (slot >= RECEIVES)
 		pipe->sends[pipe->free_sends++] = slot;
 	if (wc->status != UROCE_WC_SUCCESS)
-		pipe->closed = true; /* its event says why */
+		pipe->closed = true; /* an event tells why */
 	else if (slot < RECEIVES)
 		pipe->arrivals[(pipe->first + pipe->count++) % RECEIVES] = (struct arrival){ slot, wc->byte_len, 0 };
 }
@@ -73,7 +73,7 @@ static void take_completions(struct app_pipe *pipe)
 		take_completion(pipe, &wc);
 }
 
-/* Any event of an established connection is its end. */
+/* For an established connection, any event means its end. */
 static void poll_once(struct app_pipe *pipe, unsigned wait_ms)
 {
 	struct uroce_cm_event event;
@@ -88,7 +88,7 @@ static void poll_once(struct app_pipe *pipe, unsigned wait_ms)
 			     strerror(-event.status));
 }
 
-/* ---- beginning ---- */
+/* ---- connecting ---- */
 
 static int open_objects(struct app_pipe *pipe)
 {
@@ -151,7 +151,7 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 	};
 }
 
-/* Waits for an event of the id. false: whoever waits has been told to stop, or, after seconds, nothing came. */
+/* Waits for an event of the id. false: keep_waiting() has said stop, or nothing came within `seconds`. */
 static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double seconds, bool (*keep_waiting)(void))
 {
 	double end = app_now_seconds() + seconds;
@@ -186,7 +186,7 @@ static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned ser
 		else if (event.type != UROCE_CM_REQUEST && event.type != UROCE_CM_ESTABLISHED)
 			close_id(pipe);
 	}
-	/* Others that come meanwhile are refused. */
+	/* Further clients are refused. */
 	uroce_cm_id_destroy(pipe->listener);
 	pipe->listener = NULL;
 	return APP_EXIT_OK;
@@ -256,9 +256,9 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 	return NULL;
 }
 
-/* ---- bytes ---- */
+/* ---- sending and receiving ---- */
 
-/* false: the connection is over. */
+/* false: the connection has ended. */
 static bool wait_for_send(struct app_pipe *pipe, uint32_t free_sends, double seconds)
 {
 	double end = app_now_seconds() + seconds;
@@ -313,7 +313,7 @@ ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room)
 	return (ssize_t)bytes;
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 void app_pipe_wait_closed(struct app_pipe *pipe, double seconds)
 {
@@ -327,7 +327,7 @@ void app_pipe_close(struct app_pipe *pipe)
 {
 	if (pipe == NULL)
 		return;
-	/* What has been sent is to arrive, and a disconnection would flush it. */
+	/* Waits until what was sent has arrived, because disconnecting would flush it. */
 	if (wait_for_send(pipe, SENDS, PART_S) && uroce_cm_disconnect(pipe->id) == 0)
 		app_pipe_wait_closed(pipe, PART_S);
 	close_id(pipe);

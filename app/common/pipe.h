@@ -1,11 +1,11 @@
-/* pipe.h - bytes to and from another process over a connection by address, instead of TCP */
+/* pipe.h - bytes to and from another process over a connection by address, in the place of TCP */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. app_pipe_open()
  *   2. app_pipe_send(), app_pipe_receive()
  *   3. app_pipe_close(), while the port is still open
- * The bytes go as SENDs of a queue pair of its own. All calls come from one thread; when that is the one that polls the
- * lcores, they are polled in calls that wait, which app_pipe_receive() does not. All that fails is complained about.
+ * The bytes travel as SENDs on a queue pair of the pipe. All calls come from one thread. If it is the one that polls
+ * the lcores, calls that wait poll them; app_pipe_receive() does not wait. Failures are complained about.
  */
 #ifndef APP_COMMON_PIPE_H
 #define APP_COMMON_PIPE_H
@@ -19,30 +19,30 @@
 struct app_pipe_config {
 	struct uroce_engine *engine;
 	const struct app_port *port;
-	const char *host;    /* an address; NULL: accepts */
-	uint16_t service;    /* the port number of the server */
+	const char *host;    /* the server's address; NULL: this is the server */
+	uint16_t service;    /* port number of the server */
 	uint8_t timeout;     /* ACK timer code; 0: 14, 67 ms */
-	unsigned patience_s; /* so long a server that is not there yet is tried; accepting has no limit */
+	unsigned patience_s; /* how long to try to reach a server; a server waits without a limit */
 };
 
 struct app_pipe;
 
 /*
- * NULL, and *code is what to exit with. when_listening, or NULL, is called as soon as clients can come;
- * keep_waiting, or NULL: waiting ends when it says false.
+ * NULL: failed, and *code is the exit code. when_listening (may be NULL) is called once clients can come. keep_waiting
+ * (may be NULL): returns false to end the wait.
  */
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),
 			       bool (*keep_waiting)(void), int *code);
 
-/* All of it, or -1: the connection is over. */
+/* Sends all of it, or returns -1: the connection has ended. */
 int app_pipe_send(struct app_pipe *pipe, const void *data, size_t bytes);
 
-/* What has come, at most room bytes; 0: the connection is over; -EAGAIN: nothing yet. */
+/* Reads what has come, at most room bytes. 0: the connection has ended; -EAGAIN: nothing has come yet. */
 ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room);
 
-/* Waits until the peer has closed it, so many seconds. */
+/* Waits up to `seconds` until the peer has closed the connection. */
 void app_pipe_wait_closed(struct app_pipe *pipe, double seconds);
-/* Tells the peer, and waits a little until that knows. */
+/* Tells the peer, and waits briefly for its answer. */
 void app_pipe_close(struct app_pipe *pipe);
 
 #endif

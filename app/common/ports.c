@@ -1,4 +1,4 @@
-/* ports.c - ports for programs: what fails is printed */
+/* ports.c - opens ports for programs, and prints what fails */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/ports.h"
 
@@ -19,7 +19,7 @@ int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefi
 	return app_complain(APP_EXIT_USAGE, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64", text);
 }
 
-/* The number at the beginning of *text, which goes behind it; or one above most. */
+/* Parses the number at *text, which moves behind it; above `most` it returns most + 1. */
 static unsigned long take_number(const char **text, unsigned long most)
 {
 	char *end;

@@ -1,4 +1,4 @@
-/* ports.h - ports for programs: opened with a complaint when that fails, and both ends of a loop at once */
+/* ports.h - opens ports for programs, with error messages, and both ends of a loop in one call */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_PORTS_H
 #define APP_COMMON_PORTS_H
@@ -11,7 +11,7 @@
 struct app_port_config {
 	const char *device; /* as uroce_port_open() takes it */
 	struct uroce_port_config port;
-	bool two_addresses; /* of each end of a loop: 10.0.1.1/24 and 10.0.1.2/24 besides */
+	bool two_addresses; /* each end of a loop has a second address: 10.0.1.1/24 and 10.0.1.2/24 */
 };
 
 struct app_port {
@@ -21,26 +21,32 @@ struct app_port {
 	struct uroce_addr addr; /* the first one */
 };
 
-/* Each returns APP_EXIT_OK, or what to exit with; the reason has been printed and nothing is open. */
+/* Each returns APP_EXIT_OK; or the exit code after a complaint, and then nothing is open. */
 int app_port_open(const struct app_port_config *config, struct app_port *port);
 
 /*
- * Both ends of a loop. addresses[0] is of the first, addresses[1] of the second; NULL: 10.0.0.1/24 and 10.0.0.2/24.
- * The second one's queues start at lcore first_lcore + second_lcore_offset.
+ * Opens both ends of a loop. addresses[0] is for the first, addresses[1] for the second; NULL: 10.0.0.1/24 and
+ * 10.0.0.2/24. The queues of the second begin at lcore first_lcore + second_lcore_offset.
  */
 int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct app_port ports[2]);
 
-/* Destroys the device and closes the port; whatever uses the device is gone by then. Does nothing to one not open. */
+/*
+ * Destroys the device and closes the port. Everything that uses the device must be gone. Ignores a port that is not
+ * open.
+ */
 void app_port_close(struct app_port *port);
 void app_loop_close(struct app_port ports[2]);
 
-/* "10.0.0.1/24" to its parts, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
+/* Parses "10.0.0.1/24", with a complaint if it is wrong. Returns APP_EXIT_OK or APP_EXIT_USAGE. */
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
 
-/* "100" or "100:3" into a struct uroce_vlan, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
+/*
+ * Parses "100" or "100:3" into a struct uroce_vlan, with a complaint if it is wrong. Returns APP_EXIT_OK or
+ * APP_EXIT_USAGE.
+ */
 int app_vlan_take(const char *option, const char *text, void *vlan);
 
-/* Rows of settings that have a device, an ip, a gateway and a vlan. */
+/* Rows for settings with a device, an ip, a gateway and a vlan. */
 /* clang-format off */
 #define APP_VLAN_ROW(type)                                                                                    \
 	{ "vlan", 0, OPTION_OTHER, OPTION_AT(type, vlan), .take = app_vlan_take, .value = "ID[:PRIO]",        \

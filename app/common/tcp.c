@@ -1,4 +1,4 @@
-/* tcp.c - the TCP connection over which two programs tell each other who they are before they speak RoCE */
+/* tcp.c - a TCP connection, by which two programs tell each other their queue pairs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/tcp.h"
 
@@ -24,7 +24,7 @@ int app_tcp_listen(unsigned port)
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), no = 0, yes = 1, error;
 	bool ipv6 = fd >= 0;
 
-	/* A kernel without IPv6 is fine. */
+	/* The kernel may have no IPv6. */
 	if (!ipv6)
 		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -45,13 +45,13 @@ struct wait {
 	void *argument;
 };
 
-/* false: there is no time left, or the caller wants to go. */
+/* false: the time is over, or the caller's rest() has ended the wait. */
 static bool keep_waiting(const struct wait *wait)
 {
 	return wait->rest(wait->argument) && app_now_seconds() < wait->end;
 }
 
-/* One address. A blocking socket, or -1 and *error. */
+/* Connects to one address. Returns a blocking socket, or -1 and *error. */
 static int dial(const struct addrinfo *at, const struct wait *wait, int *error)
 {
 	int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);

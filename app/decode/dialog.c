@@ -1,4 +1,4 @@
-/* dialog.c - which connection a message of connection management belongs to */
+/* dialog.c - finds the connection that a message of connection management belongs to */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decode/dialog.h"
 
@@ -25,7 +25,7 @@ void dialog_close(struct dialog *dialog)
 	free(dialog);
 }
 
-/* Room for one more; false: no memory. */
+/* Makes room for one more entry; false: no memory. */
 static bool make_room(void **array, uint32_t used, uint32_t *room, size_t bytes)
 {
 	uint32_t wanted = *room ? *room * 2 : 16;
@@ -46,7 +46,7 @@ static bool is_datagram(const struct cm_message *cm)
 	return cm->kind == CM_SIDR_REQ || cm->kind == CM_SIDR_REP;
 }
 
-/* Whether an end of this address has told this one to be its own. */
+/* Has an end with this address said that this id is its own? */
 static bool owns(const struct dialog_connection *connection, int side, const uint8_t *address, uint32_t id)
 {
 	return connection->known[side] && connection->ids[side] == id &&
@@ -60,8 +60,8 @@ static bool is_between(const struct dialog_connection *connection, int side, con
 }
 
 /*
- * Whether the ids are those of the connection when this side is the sender. An end that refuses at once has no id of
- * its own, and one that has had no answer does not know the other's: such a REJ has 0 there.
+ * Do the ids fit the connection if this side is the sender? An end that refuses at once has no id of its own, and one
+ * that has had no answer does not know the other's; such a REJ has 0 there.
  */
 static bool ids_fit(const struct dialog_connection *connection, int side, const struct cm_message *cm)
 {
@@ -83,7 +83,7 @@ static bool ids_fit(const struct dialog_connection *connection, int side, const 
 	return own || others;
 }
 
-/* The newest connection that it fits, and which side sent it. */
+/* Finds the newest connection that the message fits, and which side sent it. */
 static struct dialog_connection *find(struct dialog *dialog, struct dialog_message *message)
 {
 	for (uint32_t i = dialog->connection_count; i-- > 0;) {
@@ -98,7 +98,7 @@ static struct dialog_connection *find(struct dialog *dialog, struct dialog_messa
 	return NULL;
 }
 
-/* What has wrong ids, but the transaction id of a connection that has not ended, is meant for that. */
+/* A message with wrong ids but the transaction id of a connection that has not ended belongs to that connection. */
 static struct dialog_connection *find_by_transaction(struct dialog *dialog, struct dialog_message *message)
 {
 	if (message->cm.kind == CM_REQ || is_datagram(&message->cm))
@@ -118,7 +118,7 @@ static struct dialog_connection *find_by_transaction(struct dialog *dialog, stru
 	return NULL;
 }
 
-/* Of a connection whose beginning is not there: who sends this? A DREQ may be of either. */
+/* The beginning of the connection is not in the capture: which side sends this? A DREQ may come from either. */
 static enum dialog_side side_of_first(const struct cm_message *cm)
 {
 	bool about_req = (cm->kind == CM_MRA || cm->kind == CM_REJ) && cm->answered == CM_ANSWERED_REQ;
@@ -150,7 +150,7 @@ static void begin(struct dialog *dialog, struct dialog_message *message)
 	}
 }
 
-/* An id that comes for the first time must be of no other connection that its sender has. */
+/* Learns an id. It must not be that of another connection of the same sender. */
 static void learn_id(struct dialog *dialog, struct dialog_connection *connection, struct dialog_message *message)
 {
 	uint32_t id = message->cm.local_id;

@@ -1,4 +1,4 @@
-/* finding.c - reads one frame of a capture, and builds it again to compare */
+/* finding.c - parses one frame of a capture, builds it again and compares */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decode/finding.h"
 
@@ -13,7 +13,7 @@
 
 #define XRCETH_BYTES 4u
 
-/* Builds the frame from its values and compares. Ethernet padding behind it is nobody's value. */
+/* Builds the frame from its parsed values and compares. Ethernet padding does not count. */
 static void compare_rebuilt(struct finding *finding)
 {
 	struct wire_encap encap = finding->encap;
@@ -41,7 +41,7 @@ static void compare_rebuilt(struct finding *finding)
 /* The transport service of an opcode, in its upper three bits (IBA 9.2). */
 enum service { SERVICE_RC, SERVICE_UC, SERVICE_RD, SERVICE_UD, SERVICE_CNP, SERVICE_XRC };
 
-/* UC and XRC number their operations as RC does, and UC has SENDs and WRITEs only. */
+/* UC and XRC number their operations as RC does; UC has only SENDs and WRITEs. */
 static bool is_operation(enum service service, const struct wire_opcode_row *row)
 {
 	if (service == SERVICE_UC)
@@ -49,7 +49,7 @@ static bool is_operation(enum service service, const struct wire_opcode_row *row
 	return service == SERVICE_XRC && row->kind != WIRE_KIND_RESERVED;
 }
 
-/* Reads a packet of UC or XRC as one of RC; what XRC has between the BTH and RC's headers is taken out. */
+/* Parses a packet of UC or XRC as one of RC, after removing what XRC has between the BTH and RC's headers. */
 static void examine_service(struct finding *finding, const uint8_t *bth)
 {
 	static uint8_t copy[CAPTURE_FRAME_MAX_BYTES];
@@ -88,7 +88,7 @@ static void examine_packet(struct finding *finding, const uint8_t *data, bool ch
 	uint32_t covered = encap->bth_offset + encap->bth_bytes - WIRE_ICRC_BYTES - encap->ip_offset;
 
 	if (finding->frame->bytes < encap->bth_offset + WIRE_BTH_BYTES && finding->cut)
-		return; /* not even the BTH is there */
+		return; /* not even the BTH is complete */
 	switch (wire_packet_parse(bth, encap->bth_bytes, &finding->packet)) {
 	case WIRE_PACKET_TRUNCATED:
 		finding->fault = wire_print_frame(WIRE_FRAME_TRUNCATED);
@@ -112,7 +112,7 @@ static void examine_packet(struct finding *finding, const uint8_t *data, bool ch
 		examine_service(finding, bth);
 }
 
-/* A datagram to QP 1, if the capture has all of it. */
+/* Parses a datagram to QP 1, if the capture has all of it. */
 static void examine_mad(struct finding *finding, const uint8_t *data)
 {
 	const struct wire_packet *packet = &finding->packet;
@@ -126,8 +126,8 @@ static void examine_mad(struct finding *finding, const uint8_t *data)
 }
 
 /*
- * The frame, or when the capture has cut it, one whose missing end counts as zeros, so that lengths and offsets are
- * those that were on the wire.
+ * Returns the frame; if the capture has cut it, with zeros in the place of the missing end, so that lengths and offsets
+ * are as on the wire.
  */
 static const uint8_t *restore_length(const struct capture_frame *frame, bool cut)
 {
@@ -147,7 +147,7 @@ bool decode_finding_examine(const struct capture_frame *frame, bool check, struc
 	enum wire_frame kind;
 
 	*finding = (struct finding){ .frame = frame, .cut = cut };
-	/* A UDP checksum covers what is missing. */
+	/* A UDP checksum covers the missing part, so it cannot be checked. */
 	kind = wire_encap_parse(data, cut ? frame->original_bytes : frame->bytes, !cut, &finding->encap);
 	if (kind == WIRE_FRAME_ROCE) {
 		examine_packet(finding, data, check);

@@ -1,4 +1,4 @@
-/* finding.h - what is known of one frame of a capture */
+/* finding.h - the result of parsing one frame of a capture */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_DECODE_FINDING_H
 #define APP_DECODE_FINDING_H
@@ -11,36 +11,36 @@
 #include "wire/encap.h"
 #include "wire/packet.h"
 
-/* What is known of one RoCE frame. */
+/* The result for a RoCE frame. */
 struct finding {
 	const struct capture_frame *frame;
 	struct wire_encap encap;
 	struct wire_packet packet;
-	const char *fault;   /* NULL, or why it is no good packet */
-	const char *service; /* what its opcode's name begins with: "", "UC_" or "XRC_" */
-	uint8_t opcode;      /* on the wire; that of the packet is RC's, whose headers the other services share */
-	bool has_srq;        /* XRC: a request has the shared receive queue that it is for */
+	const char *fault;   /* NULL, or what is wrong with the packet */
+	const char *service; /* prefix of the opcode's name: "", "UC_" or "XRC_" */
+	uint8_t opcode;      /* as on the wire; in `packet` it is RC's, whose headers the other services share */
+	bool has_srq;        /* XRC: the request names a shared receive queue */
 	uint32_t srq;
-	bool is_foreign; /* of a service that is not decoded, so that its headers count as payload */
+	bool is_foreign; /* of a service that is not decoded; its headers count as payload */
 	bool has_packet;
-	bool cut;         /* the capture lacks its end, and so the ICRC */
-	bool has_headers; /* all of the packet, not only its BTH */
-	bool icrc_ok;     /* only with a packet */
-	bool rebuilt;     /* compared with what building gives */
+	bool cut;         /* the capture lacks the end, and with it the ICRC */
+	bool has_headers; /* all headers were parsed, not only the BTH */
+	bool icrc_ok;     /* valid if there is a packet */
+	bool rebuilt;     /* it was built again and compared */
 	bool differs;
-	uint32_t differs_at; /* byte of the frame */
-	bool has_mad;        /* a whole datagram to QP 1 */
+	uint32_t differs_at; /* byte of the frame at which the built one differs */
+	bool has_mad;        /* it is a whole datagram to QP 1 */
 	enum cm_mad_fault mad_fault;
-	struct cm_message message; /* when that is CM_MAD_OK */
+	struct cm_message message; /* valid if that is CM_MAD_OK */
 };
 
 /*
- * False: not RoCE. A frame to the RoCE port that cannot be read to its end is RoCE with a fault. With check it is also
- * built anew. What the finding points to is there until the next call.
+ * false: not RoCE. A frame to the RoCE port that cannot be parsed to its end is RoCE with a fault. check: build it
+ * again and compare. Pointers in *finding are valid until the next call.
  */
 bool decode_finding_examine(const struct capture_frame *frame, bool check, struct finding *finding);
 
-/* A receiver would drop it, or what was built anew differs. */
+/* Would a receiver drop it, or does the built frame differ? */
 bool decode_finding_is_bad(const struct finding *finding);
 
 /* "ok", "bad", "unknown". */

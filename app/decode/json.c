@@ -1,4 +1,4 @@
-/* json.c - what was found as JSON objects, one a line */
+/* json.c - prints findings as JSON objects, one a line */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decode/json.h"
 
@@ -15,7 +15,7 @@ static void set_number(json_t *object, const char *key, uint64_t value)
 	json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* 64-bit values do not fit a JSON number of every reader: they are hexadecimal text. */
+/* Many readers cannot hold 64 bits in a JSON number, so such values are hexadecimal text. */
 static void set_hex(json_t *object, const char *key, uint64_t value)
 {
 	char text[20];
@@ -85,7 +85,7 @@ static void set_extensions(json_t *object, const struct wire_packet *packet)
 		set_number(object, "invalidate_key", packet->invalidate_key);
 }
 
-/* The object that a field "primary.local_gid" goes to, and its name there. */
+/* Finds the object for a field such as "primary.local_gid", and its name there. */
 static json_t *place_of(json_t *object, const char *name, const char **last)
 {
 	const char *dot = strchr(name, '.');
@@ -105,7 +105,7 @@ static json_t *place_of(json_t *object, const char *name, const char **last)
 	return inner;
 }
 
-/* Without the zeros at the end, for nothing tells how much of private data its sender meant. */
+/* Leaves out zeros at the end, since the message does not tell how long its private data is meant to be. */
 static void set_bytes(json_t *object, const char *key, const uint8_t *bytes, uint32_t count)
 {
 	char text[2 * CM_PRIVATE_MAX_BYTES + 1] = "";

@@ -1,4 +1,4 @@
-/* json.h - what was found as JSON objects, one a line */
+/* json.h - prints findings as JSON objects, one a line */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_DECODE_JSON_H
 #define APP_DECODE_JSON_H

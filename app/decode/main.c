@@ -1,4 +1,4 @@
-/* main.c - uroce-decode: a capture file as lines of text or JSON, checked */
+/* main.c - uroce-decode: prints a capture file as lines of text or JSON, and checks it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ static const struct option_set option_set = {
 		"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n",
 };
 
-/* What the BTH alone tells. */
+/* Prints what the BTH alone tells. */
 static char *print_bth(const struct wire_packet *packet, char *out, size_t out_bytes)
 {
 	snprintf(out, out_bytes, "%s qp=0x%06" PRIx32 " psn=%" PRIu32, wire_opcode(packet->opcode)->name,
@@ -141,7 +141,7 @@ static int decode(const struct options *options)
 	return code;
 }
 
-/* 0 to go on, or 1 + what to exit with. */
+/* Returns 0 to go on, or 1 + the exit code. */
 static int read_options(int argc, char **argv, struct options *options)
 {
 	int code = app_option_parse(&option_set, argc, argv, options);

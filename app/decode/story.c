@@ -1,4 +1,4 @@
-/* story.c - what was said to connect and disconnect, connection by connection, in lines for people */
+/* story.c - tells for each connection in a capture how it was set up and how it ended */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decode/story.h"
 
@@ -71,7 +71,7 @@ static void append_service(struct wire_line *line, const struct cm_message *cm)
 		wire_print_append(line, " from port %u", ip.source_port);
 }
 
-/* The time that a code of 5 bits stands for, 4.096 us x 2^n. */
+/* The time of a 5-bit code, 4.096 us x 2^n. */
 static double code_ms(uint8_t code)
 {
 	return (double)(4096ull << code) / 1e6;
@@ -82,7 +82,7 @@ static void append_ids(struct wire_line *line, const struct cm_message *cm)
 	wire_print_append(line, " id=0x%08" PRIx32 " to=0x%08" PRIx32, cm->local_id, cm->remote_id);
 }
 
-/* What of a message matters to somebody who wants to know what happened. */
+/* Appends those fields of a message that show what has happened. */
 static void append_message(struct wire_line *line, const struct cm_message *cm)
 {
 	wire_print_append(line, " %s", cm_mad_kind_short(cm->kind));
@@ -135,7 +135,7 @@ static void print_message(const struct decode_story *story, const struct dialog_
 {
 	char text[LINE_BYTES];
 	struct wire_line line = { text, sizeof(text), 0 };
-	/* The clock of a capture may have gone back. */
+	/* The clock of the capture may have gone back. */
 	int64_t since_ns = (int64_t)(message->time_ns - story->begin_ns);
 
 	wire_print_append(&line, "  %.6f ", (double)since_ns / 1e9);
@@ -150,10 +150,10 @@ static void print_message(const struct decode_story *story, const struct dialog_
 	puts(text);
 }
 
-/* What has happened in a connection so far. */
+/* The history of a connection up to here. */
 struct course {
 	const struct dialog_message *first, *rep, *rtu, *rej, *dreq, *drep, *sidr;
-	uint32_t tries; /* REQs */
+	uint32_t tries; /* REQs sent */
 };
 
 static void follow(struct course *course, const struct dialog_message *message)

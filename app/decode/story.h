@@ -1,4 +1,4 @@
-/* story.h - what was said to connect and disconnect, connection by connection, in lines for people */
+/* story.h - tells for each connection in a capture how it was set up and how it ended */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_DECODE_STORY_H
 #define APP_DECODE_STORY_H
@@ -7,13 +7,13 @@
 
 struct decode_story;
 
-/* Ends the program when there is no memory, as the others do. */
+/* If there is no memory it ends the program, as the functions below do. */
 struct decode_story *decode_story_open(void);
 
-/* When the first frame was captured: seconds count from there. */
+/* Sets the time of the first frame, from which seconds are counted. */
 void decode_story_begin(struct decode_story *story, uint64_t time_ns);
 
-/* Keeps its message, if it has one that a receiver would take. */
+/* Adds the finding's message, if it has one that a receiver would accept. */
 void decode_story_add(struct decode_story *story, const struct finding *finding);
 
 void decode_story_print(const struct decode_story *story);

@@ -1,10 +1,11 @@
-/* block_store.c - an example: a server that keeps blocks, and clients that write and read them, and may die */
+/* block_store.c - an example: a server that keeps blocks for clients, which write and read them, and may die */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   block_store net_memif0,role=server 10.0.0.1/24                    the server
  *   block_store net_memif0,role=client 10.0.0.2/24 10.0.0.1 1000      writes a thousand blocks and reads them again
- * A request is a SEND into one of the server's slots, which all clients share. The server READs what is to be put,
- * WRITEs what is to be got, and sends the request back as the answer. One thread does it all.
+ * A request is a SEND into one of the server's slots, which all clients share. To put a block the server READs it from
+ * the client, to get one it WRITEs it to the client; then it sends the request back as the answer. One thread does it
+ * all.
  */
 #include "start.h"
 
@@ -14,10 +15,10 @@ enum { PEERS_MAY = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE };
 static struct {
 	struct request {
 		uint32_t op, block;
-		uint64_t rkey, addr; /* of the client's block */
+		uint64_t rkey, addr; /* key and address of the client's block */
 	} slots[SLOTS];
 	uint8_t blocks[BLOCKS][BLOCK];
-} memory; /* all that moves */
+} memory; /* all memory that is registered */
 static struct uroce_mr *mr;
 static struct uroce_srq *srq;
 static const struct uroce_cm_options options = { .keepalive_ms = KEEPALIVE_MS };
@@ -30,7 +31,7 @@ static void post_receive(uint64_t slot)
 	must(uroce_srq_post_recv(srq, &wr, NULL), "receive", NULL);
 }
 
-/* A slot waits for one completion at a time, so that no queue can overflow. */
+/* Each slot waits for one completion at a time, so no queue can overflow. */
 static void post(struct uroce_cm_id *id, enum uroce_wr_opcode opcode, uint64_t slot, void *data, uint32_t bytes)
 {
 	struct uroce_sge sge = { (uintptr_t)data, bytes, uroce_mr_lkey(mr) };
@@ -59,7 +60,10 @@ static bool poll_once(struct uroce_wc *wc)
 	return uroce_cq_poll(cq, 1, wc) == 1;
 }
 
-/* A request has come, or been carried out, or been answered. What failed has ended with its connection. */
+/*
+ * A request has come, has been carried out, or has been answered. If one failed its connection has ended, and with it
+ * the request.
+ */
 static void serve(void)
 {
 	struct uroce_wc wc = { 0 };
@@ -78,7 +82,7 @@ static void serve(void)
 		post(id, UROCE_WR_SEND, wc.wr_id, request, sizeof(*request));
 }
 
-/* Somebody comes or has gone; then the QP is in ERR, and each slot that it has comes back in one completion or two. */
+/* A client connects or is gone. When it is gone the QP is in ERR, and each of its slots completes once or twice. */
 static void take_event(const struct uroce_cm_event *event)
 {
 	struct uroce_srq_attr receives;
@@ -95,7 +99,7 @@ static void take_event(const struct uroce_cm_event *event)
 		uroce_cm_close(event->id);
 }
 
-/* One request, and its answer. */
+/* Sends a request and waits for the answer. */
 static void ask(struct uroce_cm_id *id, uint32_t op, uint32_t block)
 {
 	struct uroce_wc wc = { .opcode = UROCE_WC_SEND };

@@ -1,9 +1,9 @@
-/* echo.c - an example: a server that sends back what comes, and both ends sleep while nothing does */
+/* echo.c - an example: a server sends back what it receives, and both ends sleep while nothing comes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   echo net_memif0,role=server 10.0.0.1/24                           the server
- *   echo net_memif0,role=client 10.0.0.2/24 10.0.0.1 "some words"     says them ten times, and prints what comes back
- * The engine's lcore runs on an EAL worker; this thread sleeps in poll(2) until a connection or a message has news.
+ *   echo net_memif0,role=client 10.0.0.2/24 10.0.0.1 "some words"     sends them ten times, and prints what comes back
+ * An EAL worker polls the engine's lcore; this thread sleeps in poll(2) until an event or a completion has come.
  */
 #include <poll.h>
 #include <unistd.h>
@@ -12,10 +12,10 @@
 
 enum { ROOM = 256, SLOTS = 16, TIMES = 10, PORT = 7001 };
 
-static char slots[SLOTS][ROOM]; /* each is posted as a receive, or being sent back, or the client's words */
+static char slots[SLOTS][ROOM]; /* each slot is posted as a receive, is being sent back, or has the client's words */
 static struct uroce_mr *mr;
 static struct uroce_srq *srq;
-static const char *words; /* NULL: we are the server */
+static const char *words; /* NULL: this is the server */
 static unsigned heard;
 static const struct uroce_cm_options options = { .keepalive_ms = 1000 };
 
@@ -74,12 +74,12 @@ static void take_event(const struct uroce_cm_event *event)
 	printf("%s: %s: %s\n", uroce_addr_format(&event->peer, peer, sizeof(peer)), uroce_cm_event_name(event->type),
 	       strerror(-event->status));
 	must(words != NULL, "the server has gone", strerror(-event->status));
-	take_completions(); /* its QP is in ERR: what it had of the slots has come back */
+	take_completions(); /* its QP is in ERR, so all slots that were posted to it have completed */
 	if (event->type != UROCE_CM_ESTABLISHED)
 		uroce_cm_close(event->id);
 }
 
-/* What comes between the last look and the call of uroce_cq_arm() wakes nobody, so there is another look. */
+/* A completion between the last poll and uroce_cq_arm() wakes nobody, so there is one more poll. */
 static void sleep_until_news(void)
 {
 	struct pollfd news[2] = { { uroce_cm_channel_fd(channel), POLLIN, 0 }, { uroce_cq_fd(cq), POLLIN, 0 } };

@@ -1,4 +1,4 @@
-/* start.h - what the examples begin with: EAL, an engine, a port, a domain, a completion queue, a channel */
+/* start.h - the beginning of each example: EAL, engine, port, protection domain, completion queue, channel */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EXAMPLES_START_H
 #define EXAMPLES_START_H
@@ -11,14 +11,14 @@
 
 enum { FAILED = 1, USAGE, ENVIRONMENT };
 
-static int exit_code = USAGE; /* of what fails now */
+static int exit_code = USAGE; /* exit code if something fails now */
 static struct uroce_engine *engine;
 static struct uroce_port *port;
 static struct uroce_pd *pd;
 static struct uroce_cq *cq;
 static struct uroce_cm_channel *channel;
 
-/* Ends the program unless error is 0. why: in words; NULL: what the library or the system says. */
+/* Ends the program unless error is 0. why: the reason; NULL: that of the library or the system. */
 static inline void must(int error, const char *what, const char *why)
 {
 	if (error == 0)
@@ -38,8 +38,8 @@ static inline struct uroce_port *open_port(const char *name, const char *address
 }
 
 /*
- * workers: EAL lcores that poll the engine's; 0: the calling thread does, with uroce_lcore_poll(). second: of two
- * processes on one machine the one that takes its cores from the other end.
+ * workers: how many EAL lcores poll the engine; 0: the calling thread polls, with uroce_lcore_poll(). second: for one
+ * of two processes on a machine, which takes the last cores.
  */
 static inline void start(const char *name, const char *address, unsigned workers, bool second)
 {
@@ -65,7 +65,7 @@ static inline void start(const char *name, const char *address, unsigned workers
 		must(uroce_engine_start(engine), "lcores", NULL);
 }
 
-/* An id's QP is connected to the server that listens there, or the program ends. */
+/* Connects the id's QP to the server, or ends the program. */
 static inline void connect_to(struct uroce_cm_id *id, const char *server, uint16_t service,
 			      const struct uroce_cm_options *options)
 {
@@ -82,7 +82,7 @@ static inline void connect_to(struct uroce_cm_id *id, const char *server, uint16
 	exit_code = FAILED;
 }
 
-/* Ends a connection, and waits until the peer knows. 0, or the program ends. */
+/* Ends a connection, and waits until the peer knows. Returns 0, or ends the program. */
 static inline int hang_up(struct uroce_cm_id *id)
 {
 	struct uroce_cm_event event;

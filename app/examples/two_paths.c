@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   two_paths
- * Both ends are in this process, at two links. The client migrates because it is told to; it would by itself when the
- * first link was cut and its retries over that were spent. To come back it would load another path in the same way.
+ * Both ends are in this process, on two links. The client migrates because it is told to; without that it would migrate
+ * if the first link were cut and its retries were spent. To go back it would load another alternate path in the same
+ * way.
  */
 #include "start.h"
 
@@ -55,7 +56,7 @@ static void wait_for_completion(struct end *end)
 	must(wc.status, "message", wc.status ? uroce_wc_explain(&wc, line, sizeof(line)) : NULL);
 }
 
-/* One message, which has the number that comes next. */
+/* Sends a message with the next number. */
 static void send_number(uint32_t number)
 {
 	struct uroce_sge to = { (uintptr_t)&ends[SERVER].number, 4, uroce_mr_lkey(ends[SERVER].mr) };
@@ -85,7 +86,7 @@ static void send_numbers(uint32_t first)
 	       uroce_addr_format(&attr.path.dest, to, sizeof(to)));
 }
 
-/* Both ends have the path; that the peer has it, too, is learned from its next packets. */
+/* Both ends have loaded the path. Each learns from the other's next packets that the other has. */
 static void wait_until_armed(void)
 {
 	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_REARM };

@@ -4,10 +4,10 @@
  *   gcc -o verbs_sender verbs_sender.c -libverbs
  *   ./verbs_sender DEVICE GID_INDEX HOST [PORT]         rxe0 1 192.0.2.9
  *
- * HOST is where the target listens on TCP. Both say the same in lines of text, first we: "uroce-testpmd 1 QUEUE-PAIRS
- * BYTES PATH-MTU ADDRESS RKEY VA", then a line "QPN PSN" for each queue pair. The target connects its queue pairs
- * before it answers, and serves until the TCP connection ends. Its memory at VA has a piece for each queue pair: a
- * message, up to the next multiple of 64, and 64 bytes whose first 8 are for atomics.
+ * HOST is where the target listens on TCP. Both sides send lines of text, this program first: "uroce-testpmd 1
+ * QUEUE-PAIRS BYTES PATH-MTU ADDRESS RKEY VA", then a line "QPN PSN" for each queue pair. The target connects its queue
+ * pairs before it answers, and serves until the TCP connection ends. Its memory at VA has an area for each queue pair:
+ * a message, up to the next multiple of 64, and 64 bytes whose first 8 are for atomics.
  */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
@@ -22,10 +22,10 @@
 #define BYTES 4096u
 #define MTU 1024u
 #define ROUNDS 100u
-#define COUNTER_AT BYTES /* of the target's piece */
+#define COUNTER_AT BYTES /* offset of the counter in the target's area */
 #define PSN 0x123456u
 
-static uint8_t memory[2 * BYTES + 64]; /* what is sent, what is read, a counter */
+static uint8_t memory[2 * BYTES + 64]; /* bytes to send, bytes that were read, a counter */
 static struct ibv_context *context;
 static struct ibv_mr *region;
 static struct ibv_cq *cq;
@@ -76,7 +76,7 @@ static int dial(const char *host, const char *port)
 	return fd;
 }
 
-/* An IPv4 address is the last four bytes of its GID. */
+/* An IPv4 address takes the last four bytes of its GID. */
 static void exchange(int fd, int gid_index, union ibv_gid *peer_gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
@@ -136,7 +136,7 @@ static void move_to_rts(int gid_index, const union ibv_gid *peer_gid)
 		fail("RTS");
 }
 
-/* Posts one request and waits for its end. */
+/* Posts one request and waits for its completion. */
 static void request(enum ibv_wr_opcode opcode, uint8_t *here, uint32_t bytes, uint64_t there, uint64_t number)
 {
 	struct ibv_sge piece = { (uintptr_t)here, bytes, region->lkey };
@@ -163,7 +163,7 @@ static void request(enum ibv_wr_opcode opcode, uint8_t *here, uint32_t bytes, ui
 	}
 }
 
-/* A SEND may land anywhere in the target's piece, so it comes behind the READ that is compared. */
+/* A SEND may overwrite the target's area, so it comes after the READ whose data is compared. */
 static void run_round(uint32_t round)
 {
 	uint64_t *counter = (uint64_t *)(void *)(memory + 2 * BYTES);
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 		run_round(round);
 	request(IBV_WR_ATOMIC_CMP_AND_SWP, memory + 2 * BYTES, 8, peer_va + COUNTER_AT, ROUNDS);
 	request(IBV_WR_RDMA_READ, memory + 2 * BYTES, 8, peer_va + COUNTER_AT, 0);
-	if (memory[2 * BYTES] != 0) { /* it was ROUNDS, and has become 0 */
+	if (memory[2 * BYTES] != 0) { /* the counter was ROUNDS, and compare-and-swap has set it to 0 */
 		fprintf(stderr, "the counter was not exchanged\n");
 		return 1;
 	}

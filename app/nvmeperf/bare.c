@@ -1,4 +1,4 @@
-/* bare.c - what an I/O's messages cost without NVMe: a SEND of 64 bytes, a WRITE of the data, a SEND of 16 bytes */
+/* bare.c - measures the messages of an I/O without NVMe: a SEND of 64 bytes, a WRITE of data, a SEND of 16 bytes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/bare.h"
 
@@ -18,7 +18,7 @@ struct side {
 	struct app_objects objects;
 	struct uroce_qp *qp;
 	size_t bytes;
-	uint8_t *memory; /* of each slot: data, then what is received; behind all slots of the target the disk */
+	uint8_t *memory; /* for each slot data and a receive buffer; on the target's side also the disk */
 };
 
 struct bare {
@@ -26,7 +26,7 @@ struct bare {
 	struct uroce_lcore *lcore;
 	struct side sides[2];
 	uint32_t slot_bytes;
-	size_t slots_bytes; /* of all slots of a side */
+	size_t slots_bytes; /* of all slots of a side together */
 	uint64_t seed, done;
 	int failed;
 };
@@ -36,7 +36,7 @@ static uint8_t *slot_at(const struct bare *bare, int side, uint64_t slot)
 	return bare->sides[side].memory + slot * bare->slot_bytes;
 }
 
-/* As random as a host's reads, and as far apart. */
+/* A random place, as random and as far apart as those of a host's reads. */
 static uint8_t *draw_place(struct bare *bare)
 {
 	uint64_t places = bare->config->disk_bytes / bare->config->bytes;
@@ -89,7 +89,7 @@ static void answer(struct bare *bare, uint64_t slot)
 	bare->failed |= uroce_qp_post_send(side->qp, &write, NULL);
 }
 
-/* The one who was asked posts his receive when his answer is done, the one who asks before he asks again. */
+/* The target posts its receive again when its answer is done, the host before its next request. */
 static void take(struct bare *bare, int index, const struct uroce_wc *wc)
 {
 	bare->failed |= wc->status != UROCE_WC_SUCCESS;
@@ -121,7 +121,7 @@ static int open_side(struct bare *bare, int index)
 {
 	const struct bare_config *config = bare->config;
 	struct side *side = &bare->sides[index];
-	/* An answer's slot is free when it has been acknowledged: so the one who is asked has twice as many. */
+	/* The slot of an answer is free only when that was acknowledged, so the target has twice as many. */
 	uint32_t slots = 2 * config->depth;
 	size_t bytes;
 	struct uroce_qp_init_attr init = {
@@ -146,7 +146,7 @@ static int open_side(struct bare *bare, int index)
 	else
 		madvise(side->memory, bytes, MADV_HUGEPAGE);
 	if (side->memory)
-		memset(side->memory, 1, bytes); /* pages of its own, not that of zeros */
+		memset(side->memory, 1, bytes); /* so that it has pages of its own, not the shared page of zeros */
 	objects.memory = side->memory;
 	objects.bytes = side->bytes = bytes;
 	if (side->memory == NULL || app_objects_open(&objects, &side->objects) != APP_EXIT_OK)

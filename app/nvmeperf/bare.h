@@ -1,4 +1,4 @@
-/* bare.h - what an I/O's messages cost without NVMe: a SEND of 64 bytes, a WRITE of the data, a SEND of 16 bytes */
+/* bare.h - measures the messages of an I/O without NVMe: a SEND of 64 bytes, a WRITE of data, a SEND of 16 bytes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMEPERF_BARE_H
 #define NVMEPERF_BARE_H
@@ -7,14 +7,17 @@
 
 struct bare_config {
 	struct uroce_engine *engine;
-	struct uroce_device *devices[2]; /* host, target */
+	struct uroce_device *devices[2]; /* of the host and of the target */
 	struct uroce_addr addrs[2];
 	uint32_t depth, bytes;
-	uint64_t disk_bytes; /* the target's data lie somewhere in so much memory, as in a namespace of that size */
+	uint64_t disk_bytes; /* the target's data lies anywhere in so much memory, as in a namespace of that size */
 	double seconds;
 };
 
-/* Exchanges a second, and with `read` READs one after the other: nanoseconds each, a median. APP_EXIT_OK or not. */
+/*
+ * Measures exchanges a second; with `read` single READs, in nanoseconds, a median. Returns APP_EXIT_OK or another exit
+ * code.
+ */
 int bare_exchanges(const struct bare_config *config, double *per_second);
 int bare_reads(const struct bare_config *config, double *ns);
 

@@ -1,4 +1,4 @@
-/* failover.c - a second link between the host and its target, and the first one cut in the middle of a case */
+/* failover.c - cuts the first of two links between host and target in the middle of a case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/failover.h"
 
@@ -43,7 +43,7 @@ void failover_begin(struct failover *failover)
 	struct uroce_event event;
 
 	while (uroce_event_poll(failover->device, &event))
-		; /* of the case before */
+		; /* left from the case before */
 	cut(failover, false);
 	failover->began_ns = failover->cut_ns = failover->resumed_ns = 0;
 	failover->migrations = 0;
@@ -65,7 +65,7 @@ void failover_poll(struct failover *failover, uint64_t now_ns, bool done)
 	}
 }
 
-/* Late frames are freed before the pool that they came from: the first link is still open. */
+/* Frees late frames before their pool, while the first link is still open. */
 void failover_close(struct failover *failover)
 {
 	if (failover->device == NULL)

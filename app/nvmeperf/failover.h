@@ -1,4 +1,4 @@
-/* failover.h - a second link between the host and its target, and the first one cut in the middle of a case */
+/* failover.h - cuts the first of two links between host and target in the middle of a case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMEPERF_FAILOVER_H
 #define NVMEPERF_FAILOVER_H
@@ -7,21 +7,21 @@
 #include "drivers/fault/fault.h"
 
 struct failover {
-	struct app_port ports[2];        /* of the second link: the host's end first */
-	struct drivers_fault *faults[2]; /* of the first one */
-	struct uroce_path path;          /* the alternate one of the host's queues */
-	struct uroce_device *device;     /* the host's */
+	struct app_port ports[2];        /* of the second link, the host's end first */
+	struct drivers_fault *faults[2]; /* of the first link */
+	struct uroce_path path;          /* alternate path of the host's queues */
+	struct uroce_device *device;     /* of the host */
 	double after_s;
 	uint64_t began_ns, cut_ns, resumed_ns;
 	uint32_t migrations; /* of the host's queues */
 };
 
-/* first: the ports of the first link, the host's first. APP_EXIT_OK, or what to exit with. */
+/* first: the ports of the first link, the host's first. Returns APP_EXIT_OK, or the exit code. */
 int failover_open(struct failover *failover, struct uroce_engine *engine, struct uroce_port *const first[2],
 		  double after_s);
-/* Before the queues of a case: the first link is whole. */
+/* Before the queues of a case are made: the first link works again. */
 void failover_begin(struct failover *failover);
-/* While it is measured, whenever something may have happened; done: whether a command has just ended. */
+/* To be called often while the case is measured. done: a command has just completed. */
 void failover_poll(struct failover *failover, uint64_t now_ns, bool done);
 void failover_close(struct failover *failover);
 

@@ -1,4 +1,4 @@
-/* host.c - a host of an NVMe over RDMA target: a controller with its queues, for measuring and for tests */
+/* host.c - a host of an NVMe over RDMA target, for measuring and for tests */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/host.h"
 
@@ -18,7 +18,7 @@
 #define PATIENCE_NS 20000000000ull
 #define GOODBYE_NS 500000000ull
 #define HOST_READS 16u
-#define NOBODY_LISTENS 8u /* reasons of a refusal */
+#define NOBODY_LISTENS 8u /* reasons of a REJ */
 #define CONSUMER_REJECTS 28u
 #define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
 #define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
@@ -26,7 +26,7 @@
 
 /* ---- connections ---- */
 
-/* The first thing that goes wrong is told, and not what comes of it. */
+/* Prints the first failure, not its consequences. */
 static void tell(struct host *host, const struct link *link, const char *what, const char *more)
 {
 	char address[64];
@@ -179,7 +179,7 @@ static int send_command(struct link *link, struct command *command, uint32_t cap
 
 static struct command *free_command(struct link *link)
 {
-	/* One place stays free: a queue of so many entries is full with one less. */
+	/* A queue of so many entries is full with one less. */
 	if (link->under_way + 1 >= link->depth)
 		return NULL;
 	for (uint32_t i = 0; i < link->depth; i++) {
@@ -334,7 +334,7 @@ int host_submit(struct host *host, uint16_t queue, enum nvme_io_opcode opcode, u
 	return send_command(link, command, NVME_SQE_BYTES + (inside ? bytes : 0));
 }
 
-/* Returns whether it was a command that the caller knows of. */
+/* Returns whether it was a command that the caller has submitted. */
 static bool take_response(struct link *link, uint32_t slot, struct host_done *done)
 {
 	struct host *host = link->host;
@@ -395,7 +395,7 @@ uint32_t host_under_way(const struct host *host)
 
 /* ---- opening and closing ---- */
 
-/* Nothing more when the connection is over. */
+/* Prints nothing if the connection has ended, because that was printed already. */
 static int complain(const struct host *host, const char *what, uint16_t status)
 {
 	if (host->told)
@@ -411,7 +411,7 @@ static int complain_of_connect(const struct host *host, const char *queue, uint1
 	return complain(host, what, status);
 }
 
-/* What the target takes behind a command, and at the end of one. */
+/* Reads from the page how much data a command may carry with it, and how much it may have. */
 static void take_limits(struct host *host, struct host_namespace *namespace, const uint8_t page[NVME_PAGE_BYTES])
 {
 	uint32_t bytes = get_le32(page + 1792) * 16, offset = get_le16(page + 1800), mdts = page[77];
@@ -458,13 +458,13 @@ static int take_controller(struct host *host, struct host_namespace *namespace)
 	return code;
 }
 
-/* The target learns now that the host goes, and not by its silence; what it says to that is not waited for long. */
+/* Disconnects, so that the target learns of it now and not by silence; waits only briefly for its answer. */
 static void say_goodbye(struct host *host)
 {
 	uint64_t until_ns = app_now_ns() + GOODBYE_NS;
 	uint32_t left = 0;
 
-	host->told = true; /* that connections end is what is wanted */
+	host->told = true; /* the end of connections is no failure now */
 	for (uint32_t i = 0; i < host->link_count; i++) {
 		struct link *link = &host->links[i];
 
@@ -520,7 +520,7 @@ int host_open(const struct host_config *config, struct host **out, struct host_n
 	return code;
 }
 
-/* Those that it has of the device. */
+/* Frees what the host has of the device. */
 void host_close(struct host *host, bool in_order)
 {
 	if (in_order && !host->links[0].over)

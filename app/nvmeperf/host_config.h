@@ -1,4 +1,4 @@
-/* host_config.h - what a host is to be: where it connects, as whom, with how many queues of what depth */
+/* host_config.h - how a host connects: where, as whom, with how many queues of what depth */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMEPERF_HOST_CONFIG_H
 #define NVMEPERF_HOST_CONFIG_H
@@ -12,11 +12,11 @@ struct host_config {
 	struct uroce_addr target;
 	uint16_t service;
 	const char *nqn, *host_nqn;
-	uint32_t nsid, queues, depth; /* I/O queues, commands of each */
-	uint32_t data_bytes;          /* of a command, at most */
+	uint32_t nsid, queues, depth; /* queues: of I/O; depth: commands of each */
+	uint32_t data_bytes;          /* the most that a command has */
 	uint32_t keep_alive_ms;
-	uint32_t in_capsule_bytes;          /* writes up to here travel with their command; 0: none */
-	const struct uroce_path *alternate; /* of each queue; NULL: none */
+	uint32_t in_capsule_bytes;          /* writes up to this size carry their data in the capsule; 0: none */
+	const struct uroce_path *alternate; /* alternate path of each queue; NULL: none */
 	void (*poll)(void *argument);
 	void *argument;
 };

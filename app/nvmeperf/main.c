@@ -1,4 +1,4 @@
-/* main.c - uroce-nvme-perf: a host of an NVMe over RDMA target that measures and verifies, in fio's words */
+/* main.c - uroce-nvme-perf: a host that measures and verifies an NVMe over RDMA target, in fio's words */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static struct host_config host_config(void)
 	};
 }
 
-/* ---- what is asked for ---- */
+/* ---- cases ---- */
 
 static int measure_bare(uint32_t bytes, uint32_t depth)
 {
@@ -114,7 +114,7 @@ static int measure_all(void)
 	return code;
 }
 
-/* Hosts come and go. */
+/* Connects and disconnects hosts. */
 static int cycle(void)
 {
 	struct host_config config = host_config();
@@ -139,7 +139,7 @@ static int cycle(void)
 	return code;
 }
 
-/* What the target still has when all hosts have gone. */
+/* Counts what the target still has when all hosts are gone. */
 static int count_left(void)
 {
 	uint64_t until_ns = app_now_ns() + 5000000000ull;
@@ -177,7 +177,7 @@ static int open_target(void)
 
 	if (code)
 		return code;
-	all.server.journal.silent = true; /* both ends are one program */
+	all.server.journal.silent = true; /* both ends are in one program */
 	all.subsystem = disk_make_subsystem(&subsystem);
 	if (all.subsystem == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
@@ -209,7 +209,7 @@ static int open_port(void)
 	uroce_addr_parse(all.local ? TARGET_ADDRESS : all.options.connect, &all.target, NULL);
 	if (uroce_cm_channel_create(all.engine, &all.channel) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for connections");
-	poll_once(NULL); /* this thread polls them */
+	poll_once(NULL); /* this thread polls the lcores */
 	return APP_EXIT_OK;
 }
 
@@ -237,7 +237,7 @@ static void close_everything(void)
 	free(all.subsystem);
 }
 
-/* Before anything is measured: it would be a pity to lose it. Until it is written, the file keeps what it has. */
+/* Opened before anything is measured, so that no result is lost. Its contents stay until then. */
 static int open_json(FILE **file)
 {
 	*file = NULL;
@@ -270,7 +270,7 @@ static int run_all(void)
 		code = open_port();
 	if (code == APP_EXIT_OK && all.options.failover_s > 0)
 		code = open_failover();
-	app_finish_when_interrupted(); /* what was measured is told, and the target that we go */
+	app_finish_when_interrupted(); /* prints what was measured, and disconnects from the target */
 	if (code == APP_EXIT_OK)
 		code = all.options.cycles ? cycle() : measure_all();
 	if (code == APP_EXIT_OK && all.local)

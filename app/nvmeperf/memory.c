@@ -1,4 +1,4 @@
-/* memory.c - where the commands of a host, their data and the answers lie: one mapping */
+/* memory.c - one mapping for the commands of a host, their data and the responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/memory.h"
 

@@ -148,7 +148,7 @@ static const struct option_set option_set = {
 	.tail = "\nExit: 0 all was right, 1 failed, 2 usage, 3 environment, 130 interrupted.\n",
 };
 
-/* What is about a target elsewhere, and what about our own. */
+/* Options for a target elsewhere and options for our own target exclude each other. */
 static int check_ends(const struct options *options)
 {
 	struct uroce_addr addr;
@@ -181,7 +181,7 @@ static int check_ends(const struct options *options)
 	return APP_EXIT_OK;
 }
 
-/* Our own target's disk: what fits it is known before it is opened. */
+/* Checks cases against the disk of our own target before that is opened. */
 static int check_disk(struct options *options)
 {
 	struct settings_disk *disk = &options->disk;

@@ -20,17 +20,17 @@ struct options {
 	bool rws[OPTIONS_RWS];
 	bool verify, bare, dry_run;
 	uint32_t in_capsule_bytes;
-	uint32_t port_queues; /* and lcores, which one thread polls */
+	uint32_t port_queues; /* queues of a port and lcores, all of which one thread polls */
 	uint64_t cycles;
 	uint32_t think_us;
-	double seconds, failover_s; /* failover_s: 0: the link is not cut */
-	struct settings_disk disk;  /* without connect */
+	double seconds, failover_s; /* failover_s 0: the link is not cut */
+	struct settings_disk disk;  /* our own target's, if connect is not given */
 };
 
-/* What --dry-run says: the target, and the cases. */
+/* For --dry-run: prints the target and the cases. */
 void options_print_plan(const struct options *options);
 
-/* 0 to go on, or 1 + what to exit with. */
+/* Returns 0 to go on, or 1 + the exit code. */
 int options_parse(struct options *options, int argc, char **argv);
 
 #endif

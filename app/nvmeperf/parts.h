@@ -1,4 +1,4 @@
-/* parts.h - what a host is made of: its queues, their commands; for host.c and memory.c alone */
+/* parts.h - the structs of a host, for host.c and memory.c: its queues and their commands */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMEPERF_PARTS_H
 #define NVMEPERF_PARTS_H
@@ -9,13 +9,13 @@
 #include "common/objects.h"
 #include "nvmeperf/host_config.h"
 
-/* A command and where its data are. */
+/* A command, and where its data lies. */
 struct command {
-	uint8_t *sqe; /* with room for data behind it */
+	uint8_t *sqe; /* with room for data behind the entry */
 	uint8_t *data;
 	uint64_t tag;
 	bool busy;    /* not answered yet */
-	bool leaving; /* its SEND may have to be sent again: the answer can come before the ACK */
+	bool leaving; /* its SEND is not acknowledged and may have to be repeated, though the answer may have come */
 };
 
 struct link {
@@ -25,7 +25,7 @@ struct link {
 	uint16_t qid;
 	uint32_t depth, next, under_way;
 	struct command *commands;
-	uint8_t *responses; /* depth of them, each 16 bytes */
+	uint8_t *responses; /* `depth` responses of 16 bytes */
 	bool established, has_alternate, over;
 };
 
@@ -35,13 +35,13 @@ struct host {
 	uint8_t *memory, *free;
 	size_t memory_bytes;
 	uint32_t capsule_bytes;
-	struct link *links; /* admin first */
+	struct link *links; /* that of the admin queue first */
 	uint32_t link_count;
 	uint16_t cntlid;
 	uint32_t block_bytes;
 	uint64_t kept_ns;
-	bool told; /* what was wrong */
-	/* of the admin command that is waited for */
+	bool told; /* a failure has been printed */
+	/* of the admin command being waited for */
 	uint16_t admin_status;
 	uint64_t admin_result;
 };

@@ -1,4 +1,4 @@
-/* run.c - one case of a measurement: a host that reads, writes or both for some time, and compares what it reads */
+/* run.c - runs one case: a host reads, writes or both for a time, and compares what it reads */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/run.h"
 
@@ -12,45 +12,45 @@
 #include "nvmf/command.h"
 #include "common/histogram.h"
 
-#define PATIENCE_NS 20000000000ull /* with a target that answers nothing */
+#define PATIENCE_NS 20000000000ull /* how long a target may answer nothing */
 #define SEED 88172645463325252ull
 
 /* With --verify all places are written before a case that only reads, and read after one that writes. */
 enum phase { PHASE_FILL, PHASE_MEASURE, PHASE_READ_BACK, PHASE_DRAIN };
 
-/* A place is where a command reads or writes: as many blocks as it has, one behind the other. */
+/* A place is a range of blocks that one command reads or writes; places do not overlap. */
 struct run {
 	const struct options *options;
 	struct run_case which;
 	struct host *host;
 	struct host_namespace namespace;
 	void (*poll)(void *argument);
-	struct failover *failover; /* NULL: the link is not cut */
+	struct failover *failover; /* NULL: no link is cut */
 	enum phase phase;
-	bool mixed, reads, random; /* what the case is called */
-	bool counts;               /* what is done is of the measurement */
-	uint32_t count;            /* blocks of a command */
+	bool mixed, reads, random; /* as the name of the case says */
+	bool counts;               /* completed commands count for the result */
+	uint32_t count;            /* blocks of each command */
 	uint64_t places, next, seed, done, verified, wrong, failed;
 	uint32_t tags;
-	uint64_t *begun_ns; /* of each command under way */
+	uint64_t *begun_ns; /* when each command under way was submitted */
 	uint32_t *free_tags, free_count;
-	uint64_t *place_of; /* and where */
-	uint32_t *versions; /* of each place: what was written last; 0: nothing */
-	bool *busy;         /* of each place, with verify */
+	uint64_t *place_of; /* the place of each command under way */
+	uint32_t *versions; /* for each place: the number of its last write; 0: none */
+	bool *busy;         /* for each place, with verify: a command is under way */
 	bool *is_read;
-	uint16_t status; /* of the first that failed */
+	uint16_t status; /* status of the first command that failed */
 	struct app_histogram times;
 	uint64_t now_ns, think_until_ns;
 };
 
-/* ---- what is written ---- */
+/* ---- contents ---- */
 
 static uint64_t first_word(uint64_t place, uint32_t version)
 {
 	return place * 0x9E3779B97F4A7C15ull ^ (uint64_t)version << 32;
 }
 
-/* Each 8 bytes of a block tell where they belong and which writing it was. */
+/* Each 8 bytes of a block tell their place and the number of the write. */
 static void fill(uint8_t *data, uint32_t bytes, uint64_t place, uint32_t version)
 {
 	uint64_t word = first_word(place, version);
@@ -73,9 +73,9 @@ static bool is_right(const uint8_t *data, uint32_t bytes, uint64_t place, uint32
 	return true;
 }
 
-/* ---- what is next ---- */
+/* ---- choosing places ---- */
 
-/* xorshift: the same places each time. */
+/* xorshift: the same places in each run. */
 static uint64_t draw(struct run *run)
 {
 	run->seed ^= run->seed << 13;
@@ -93,11 +93,11 @@ static void choose_measured(struct run *run, uint64_t *place, bool *read)
 {
 	*read = reads_now(run);
 	*place = run->random ? draw(run) % run->places : run->next++ % run->places;
-	while (run->options->verify && run->busy[*place]) /* two at one place may come in any order */
+	while (run->options->verify && run->busy[*place]) /* two commands at one place could complete in either order */
 		*place = (*place + 1) % run->places;
 }
 
-/* false: nothing is left to be done in this phase. */
+/* false: this phase has no more work. */
 static bool choose(struct run *run, uint64_t *place, bool *read)
 {
 	if (run->phase == PHASE_DRAIN)
@@ -115,7 +115,7 @@ static bool choose(struct run *run, uint64_t *place, bool *read)
 
 /* ---- commands ---- */
 
-/* 0; -EAGAIN: the queue is full; -ENOENT: nothing is left to be done. */
+/* Returns 0; -EAGAIN: the queue is full; -ENOENT: this phase has no more work. */
 static int submit_one(struct run *run, uint16_t queue)
 {
 	uint8_t *data = host_buffer(run->host, queue);
@@ -134,7 +134,7 @@ static int submit_one(struct run *run, uint16_t queue)
 	error = host_submit(run->host, queue, read ? NVME_READ : NVME_WRITE, place * run->count, run->count, tag);
 	if (error) {
 		if (run->options->verify && !read)
-			run->versions[place]--; /* it is not written */
+			run->versions[place]--; /* undone, because it was not submitted */
 		return error;
 	}
 	run->free_count--;
@@ -146,7 +146,7 @@ static int submit_one(struct run *run, uint16_t queue)
 	return 0;
 }
 
-/* Returns whether there may be more. */
+/* Returns whether more could be submitted. */
 static bool submit_all(struct run *run)
 {
 	int error = 0;
@@ -183,7 +183,7 @@ static void take_done(struct run *run, const struct host_done *done)
 		run->wrong++;
 }
 
-/* Until the time is over, nothing is left to be done and under way, or somebody has interrupted it. */
+/* Works until the time is over, until the phase has no work left, or until the program is interrupted. */
 static int work(struct run *run, enum phase phase, uint64_t ns)
 {
 	uint64_t heard_ns = run->now_ns = app_now_ns(), until_ns = heard_ns + ns;
@@ -294,7 +294,7 @@ static void report(const struct run *run, double rate, json_t *results)
 					"failed", (json_int_t)run->failed, "wrong", (json_int_t)run->wrong));
 }
 
-/* What can be filled in so much time is what is read. */
+/* Only as many places are read as could be filled in that time. */
 static int fill_places(struct run *run, uint64_t ns)
 {
 	int code = work(run, PHASE_FILL, ns);
@@ -344,7 +344,7 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	run.mixed = strstr(which->rw, "rw") != NULL;
 	run.reads = strstr(which->rw, "read") != NULL;
 	run.random = strncmp(which->rw, "rand", 4) == 0;
-	config.depth = which->depth + 1; /* of so many entries one is always free */
+	config.depth = which->depth + 1; /* because a queue with so many entries holds one command less */
 	config.data_bytes = which->bytes;
 	if (failover)
 		failover_begin(failover);

@@ -1,4 +1,4 @@
-/* run.h - one case of a measurement: a host that reads, writes or both for some time, and compares what it reads */
+/* run.h - runs one case: a host reads, writes or both for a time, and compares what it reads */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMEPERF_RUN_H
 #define NVMEPERF_RUN_H
@@ -10,12 +10,14 @@
 #include "nvmeperf/options.h"
 
 struct run_case {
-	const char *rw; /* of options_rw_names */
+	const char *rw; /* index in options_rw_names */
 	uint32_t bytes, depth;
 };
 
-/* host: how to connect; depth and data_bytes are of the case. failover: NULL: none. A line is printed, and results has
- * one more. */
+/*
+ * host: how to connect; the case sets depth and data_bytes. failover: NULL: none. Prints a line and adds an entry to
+ * results.
+ */
 int run_measure(const struct options *options, const struct host_config *host, const struct run_case *which,
 		struct failover *failover, json_t *results);
 

@@ -1,4 +1,4 @@
-/* control.c - what a running target is asked and told over a socket: a line of words, lines back */
+/* control.c - the control socket: a line of words asks a running target or tells it something, lines come back */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/control.h"
 
@@ -19,7 +19,7 @@
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
-/* So often somebody is looked at who has not said a whole line, or does not read his answer. */
+/* after so many looks a client that has sent no whole line, or does not read the answer, is disconnected */
 #define PATIENCE_LOOKS 50u
 
 struct control {
@@ -31,8 +31,8 @@ struct control {
 	size_t bytes;
 	unsigned looks;
 	FILE *out;
-	bool refused; /* the answer ends with an error, not with "ok" */
-	char *text;   /* the answer; NULL: the peer has not sent a whole line yet */
+	bool refused; /* the answer ends with an error instead of "ok" */
+	char *text;   /* the answer; NULL: the client has not sent a whole line yet */
 	size_t text_bytes, sent;
 };
 
@@ -76,9 +76,9 @@ static struct disk *find_disk(struct control *control, const char *nqn, const ch
 	return disk;
 }
 
-/* ---- what can be asked ---- */
+/* ---- questions ---- */
 
-/* Of all lcores together: 0: reads, 1: writes. */
+/* Adds up all lcores. which: 0 for reads, 1 for writes. */
 static void show_times(struct control *control, const char *what, const struct store *store, int which)
 {
 	static struct app_histogram sum;
@@ -129,7 +129,7 @@ static void put_counts(FILE *out, const struct count *counts, uint32_t count)
 		fprintf(out, " %s=%lu", counts[i].name, counts[i].value);
 }
 
-/* Its lane goes on counting meanwhile. */
+/* The lane goes on counting meanwhile. */
 static void show_queues(struct control *control, const struct lane *lane)
 {
 	for (const struct queue *queue = lane->queues; queue; queue = queue->next)
@@ -194,7 +194,7 @@ static void controllers(struct control *control, char **words)
 	nvmf_target_unlock(target);
 }
 
-/* ---- what can be told ---- */
+/* ---- commands ---- */
 
 static void add(struct control *control, char **words)
 {
@@ -258,7 +258,7 @@ static void resize(struct control *control, char **words)
 		refuse(control, "%s", error);
 }
 
-/* A controller by its number, or all of a host. */
+/* Disconnects a controller by its number, or all controllers of a host. */
 static void disconnect(struct control *control, char **words)
 {
 	struct nvmf_target *target = &control->server->target;
@@ -356,7 +356,7 @@ static void hang_up(struct control *control)
 	control->peer = -1;
 }
 
-/* As much as the socket takes: hosts do not wait for who reads slowly. */
+/* Sends as much as the socket takes: hosts do not wait for a client that reads slowly. */
 static void send_answer(struct control *control)
 {
 	ssize_t part = send(control->peer, control->text + control->sent, control->text_bytes - control->sent,
@@ -403,7 +403,7 @@ void control_poll(struct control *control)
 		send_answer(control);
 }
 
-/* A file that a target has left behind when it was killed answers nobody. */
+/* Is it the socket of a target that was killed? Then nobody answers there. */
 static bool is_deserted(const struct sockaddr_un *address)
 {
 	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -435,7 +435,7 @@ struct control *control_open(const char *path, struct server *server, struct dis
 	control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (is_deserted(&address))
 		unlink(path);
-	mask = umask(0077); /* whoever can connect can take disks away */
+	mask = umask(0077); /* a client that can connect can remove disks */
 	code = bind(control->listener, (const struct sockaddr *)&address, sizeof(address));
 	umask(mask);
 	if (code == 0 && listen(control->listener, 8) == 0)

@@ -1,8 +1,8 @@
-/* control.h - what a running target is asked and told over a socket: a line of words, lines back */
+/* control.h - the control socket: a line of words asks a running target or tells it something, lines come back */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A request is one line; the answer is any number of lines, the last of which is "ok" or begins with "error: ". One
- * after the other; whoever says nothing is hung up on.
+ * A request is one line; the answer is any number of lines, the last of which is "ok" or begins with "error: ". Clients
+ * are served one after the other; one that sends nothing is disconnected.
  */
 #ifndef NVMET_CONTROL_H
 #define NVMET_CONTROL_H
@@ -14,10 +14,10 @@
 
 struct control;
 
-/* NULL: error says why. A socket that nobody listens at any more is taken over. */
+/* NULL: error says why. A socket at which no process listens any more is replaced. */
 struct control *control_open(const char *path, struct server *server, struct disks *disks,
 			     char error[STORE_ERROR_BYTES]);
-/* Now and then: takes who has come, and answers. */
+/* To be called now and then: accepts clients, and answers. */
 void control_poll(struct control *control);
 void control_close(struct control *control);
 

@@ -1,4 +1,4 @@
-/* counts.c - what a target has counted, by name: of itself, and of each namespace */
+/* counts.c - the counters of a target and of each namespace, by name */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/counts.h"
 

@@ -1,4 +1,4 @@
-/* counts.h - what a target has counted, by name: of itself, and of each namespace */
+/* counts.h - the counters of a target and of each namespace, by name */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_COUNTS_H
 #define NVMET_COUNTS_H
@@ -12,7 +12,7 @@ struct count {
 	uint64_t value;
 };
 
-/* Each returns how many there are. */
+/* Each fills `counts` and returns how many there are. */
 uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX]);
 uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX]);
 

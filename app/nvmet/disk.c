@@ -1,4 +1,4 @@
-/* disk.c - the namespaces that a target serves, with their stores: they come, change and go while hosts use them */
+/* disk.c - adds, changes and removes namespaces with their stores, while hosts use them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/disk.h"
 
@@ -13,7 +13,7 @@
 #include "nvmf/change.h"
 
 #define MODEL "uroce NVMe target"
-#define TELL_NS 1000000000ull /* between two lines about what failed of a disk */
+#define TELL_NS 1000000000ull /* time between two lines about failures of a disk */
 
 struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *settings)
 {
@@ -34,12 +34,12 @@ struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *sett
 	return subsystem;
 }
 
-/* ---- which disk it is ---- */
+/* ---- which disk a file is ---- */
 
-/* What the store is opened for, and which disk it turned out to be. */
+/* A disk that is being added: what it is opened for, and which disk it turns out to be. */
 struct arrival {
 	const struct settings_disk *settings;
-	struct identity kept; /* with the file */
+	struct identity kept; /* the identity that is kept with the file */
 	bool is_kept, has_uuid;
 };
 
@@ -48,7 +48,7 @@ static bool same_uuid(const uint8_t *one, const uint8_t *other)
 	return memcmp(one, other, sizeof(uuid_t)) == 0;
 }
 
-/* An example that may be used. */
+/* A UUID as an example for an error message. */
 static const char *any_uuid(void)
 {
 	static char text[37];
@@ -59,7 +59,7 @@ static const char *any_uuid(void)
 	return text;
 }
 
-/* What is given has to be of a disk that is there and does not say itself that it is another one. */
+/* An identity given by the user must not contradict the one that is kept with the disk. */
 static bool take_given(const struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
 	const char *text = arrival->settings->uuid;
@@ -129,7 +129,7 @@ static bool had_number(const struct disk *disk, const struct arrival *arrival, u
 	       strcmp(arrival->kept.nqn, disk->subsystem->nqn) == 0;
 }
 
-/* Before hosts can see it. */
+/* Before hosts can see the disk. */
 static bool identify(const struct disks *disks, struct disk *disk, struct arrival *arrival,
 		     char error[STORE_ERROR_BYTES])
 {
@@ -148,8 +148,8 @@ static bool identify(const struct disks *disks, struct disk *disk, struct arriva
 }
 
 /*
- * Under the number that it has now. A store that had it before is the one that hosts know by it; of a device the user
- * says so.
+ * Keeps the identity, with the number that the disk now has. If the store had that number before, it is the disk that
+ * hosts know by it; for a device the user says so.
  */
 static bool keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
@@ -170,7 +170,7 @@ static bool keep_identity(struct disk *disk, const struct arrival *arrival, char
 	return false;
 }
 
-/* ---- coming and going ---- */
+/* ---- adding and removing ---- */
 
 static bool make_region(struct server *server, struct store *store, char error[STORE_ERROR_BYTES])
 {
@@ -201,7 +201,8 @@ static bool serve(struct disks *disks, struct disk *disk, const struct settings_
 	if (!identify(disks, disk, &arrival, error))
 		return false;
 	namespace->is_new =
-		!disk->store->is_device && !had_number(disk, &arrival, namespace->nsid); /* as hosts find it */
+		/* whether hosts may know another disk by this number */
+		!disk->store->is_device && !had_number(disk, &arrival, namespace->nsid);
 	code = nvmf_subsystem_add(&disks->server->target, disk->subsystem, namespace);
 	if (code == 0)
 		return keep_identity(disk, &arrival, error);
@@ -275,8 +276,8 @@ void disks_remove(struct disks *disks, struct disk *disk)
 }
 
 /*
- * A lane that has looked the namespace up before it went has said so by the end of that poll; the next ones do not find
- * it.
+ * A lane that looked the namespace up before it was removed has said so by the end of that poll, and later polls do not
+ * find it.
  */
 static bool is_unused(const struct server *server, const struct disk *disk)
 {
@@ -305,7 +306,7 @@ struct disk *disks_find(const struct disks *disks, const struct nvmf_subsystem *
 	return NULL;
 }
 
-/* ---- now and then ---- */
+/* ---- looking after disks ---- */
 
 static void tell_failures(struct server *server, struct disk *disk)
 {
@@ -338,7 +339,7 @@ static void look_at(struct server *server, struct disk *disk)
 
 	disk->namespace.used_blocks = (used_bytes + disk->namespace.block_bytes - 1) / disk->namespace.block_bytes;
 	if (store->config.kind == STORE_FILE && !store->is_device && disk->namespace.used_blocks == 0)
-		disk->namespace.used_blocks = 1; /* no more than the file itself */
+		disk->namespace.used_blocks = 1; /* no more blocks than the file has */
 	if (is_cut != disk->is_cut)
 		journal_tell(&server->journal, server->lanes[0].now_ns,
 			     is_cut ? "namespace %u of %s: %s has been cut to %lu bytes; what lies behind them fails" :

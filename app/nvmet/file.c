@@ -1,4 +1,4 @@
-/* file.c - a store in a file or on a block device, by io_uring */
+/* file.c - a store in a file or on a block device, with io_uring */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/file.h"
 
@@ -36,7 +36,7 @@ static void finish(struct store_request *request, uint16_t status)
 	request->done(request, status);
 }
 
-/* Made when the first file is opened, for lcores only look at it. */
+/* Made when the first file is opened, because lcores only read it. */
 static const uint8_t *zeros(void)
 {
 	static uint8_t *memory;
@@ -46,7 +46,7 @@ static const uint8_t *zeros(void)
 	return memory;
 }
 
-/* ---- what is left to be done ---- */
+/* ---- submitting ---- */
 
 static bool clears(const struct store_request *request)
 {
@@ -73,7 +73,7 @@ static uint32_t range_count(const struct store_request *request)
 	return request->block->op == NVMF_BLOCK_DEALLOCATE ? request->block->range_count : 1;
 }
 
-/* Ranges of nothing need nothing. */
+/* Skips ranges of 0 bytes. */
 static void skip_empty_ranges(struct store_request *request)
 {
 	uint64_t offset, bytes = 0;
@@ -86,7 +86,10 @@ static void skip_empty_ranges(struct store_request *request)
 	}
 }
 
-/* Linux tells each open file once of data that it could not write: an lcore that shared one might never be told. */
+/*
+ * Linux reports data that it could not write once to each open file description, so each lcore has its own; if two
+ * shared one an lcore might never hear of the error.
+ */
 static int fd_of(const struct store_request *request)
 {
 	return request->store->shares[request->lcore].fd;
@@ -152,7 +155,7 @@ static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
 	}
 }
 
-/* ---- what has been done ---- */
+/* ---- completing ---- */
 
 static void end(struct store_request *request)
 {
@@ -169,7 +172,7 @@ static void end(struct store_request *request)
 	finish(request, status);
 }
 
-/* A range has been cleared, or part of it has been written. */
+/* A range has been cleared, or `written` bytes of it have. */
 static void cleared(struct store_request *request, uint32_t written)
 {
 	uint64_t offset, bytes;
@@ -192,7 +195,7 @@ static bool is_unsupported(int error)
 	return error == EOPNOTSUPP || error == ENOTTY || error == ENODEV || error == ENOSYS;
 }
 
-/* A write with RWF_DSYNC that found no space has not come to its sync. */
+/* A write with RWF_DSYNC that failed for want of space did not reach its sync. */
 static bool may_be_of_sync(const struct store_request *request, int error)
 {
 	const struct nvmf_block *block = request->block;
@@ -204,9 +207,9 @@ static bool may_be_of_sync(const struct store_request *request, int error)
 }
 
 /*
- * Linux tells of data that it could not write to whoever syncs first, whosever data it was, and takes it for written
- * from then on. So no later sync vouches for what came before it, and a host that tries again must not hear that all
- * is well. A write with RWF_DSYNC still vouches for its own data.
+ * Linux reports data that it could not write to whoever syncs first, whosever data it was, and then counts it as
+ * written. So no later sync may vouch for earlier data, and a host that tries again must not get a success. A write
+ * with RWF_DSYNC still vouches for its own data.
  */
 static void distrust_syncs(struct store *store, int error)
 {
@@ -272,7 +275,9 @@ static void complete(struct ring_entry *entry, int result)
 	}
 }
 
-/* Of a file in memory: io_uring would hand each of these to a thread of the kernel, which takes longer than to copy. */
+/*
+ * For a file in memory: io_uring would hand each of these calls to a kernel thread, which takes longer than the copy.
+ */
 static int move_at_once(const struct store_request *request)
 {
 	struct store *store = request->store;
@@ -318,7 +323,7 @@ static void submit(struct store *store, struct store_request *request)
 	request->range = request->tries = 0;
 	request->syncs = false;
 	request->way = block->op == NVMF_BLOCK_ZERO && !block->may_deallocate ? WAY_ZERO_RANGE : WAY_PUNCH;
-	if (block->offset + block->bytes > store->there_bytes) { /* a write would make it longer again */
+	if (block->offset + block->bytes > store->there_bytes) { /* a write would make the file longer again */
 		note_failure(request, EIO);
 		finish(request, store_status(EIO, block->op));
 		return;
@@ -385,7 +390,7 @@ static int find_size(struct store *store, const struct stat *status, char error[
 	return complain(error, store, what);
 }
 
-/* Devices with blocks of 4096 bytes refuse smaller ones in O_DIRECT. */
+/* Devices with blocks of 4096 bytes refuse smaller ones with O_DIRECT. */
 static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	uint8_t *block = aligned_alloc(ALIGNED, ALIGNED);
@@ -400,7 +405,10 @@ static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 	return complain(error, store, got < 0 ? strerror(reason) : "cannot be read");
 }
 
-/* Before it is opened, which takes long or has effects on what is neither. -1: an error, or it is not there. */
+/*
+ * Looks at the path before it is opened, because opening something else than a file or a block device may block or have
+ * effects. -1: an error, or there is nothing.
+ */
 static int look(const struct store *store, struct stat *status, char error[STORE_ERROR_BYTES])
 {
 	const struct store_config *config = &store->config;
@@ -431,12 +439,12 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 		return 0;
 	complain(error, store,
 		 errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" : strerror(errno));
-	if (errno == EINVAL && flags & O_CREAT) /* it has been made even so */
+	if (errno == EINVAL && flags & O_CREAT) /* the file was created even so */
 		unlink(config->path);
 	return -1;
 }
 
-/* Once more for each further lcore, and the same file whatever has its name now. */
+/* Opens the same file once more for each further lcore, whatever has its name by now. */
 static int open_shares(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	char path[64];
@@ -480,7 +488,7 @@ int file_open(struct store *store, char error[STORE_ERROR_BYTES])
 	return -1;
 }
 
-/* Could it be made there? */
+/* Could the file be created? */
 static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
 {
 	char folder[PATH_MAX];
@@ -493,7 +501,7 @@ static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
 	return access(slash ? folder : ".", W_OK | X_OK) == 0 ? 0 : complain(error, store, strerror(errno));
 }
 
-/* Whoever has it at the moment: a running target is asked, too, whether it would start again. */
+/* Does not care whether the store is in use, because a running target is asked, too, whether it could start again. */
 int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES])
 {
 	struct store store = { .config = *config, .fd = -1 };
@@ -506,7 +514,7 @@ int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES])
 		return try_to_make(&store, error);
 	if (open_path(&store, 0, error) != 0)
 		return -1;
-	store.config.bytes = 0; /* what is empty stays so */
+	store.config.bytes = 0; /* an empty file stays empty */
 	if (S_ISREG(status.st_mode) && status.st_size == 0 && config->bytes)
 		code = 0;
 	else

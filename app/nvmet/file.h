@@ -5,9 +5,9 @@
 
 #include "nvmet/store.h"
 
-/* 0; -1: error says why. */
+/* Returns 0, or -1: error says why. */
 int file_open(struct store *store, char error[STORE_ERROR_BYTES]);
-/* Could it be opened? Nothing is made, and nothing changes. 0; -1: error says why not. */
+/* Could the store be opened? Creates nothing, and changes nothing. Returns 0, or -1: error says why not. */
 int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES]);
 
 #endif

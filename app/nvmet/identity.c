@@ -1,4 +1,4 @@
-/* identity.c - which disk a file is: its UUID, and the number under which hosts know it; both stay with the file */
+/* identity.c - keeps with a file which disk it is: its UUID, and the number by which hosts know it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/identity.h"
 
@@ -17,7 +17,7 @@
 #define TEXT_BYTES 512u
 #define UUID_TEXT_BYTES 37u
 
-/* ---- as text: UUID NSID NQN, and INODE in a file beside ---- */
+/* ---- as text: UUID NSID NQN; in a separate file also INODE ---- */
 
 static bool parse(const char *text, struct identity *identity, uint64_t *inode)
 {
@@ -39,9 +39,9 @@ static int format(const struct identity *identity, char text[TEXT_BYTES])
 	return snprintf(text, TEXT_BYTES, "%s %u %s", uuid, identity->nsid, identity->nqn);
 }
 
-/* ---- a file beside it ---- */
+/* ---- in a separate file ---- */
 
-/* false: there is no such path. */
+/* Makes the path of the separate file. false: there is no such path. */
 static bool beside(const char *path, const char *suffix, char out[PATH_MAX + 16])
 {
 	char real[PATH_MAX];
@@ -82,7 +82,7 @@ static int sync_folder(const char *path)
 	return sync_path(folder, O_RDONLY | O_DIRECTORY);
 }
 
-/* Whole or not at all. */
+/* Writes the whole file or nothing. */
 static int write_beside(const char *path, const char *text, uint64_t inode)
 {
 	char name[PATH_MAX + 16], part[PATH_MAX + 16];
@@ -102,7 +102,7 @@ static int write_beside(const char *path, const char *text, uint64_t inode)
 	return sync_folder(name);
 }
 
-/* ---- both ---- */
+/* ---- in an attribute, else in a separate file ---- */
 
 bool identity_read(const char *path, struct identity *identity)
 {
@@ -141,7 +141,7 @@ void identity_of_name(const char *name, uint8_t uuid[16])
 	uuid_generate_sha1(uuid, family, name, strlen(name));
 }
 
-/* The machine's id itself is to be told to nobody. */
+/* A hash of the machine's id, because the id itself is confidential. */
 int identity_default_nqn(char nqn[NVME_NQN_BYTES])
 {
 	FILE *file = fopen(MACHINE_ID, "re");

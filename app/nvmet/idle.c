@@ -1,9 +1,10 @@
-/* idle.c - what a target does that finds nothing to do: it gives its core away, and is back when something comes */
+/* idle.c - gives the core away while a target has no work, and takes it back when work comes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * To sleep and to wake takes longer than a fast host needs for its next command, so for PATIENCE_NS the target looks
- * on. Whether that is at the expense of others, such as the kernel that carries its frames, the kernel counts: a thread
- * that has a core for itself loses it hardly ever. One that does not gives it away after each poll in vain.
+ * Sleeping and waking take longer than a fast host needs for its next command, so the target goes on polling for
+ * PATIENCE_NS. The kernel's count of involuntary switches tells whether other threads need the core, such as the kernel
+ * thread that carries the frames: a thread with a core of its own is hardly ever switched away. One that is gives the
+ * core away after each poll without work.
  */
 #include "nvmet/idle.h"
 
@@ -14,11 +15,14 @@
 
 #define PATIENCE_NS 100000u
 #define LOOK_NS 100000000ull
-#define LOSSES 5 /* between two looks: others want the core */
+#define LOSSES 5 /* so many switches between two looks mean that others need the core */
 #define SHARED_NS 1000000000ull
 #define NAP_MIN_NS 20000u
 #define NAP_MAX_NS 10000000u
-#define NAP_PART 8 /* of the time in which nothing came: what comes then waits little longer than it has taken */
+/*
+ * sleeps for this part of the time without work, so that new work waits only a little longer than it has taken to come
+ */
+#define NAP_PART 8
 
 static void look_for_others(struct idle *idle, uint64_t now_ns)
 {
@@ -61,7 +65,7 @@ void idle_rest(struct idle *idle, const struct lane *lane, bool worked, uint64_t
 	patient = quiet_ns < PATIENCE_NS;
 	if (worked || (patient && now_ns >= idle->shared_until_ns))
 		return;
-	/* A frame that came to another lane, and what another lane tells, wake nobody. */
+	/* Neither a frame for another lane nor a message of another lane wakes this thread. */
 	wakes = lane->server->lane_count == 1 && uroce_lcore_wakes(lane->lcore);
 	if (idle->how == UROCE_IDLE_YIELD || (patient && !wakes))
 		sched_yield();

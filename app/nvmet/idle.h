@@ -1,20 +1,20 @@
-/* idle.h - what a target does that finds nothing to do: it gives its core away, and is back when something comes */
+/* idle.h - gives the core away while a target has no work, and takes it back when work comes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_IDLE_H
 #define NVMET_IDLE_H
 
 #include "nvmet/server.h"
 
-/* Zeros but for `how`. */
+/* All zeros at first, except `how`. */
 struct idle {
 	enum uroce_idle how;
-	uint64_t worked_ns;       /* when something was found last */
-	uint64_t looked_ns;       /* when was asked how often the thread has lost its core */
-	uint64_t shared_until_ns; /* others want the core: it is given to them at once */
-	long lost;                /* how often until then */
+	uint64_t worked_ns;       /* when work was last found */
+	uint64_t looked_ns;       /* when the kernel was last asked how often the thread has lost its core */
+	uint64_t shared_until_ns; /* until then others need the core, and get it at once */
+	long lost;                /* how often it had lost its core by then */
 };
 
-/* After each poll. most_ns: the caller has something to look at then, whatever comes. */
+/* To be called after each poll. most_ns: after this time the caller wants to poll whatever comes. */
 void idle_rest(struct idle *idle, const struct lane *lane, bool worked, uint64_t most_ns);
 
 #endif

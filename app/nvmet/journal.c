@@ -1,4 +1,4 @@
-/* journal.c - what a target tells while it runs: a line an event, and not more of them than somebody can read */
+/* journal.c - lines about events of a running target, no more of them than a person can read */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/journal.h"
 

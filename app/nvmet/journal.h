@@ -1,4 +1,4 @@
-/* journal.h - what a target tells while it runs: a line an event, and not more of them than somebody can read */
+/* journal.h - lines about events of a running target, no more of them than a person can read */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_JOURNAL_H
 #define NVMET_JOURNAL_H
@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 struct journal {
-	uint64_t second; /* the one that is told of */
+	uint64_t second; /* the second that lines are counted in */
 	uint32_t lines, left_out;
-	bool silent; /* nothing is told */
+	bool silent; /* no lines are printed */
 };
 
-/* A line on standard output, or, when there were too many in this second, one more that is said to be missing. */
+/* Prints a line on standard output; or, if there were too many in this second, counts it as left out. */
 void journal_tell(struct journal *journal, uint64_t now_ns, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What a host calls itself, in characters that can do nothing to a terminal or to JSON. Returns out. */
+/* The name of a host, in characters that cannot harm a terminal or JSON. Returns out. */
 const char *journal_name(const char *name, char *out, size_t bytes);
 
 #endif

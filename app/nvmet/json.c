@@ -1,4 +1,4 @@
-/* json.c - what a target serves, to whom, and what it has counted, for programs */
+/* json.c - what a target serves, its hosts and its counters, as JSON */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/json.h"
 
@@ -7,7 +7,7 @@
 
 #include "nvmet/counts.h"
 
-/* JSON is UTF-8: a name that is not is told with question marks. */
+/* JSON is UTF-8, so in a name that is not UTF-8 the bytes are shown as question marks. */
 static json_t *describe_name(const char *name)
 {
 	char plain[SETTINGS_TEXT_BYTES];
@@ -83,7 +83,7 @@ int json_write(struct server *server, const struct disks *disks, FILE *out)
 		json_array_append_new(namespaces, describe_disk(disk));
 	root = json_pack("{s:o, s:o, s:o}", "target", describe_target(server), "namespaces", namespaces, "controllers",
 			 describe_controllers(&server->target));
-	/* Hosts choose their names, and a terminal obeys control characters beyond ASCII, too. */
+	/* Hosts choose their names, and terminals also obey control characters beyond ASCII. */
 	error = root && json_dumpf(root, out, JSON_INDENT(1) | JSON_ENSURE_ASCII) == 0 ? 0 : -1;
 	if (error == 0)
 		fputc('\n', out);

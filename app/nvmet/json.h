@@ -1,4 +1,4 @@
-/* json.h - what a target serves, to whom, and what it has counted, for programs */
+/* json.h - what a target serves, its hosts and its counters, as JSON */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_JSON_H
 #define NVMET_JSON_H
@@ -7,7 +7,7 @@
 
 #include "nvmet/disk.h"
 
-/* One object, in lines. -1: no memory, and nothing was written. */
+/* Writes one object in several lines. -1: no memory, and nothing was written. */
 int json_write(struct server *server, const struct disks *disks, FILE *out);
 
 #endif

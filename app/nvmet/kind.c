@@ -1,4 +1,4 @@
-/* kind.c - which store a namespace gets: memory, a file or nowhere */
+/* kind.c - opens the kind of store that a namespace asks for: memory, file or null */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/kind.h"
 
@@ -8,7 +8,7 @@
 #include "nvmet/file.h"
 #include "nvmet/memory.h"
 
-/* ---- nowhere ---- */
+/* ---- null: stores nothing ---- */
 
 static void submit_null(struct store *store, struct store_request *request)
 {
@@ -23,7 +23,7 @@ static void close_null(struct store *store)
 	(void)store;
 }
 
-/* ---- all ---- */
+/* ---- all kinds ---- */
 
 static int open_kind(struct store *store, char error[STORE_ERROR_BYTES])
 {

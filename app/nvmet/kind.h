@@ -1,11 +1,11 @@
-/* kind.h - a store of any kind */
+/* kind.h - opens a store of any kind */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_KIND_H
 #define NVMET_KIND_H
 
 #include "nvmet/store.h"
 
-/* NULL: error says why. lcores: that use it. */
+/* NULL: error says why. lcores: how many use the store. */
 struct store *store_open(const struct store_config *config, uint32_t lcores, char error[STORE_ERROR_BYTES]);
 
 #endif

@@ -1,4 +1,4 @@
-/* lane.c - an lcore of the target: it polls what is its own, and shares with others what is in `server` */
+/* lane.c - an lcore of the target with all that belongs to it; what lanes share is in `server` */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/lane.h"
 
@@ -12,12 +12,12 @@
 
 #define BURST 64
 #define LOOK_NS 100000000ull
-#define EVENTS_NS 50000ull /* between two looks of a lane at what all of them share, if there are several */
+#define EVENTS_NS 50000ull /* how often a lane looks at what all of them share, if there are several */
 #define COMPLETIONS_MIN 32768u
 
 /* ---- opening ---- */
 
-/* Queue i of a port is served by the lcore behind the first one that the port has. */
+/* Does the lane's lcore serve a queue of the port? Queue i is served by the i-th lcore from the port's first one on. */
 static bool serves(const struct lane *lane, uint32_t port)
 {
 	const struct server *server = lane->server;
@@ -92,7 +92,7 @@ void lane_close(struct lane *lane)
 	}
 }
 
-/* ---- events, of which there is one channel for all ---- */
+/* ---- events: one channel for all lanes ---- */
 
 static void append(struct lane *lane, struct request *request)
 {
@@ -105,7 +105,7 @@ static void append(struct lane *lane, struct request *request)
 	lane->has_requests = true;
 }
 
-/* Under the lock: a queue that an event names is still there. Returns whether the request has been kept. */
+/* With the lock held, so that a queue named by an event still exists. Returns whether the request has been kept. */
 static bool hand_out(struct server *server, struct request *request)
 {
 	const struct uroce_cm_event *event = &request->event;
@@ -133,7 +133,7 @@ static bool hand_out(struct server *server, struct request *request)
 	return false;
 }
 
-/* Any lane does it for all, so that none waits for one that sleeps. Without memory the events wait. */
+/* Any lane hands out events for all, so that none waits for a sleeping one. Without memory the events wait. */
 void lane_hand_out_events(struct lane *lane)
 {
 	struct server *server = lane->server;
@@ -196,7 +196,7 @@ static unsigned take_completions(struct lane *lane)
 	return taken;
 }
 
-/* Of the hosts whose admin queues are this lane's. */
+/* Ends the controllers of hosts that have been silent too long, if their admin queues are this lane's. */
 static void end_expired(struct lane *lane)
 {
 	struct nvmf_target *target = &lane->server->target;
@@ -253,7 +253,7 @@ bool lane_poll(struct lane *lane)
 		queue_close_done(lane);
 	if (lane->now_ns - lane->looked_ns >= LOOK_NS)
 		look_around(lane);
-	/* In one order for all with what disks_remove() takes away before it reads this. */
+	/* Sequentially consistent with disks_remove(), which removes a namespace before it reads this. */
 	atomic_store(&lane->polls, lane->polls + 1);
 	return work > 0;
 }

@@ -1,9 +1,9 @@
-/* lane.h - an lcore of the target: it polls what is its own, and shares with others what is in `server` */
+/* lane.h - an lcore of the target with all that belongs to it; what lanes share is in `server` */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection belongs to the lane of the lcore that its QP lives on, and with it all that its commands need: slots,
- * buffers, the ring for files. What another lane wants of it is told with a flag (queue_tell_end()), and done in a poll
- * of its own. So commands about blocks take no lock.
+ * A connection belongs to the lane of the lcore that owns its QP, and with it all that its commands need: slots,
+ * buffers, the ring for files. Another lane that wants something of it sets a flag (queue_tell_end()), and the owner
+ * acts in one of its polls. So commands about blocks take no lock.
  */
 #ifndef NVMET_LANE_H
 #define NVMET_LANE_H
@@ -25,22 +25,23 @@ struct server;
 struct server_counts {
 	uint64_t hosts_come, hosts_gone, hosts_refused, queues, refused_queues, commands, errors, waits_for_memory,
 		broken_queues, expired;
-	uint64_t stuck_queues, mute_queues; /* whose hosts did not take answers, did not connect to a controller */
+	/* queues closed because their hosts took no answers, or never connected to a controller */
+	uint64_t stuck_queues, mute_queues;
 };
 
-/* What its queues have of a port. */
+/* What the queues of a lane have of a port. */
 struct lane_port {
 	struct uroce_cq *cq;  /* NULL: the port has no queue for this lcore */
-	uint32_t completions; /* that its queues may have in the CQ */
+	uint32_t completions; /* entries that its queues may use in the CQ */
 };
 
-/* Somebody who wants to connect. */
+/* A request to connect. */
 struct request {
 	struct uroce_cm_event event;
 	struct request *next;
 };
 
-/* No cache line has something of two lanes: each writes to its own in every poll. */
+/* Lanes share no cache line: each writes to its own in every poll. */
 struct lane {
 	_Alignas(LANE_APART) struct server *server;
 	uint32_t index;
@@ -49,37 +50,37 @@ struct lane {
 	struct pool pool;
 	struct region *pool_region;
 	struct ring *ring;
-	struct queue *queues;        /* all there are, in a list, which changes under the target's lock */
-	struct queue *ending_queues; /* those of which not everything has come back */
+	struct queue *queues;        /* all queues of the lane, a list that changes under the target's lock */
+	struct queue *ending_queues; /* closed queues that still have something posted */
 	struct peer *peers;
 	_Atomic uint32_t queue_count;
-	struct queue *waiting_first,
-		*waiting_last; /* with commands that wait for memory, in the order of their coming */
+	struct queue *waiting_first, *waiting_last; /* queues with commands that wait for memory, first come first */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
-	 * The time by which hosts are judged: a pause between two polls counts for LANE_PAUSE_NS at most. What a host
-	 * said while the lane stood still lies unread, and is heard before its time is over.
+	 * The clock by which hosts are judged: a pause between two polls counts for at most LANE_PAUSE_NS. So what a
+	 * host sent while the lane did not run is read before the host's time is over.
 	 */
 	uint64_t awake_ns;
 	bool ended;
 	struct server_counts counts;
-	/* Written to by other lanes. */
+	/* Other lanes write to these. */
 	struct request *requests, *last_request; /* under the lock of events */
 	_Atomic bool has_requests, told;         /* told: some of its queues are to end */
-	_Atomic uint64_t polls;                  /* that have ended: nothing of what it saw in one is kept beyond it */
+	/* finished polls; what the lane looked up during a poll it does not use after it */
+	_Atomic uint64_t polls;
 };
 
-/* pool_bytes: a multiple of POOL_MOST_BYTES. APP_EXIT_OK, or what to exit with; the reason has been printed. */
+/* pool_bytes: a multiple of POOL_MOST_BYTES. Returns APP_EXIT_OK, or the exit code after a complaint. */
 int lane_open(struct lane *lane, uint64_t pool_bytes, bool threads);
 void lane_close(struct lane *lane);
-/* One poll, always by the same thread. Returns whether there was something to do. */
+/* Runs one poll, always on the same thread. Returns whether there was work. */
 bool lane_poll(struct lane *lane);
-/* What connection management has to tell, by the way, before its time. */
+/* Handles events of connection management before their next regular time. */
 void lane_hand_out_events(struct lane *lane);
-/* That its queues may have of a port. */
+/* How many CQ entries of a port its queues may use. */
 uint32_t lane_completions(const struct server *server);
 
-/* One lane writes, others read meanwhile: a count, and how many there are of something. */
+/* Counts, for numbers that one lane writes and others read meanwhile. */
 static inline void lane_count(uint64_t *counter, uint64_t number)
 {
 	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);

@@ -16,7 +16,7 @@
 #include "nvmf/change.h"
 
 #define END_SECONDS 5u
-#define LOOK_NS 20000000ull /* between two looks at who controls */
+#define LOOK_NS 20000000ull /* how often the control socket and the like are looked after */
 
 static volatile sig_atomic_t stopping;
 
@@ -35,7 +35,7 @@ static void stop(int number)
 	stopping = 1;
 }
 
-/* Neither those of another target nor those before a restart should be the same. */
+/* Random: it should differ from that of another target, and from that before a restart. */
 static uint16_t any_cntlid(void)
 {
 	uint16_t number = 0;
@@ -102,7 +102,7 @@ static int add_disks(void)
 	return APP_EXIT_OK;
 }
 
-/* What to type on a Linux host. */
+/* Prints the commands to type on a Linux host. */
 static void print_lines(void)
 {
 	const struct nvmf_target *target = &all.server.target;
@@ -133,7 +133,7 @@ static int run_lane(void *argument)
 	return 0;
 }
 
-/* Of each lane but the first. They have their lcores before anybody asks something of those. */
+/* Starts a thread for each lane but the first. They own their lcores before anybody calls those. */
 static void start_threads(void)
 {
 	all.server.has_threads = true;
@@ -145,7 +145,7 @@ static void start_threads(void)
 	}
 }
 
-/* The calling thread has all lcores then. */
+/* Ends the threads. After that the calling thread polls all lcores. */
 static void stop_threads(void)
 {
 	all.server.stopped = true;
@@ -223,7 +223,7 @@ static int serve(void)
 	return code;
 }
 
-/* EAL may have been told itself how many there are. */
+/* The user may have told EAL how many cores there are. */
 static int check_cores(void)
 {
 	struct uroce_eal_info info;
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 	config.worker_count = all.settings.nb_cores - 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL); /* of a terminal that goes: the hosts are told */
+	sigaction(SIGHUP, &action, NULL); /* sent when a terminal closes: hosts are told, too */
 	code = app_eal_start(&args, &config);
 	if (code == APP_EXIT_OK)
 		code = check_cores();

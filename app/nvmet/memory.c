@@ -1,4 +1,4 @@
-/* memory.c - a store whose blocks are in memory */
+/* memory.c - a store in memory */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/memory.h"
 
@@ -31,7 +31,7 @@ static void clear_pieces(struct store *store, uint64_t offset, uint64_t bytes, b
 	}
 }
 
-/* A READ, WRITE or COMPARE. false: what is compared differs. */
+/* Carries out a READ, WRITE or COMPARE. false: the compared data differ. */
 static bool move_pieces(struct store *store, enum nvmf_block_op op, uint8_t *data, uint64_t offset, uint64_t bytes)
 {
 	bool same = true;
@@ -86,7 +86,7 @@ static void close_memory(struct store *store)
 	munmap(store->memory, store->bytes);
 }
 
-/* All of it is there before the first host comes: none waits for a page later, and what there is not fails now. */
+/* Touches all pages before the first host comes, so that no host waits for a page, and lack of memory shows now. */
 static int populate(struct store *store)
 {
 	madvise(store->memory, store->bytes, MADV_HUGEPAGE);
@@ -94,7 +94,7 @@ static int populate(struct store *store)
 		return 0;
 	if (errno != EINVAL)
 		return -1;
-	memset(store->memory, 0, store->bytes); /* Linux before 5.14 */
+	memset(store->memory, 0, store->bytes); /* for Linux before 5.14 */
 	return 0;
 }
 

@@ -1,11 +1,11 @@
-/* memory.h - a store whose blocks are in memory */
+/* memory.h - a store in memory */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_MEMORY_H
 #define NVMET_MEMORY_H
 
 #include "nvmet/store.h"
 
-/* 0; -1: error says why. */
+/* Returns 0, or -1: error says why. */
 int memory_open(struct store *store, char error[STORE_ERROR_BYTES]);
 
 #endif

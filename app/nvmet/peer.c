@@ -1,4 +1,4 @@
-/* peer.c - the hosts at an address: how much of the buffers they have together */
+/* peer.c - counts how much of the buffers the hosts at one address use together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/peer.h"
 

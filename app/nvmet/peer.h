@@ -1,4 +1,4 @@
-/* peer.h - the hosts at an address: how much of the buffers they have together */
+/* peer.h - counts how much of the buffers the hosts at one address use together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_PEER_H
 #define NVMET_PEER_H
@@ -12,7 +12,7 @@ struct peer {
 	struct peer *next;
 };
 
-/* For a queue that comes, which leaves again. NULL: no memory. */
+/* enter: a queue of a host at this address begins. leave: it ends. NULL: no memory. */
 struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr);
 void peer_leave(struct peer **list, struct peer *peer);
 

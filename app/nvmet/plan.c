@@ -1,4 +1,4 @@
-/* plan.c - do the settings fit together, and what they say in full */
+/* plan.c - checks whether the settings fit together, and prints them in full */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/plan.h"
 
@@ -9,7 +9,7 @@
 #include "nvmet/file.h"
 #include "nvmet/identity.h"
 
-/* ---- does it fit ---- */
+/* ---- checking ---- */
 
 static int check_ports(const struct settings *settings)
 {
@@ -71,7 +71,7 @@ static int find_subsystem(const struct settings *settings, struct settings_disk 
 	return APP_EXIT_OK;
 }
 
-/* Another namespace of this subsystem that has this number, or NULL. */
+/* Finds another namespace of this subsystem with this number, or NULL. */
 static const struct settings_disk *find_nsid(const struct settings *settings, const struct settings_disk *disk,
 					     uint32_t nsid)
 {
@@ -99,7 +99,7 @@ static int check_names(const struct settings *settings, const struct settings_di
 	return APP_EXIT_OK;
 }
 
-/* A file that has been served keeps the number under which hosts know it. */
+/* A file that was served before keeps the number by which hosts know it. */
 static void number_as_before(const struct settings *settings, struct settings_disk *disk)
 {
 	struct identity kept;
@@ -110,7 +110,7 @@ static void number_as_before(const struct settings *settings, struct settings_di
 		disk->nsid = kept.nsid;
 }
 
-/* Those that have no number take what the others leave. */
+/* Namespaces without a number get those that are left. */
 static int number(const struct settings *settings, struct settings_disk *disk)
 {
 	uint32_t nsid = 1;
@@ -162,9 +162,9 @@ int plan_check(struct settings *settings)
 	return code ? code : check_ports(settings);
 }
 
-/* ---- what it says ---- */
+/* ---- printing ---- */
 
-/* 0, or what to exit with: a store cannot be opened. */
+/* Returns 0, or the exit code: a store cannot be opened. */
 static int try_stores(const struct settings *settings)
 {
 	char error[STORE_ERROR_BYTES];

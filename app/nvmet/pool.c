@@ -1,4 +1,4 @@
-/* pool.c - buffers for what is on its way between hosts and stores: powers of two, halves of one region */
+/* pool.c - buffers for data on its way between hosts and stores: a buddy allocator over one region */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/pool.h"
 
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #define NONE UINT32_MAX
-#define USED 0x80u /* a state: the order of the block that begins here, and whether it is in use */
+#define USED 0x80u /* in a state, beside the order of the block that begins here: the block is in use */
 #define INSIDE 0xFFu
 
 static uint32_t order_of(uint32_t bytes)
@@ -20,7 +20,7 @@ static uint32_t order_of(uint32_t bytes)
 	return order;
 }
 
-/* Other lanes read it meanwhile. */
+/* Other lanes may be reading it. */
 static void set_used(struct pool *pool, uint64_t bytes)
 {
 	__atomic_store_n(&pool->used_bytes, bytes, __ATOMIC_RELAXED);
@@ -115,7 +115,7 @@ void *pool_take(struct pool *pool, uint32_t bytes)
 	return pool->base + (uint64_t)block * POOL_LEAST_BYTES;
 }
 
-/* Two halves that are free become the whole again. */
+/* Two free halves become the whole block again. */
 void pool_return(struct pool *pool, void *buffer, uint32_t bytes)
 {
 	uint32_t order = order_of(bytes);

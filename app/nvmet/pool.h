@@ -1,4 +1,4 @@
-/* pool.h - buffers for what is on its way between hosts and stores: powers of two, halves of one region */
+/* pool.h - buffers for data on its way between hosts and stores: a buddy allocator over one region */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_POOL_H
 #define NVMET_POOL_H
@@ -8,23 +8,25 @@
 
 #define POOL_LEAST_BYTES 4096u
 #define POOL_MOST_BYTES (1u << 20)
-#define POOL_ORDERS 9u /* from the least to the most */
+#define POOL_ORDERS 9u /* block sizes from POOL_LEAST_BYTES to POOL_MOST_BYTES */
 
 struct pool {
 	uint8_t *base;
 	uint64_t bytes;
-	uint8_t *states;         /* of each least block: see pool.c */
-	uint32_t *next, *before; /* of free ones */
+	uint8_t *states;         /* one for each block of the smallest size: see pool.c */
+	uint32_t *next, *before; /* links of free blocks */
 	uint32_t free_lists[POOL_ORDERS];
 	uint64_t used_bytes, refusals;
 };
 
-/* bytes: a multiple of POOL_MOST_BYTES. 0; -ENOMEM. */
+/* bytes: a multiple of POOL_MOST_BYTES. Returns 0 or -ENOMEM. */
 int pool_open(struct pool *pool, uint64_t bytes);
 void pool_close(struct pool *pool);
-/* At least so many bytes, up to POOL_MOST_BYTES, aligned to POOL_LEAST_BYTES. NULL: none is free now. */
+/*
+ * Takes a buffer of at least so many bytes, up to POOL_MOST_BYTES, aligned to POOL_LEAST_BYTES. NULL: none is free now.
+ */
 void *pool_take(struct pool *pool, uint32_t bytes);
-/* Would it find one? */
+/* Would pool_take() find a buffer? */
 bool pool_has(const struct pool *pool, uint32_t bytes);
 /* bytes as for pool_take(). */
 void pool_return(struct pool *pool, void *buffer, uint32_t bytes);

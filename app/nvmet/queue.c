@@ -1,4 +1,4 @@
-/* queue.c - a host's queue: a QP, its receives, and where its commands begin and end */
+/* queue.c - a queue of a host: its QP, its receives, and its commands from capsule to answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/queue.h"
 
@@ -9,9 +9,9 @@
 
 #include "nvmet/slot.h"
 
-#define READS_MAX 16u /* outstanding of ours */
+#define READS_MAX 16u /* READs of ours outstanding */
 #define CAPSULE_ALIGNED 64u
-#define PATIENCE_NS 10000000000ull /* with a host that takes no answers, or does not say who it is */
+#define PATIENCE_NS 10000000000ull /* how long a host may take no answer, or not say who it is */
 
 /* ---- posting ---- */
 
@@ -32,7 +32,8 @@ void queue_post_receive(struct queue *queue, uint32_t capsule)
 void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
-		queue_end(queue, "its connection has failed"); /* there is room for all that can be posted */
+		/* cannot be a lack of room: there is room for all that is ever posted */
+		queue_end(queue, "its connection has failed");
 	else if ((queue->sends += count) == count)
 		queue->moved_ns = queue->lane->awake_ns;
 }
@@ -60,7 +61,7 @@ static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	slot_go_on(slot, step);
 }
 
-/* There are as many capsules as the host may have commands under way: one more finds no receive. */
+/* There is a capsule for each command that the host may have under way, so one command more finds no receive. */
 static void take_or_keep(struct queue *queue, uint32_t capsule, uint32_t bytes)
 {
 	struct pending *pending;
@@ -111,10 +112,10 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 	}
 	if (wc->status != UROCE_WC_SUCCESS) {
 		if (!queue->ending)
-			lane_hand_out_events(queue->lane); /* one of them may say why */
+			lane_hand_out_events(queue->lane); /* an event may tell the reason */
 		queue_end(queue, uroce_wc_status_name(wc->status));
 	}
-	if (queue->told_end) /* its host may be back already: nothing more is executed */
+	if (queue->told_end) /* its host may have come back: nothing more is executed for the old queue */
 		queue_end(queue, queue->told_end);
 	if (queue->ending)
 		return;
@@ -133,7 +134,7 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 	}
 }
 
-/* ---- coming and going ---- */
+/* ---- opening and closing ---- */
 
 void queue_tell_connect(const struct queue *queue, const struct nvmf_command *command, const uint8_t *data)
 {
@@ -243,7 +244,7 @@ static struct server_port *port_of(struct server *server, const struct uroce_cm_
 	return NULL;
 }
 
-/* While each command has its answer, as many answers may wait for their ACKs. */
+/* While each command has an answer on its way, as many answers may wait for their ACKs. */
 static uint32_t slots_of(const struct nvmf_hello *hello)
 {
 	return 2 * hello->commands;
@@ -329,7 +330,7 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 		queue_end(queue, "it has left");
 }
 
-/* With its admin queue a host goes; a queue that never had a host is told of, too. */
+/* With its admin queue a host is gone; the end of a queue that never had a host is told, too. */
 static void tell_end(const struct queue *queue, const char *why)
 {
 	const struct nvmf_controller *controller = queue->nvmf.controller;
@@ -363,7 +364,10 @@ void queue_end_told(struct lane *lane)
 	}
 }
 
-/* Before it is not ready any more: what its I/O queues refuse for that is not answered (see answer() in slot.c). */
+/*
+ * Before the controller stops being ready: what its I/O queues refuse because of that is not answered (answer() in
+ * slot.c).
+ */
 static void tell_others(const struct nvmf_controller *controller, const char *why)
 {
 	for (uint32_t i = 1; i < NVMF_QUEUES_MAX; i++) {
@@ -372,14 +376,17 @@ static void tell_others(const struct nvmf_controller *controller, const char *wh
 	}
 }
 
-/* What it has of the target goes at once, so that its host can come again; what it has of the port comes back. */
+/*
+ * What the queue has of the target is freed at once, so that its host can come back. What the port has of it, receives
+ * and sends, completes first.
+ */
 void queue_end(struct queue *queue, const char *why)
 {
 	struct nvmf_target *target = &queue->lane->server->target;
 
 	if (queue->ending)
 		return;
-	if (queue->told_end) /* which was known first */
+	if (queue->told_end) /* the reason that was known first */
 		why = queue->told_end;
 	tell_end(queue, why);
 	queue->ending = true;
@@ -456,7 +463,7 @@ void queue_close(struct queue *queue)
 		nvmf_command_forget(&queue->slots[i].command);
 		slot_return_data(&queue->slots[i]);
 	}
-	/* No lane has an event of it at hand then, and none comes later. */
+	/* With this lock held no lane handles an event of the queue, and none comes later. */
 	pthread_mutex_lock(events_lock);
 	uroce_cm_id_destroy(queue->id);
 	pthread_mutex_unlock(events_lock);

@@ -1,4 +1,4 @@
-/* ring.c - how a target reads and writes files: an io_uring that is submitted to once a poll and reaped in the poll */
+/* ring.c - reads and writes files with io_uring, submitted and reaped once in each poll */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/ring.h"
 
@@ -15,7 +15,7 @@
 
 struct ring {
 	struct io_uring uring;
-	struct workers *workers; /* NULL: io_uring */
+	struct workers *workers; /* NULL: io_uring is used */
 	bool fixed;
 	unsigned under_way;
 };
@@ -23,17 +23,19 @@ struct ring {
 static bool use_io_uring(struct ring *ring, void *memory, size_t bytes, char *reason, size_t reason_bytes)
 {
 	struct iovec iov = { memory, bytes };
-	/* Our own looking at the ring finishes the work: no interrupt between processors for each completion. */
+	/*
+	 * COOP_TASKRUN: work is finished when this thread looks at the ring, without an interrupt for each completion.
+	 */
 	int code = io_uring_queue_init(ENTRIES, &ring->uring, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
 
-	if (code == -EINVAL) /* Linux before 5.19 */
+	if (code == -EINVAL) /* for Linux before 5.19 */
 		code = io_uring_queue_init(ENTRIES, &ring->uring, 0);
 	if (code) {
 		snprintf(reason, reason_bytes, "no io_uring: %s%s", strerror(-code),
 			 code == -ENOSYS || code == -EPERM ? " (kernel.io_uring_disabled, or seccomp)" : "");
 		return false;
 	}
-	/* Pinned memory counts against RLIMIT_MEMLOCK: without it all works, a little slower. */
+	/* Registered memory counts against RLIMIT_MEMLOCK; without it everything works, a little slower. */
 	ring->fixed = io_uring_register_buffers(&ring->uring, &iov, 1) == 0;
 	return true;
 }
@@ -107,7 +109,10 @@ unsigned ring_poll(struct ring *ring)
 		io_uring_submit(&ring->uring);
 	if (ring->under_way == 0)
 		return 0;
-	/* Enters the kernel when it says that there is work to finish, or more completions than the ring holds. */
+	/*
+	 * Enters the kernel if the ring says that there is work to finish, or if there are more completions than it
+	 * holds.
+	 */
 	count = io_uring_peek_batch_cqe(&ring->uring, cqes, REAP);
 	for (unsigned i = 0; i < count; i++) {
 		struct ring_entry *entry = io_uring_cqe_get_data(cqes[i]);

@@ -1,4 +1,4 @@
-/* server.c - the target as it runs: what is shared by the lanes of its lcores */
+/* server.c - a running target: opens and runs the lanes, and what they share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/server.h"
 
@@ -16,7 +16,7 @@
 #define QPS 8192u
 #define MRS 16384u
 
-/* ---- memory that ports may move ---- */
+/* ---- memory registered with ports ---- */
 
 struct region *server_register(struct server *server, void *base, uint64_t bytes)
 {
@@ -68,7 +68,8 @@ static int open_port(struct server *server, const struct server_config *config, 
 		.vlans = { config->vlans[index] },
 		.record_path = config->record_path,
 		.queue_count = (uint16_t)server->lane_count,
-		.first_lcore = (uint16_t)(index % server->lane_count), /* ports of one queue have different ones */
+		/* so that ports with one queue use different lcores */
+		.first_lcore = (uint16_t)(index % server->lane_count),
 	};
 	struct server_port *port = &server->ports[index];
 	struct uroce_error error;
@@ -94,7 +95,7 @@ static int open_port(struct server *server, const struct server_config *config, 
 
 static int open_engine(struct server *server)
 {
-	/* Data for a namespace in memory come straight to where another host may just be reading. */
+	/* Data for a namespace in memory is received where another host may just be reading. */
 	struct uroce_engine_config config = {
 		.lcore_count = server->lane_count, .max_qps = QPS, .max_mrs = MRS, .check_icrc_first = true
 	};
@@ -189,7 +190,7 @@ void server_end(struct server *server, unsigned seconds)
 	server_poll(server);
 	while (server_queue_count(server) && app_now_ns() < until_ns)
 		server_poll(server);
-	/* What the hosts still ask is answered. */
+	/* Answers what the hosts still ask. */
 	for (until_ns = app_now_ns() + 200000000; app_now_ns() < until_ns;)
 		server_poll(server);
 }

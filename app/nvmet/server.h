@@ -1,4 +1,4 @@
-/* server.h - the target as it runs: what is shared by the lanes of its lcores */
+/* server.h - a running target: what its lanes share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_SERVER_H
 #define NVMET_SERVER_H
@@ -11,10 +11,10 @@
 #include "nvmf/target.h"
 
 #define SERVER_PORTS_MAX LANE_PORTS_MAX
-#define SERVER_COMPLETIONS 262144u /* of a port, under way at a time */
+#define SERVER_COMPLETIONS 262144u /* CQ entries of a port for all its lanes */
 #define POOL_LEAST_SHARE (4ull << 20)
 
-/* Memory that ports may move: a key of each. */
+/* Memory that ports may use: a key for each port. */
 struct region {
 	void *base;
 	uint64_t bytes;
@@ -38,9 +38,9 @@ struct server {
 	uint32_t port_count;
 	struct lane *lanes;
 	uint32_t lane_count;
-	bool has_threads; /* each lane but the first has a thread that polls it */
+	bool has_threads; /* each lane but the first has a thread */
 	pthread_mutex_t events_lock;
-	struct request *spare; /* for the next event */
+	struct request *spare; /* memory for the next event */
 	uint16_t service;
 	_Atomic bool ending, stopped;
 	struct journal journal;
@@ -51,31 +51,31 @@ struct server_config {
 	const char *devices[SERVER_PORTS_MAX], *addresses[SERVER_PORTS_MAX], *gateways[SERVER_PORTS_MAX];
 	struct uroce_vlan vlans[SERVER_PORTS_MAX];
 	uint32_t port_count;
-	uint32_t lanes; /* lcores that serve hosts, up to LANES_MAX; 0: 1 */
+	uint32_t lanes; /* lcores that serve hosts, 1 ... LANES_MAX; 0: 1 */
 	uint16_t service;
-	uint64_t pool_bytes;     /* of all lanes together; each has POOL_LEAST_SHARE at least */
-	const char *record_path; /* where connections that fail leave their last frames; NULL: nowhere */
-	bool threads;            /* read and write files; not io_uring */
+	uint64_t pool_bytes;     /* for all lanes together; each has at least POOL_LEAST_SHARE */
+	const char *record_path; /* directory for the last frames of failed connections; NULL: none */
+	bool threads;            /* threads read and write files, not io_uring */
 };
 
-/* APP_EXIT_OK, or what to exit with; the reason has been printed. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint. */
 int server_open(struct server *server, const struct server_config *config);
-/* Hosts can come from now on. */
+/* From now on hosts can connect. */
 int server_listen(struct server *server);
-/* One poll of all lanes that no other thread polls. Returns whether there was something to do. */
+/* Polls all lanes that no other thread polls. Returns whether there was work. */
 bool server_poll(struct server *server);
-/* Hosts are told, and what is under way ends; at most so long. */
+/* Tells the hosts, and lets commands under way end, for at most so long. */
 void server_end(struct server *server, unsigned seconds);
-/* All that are left, whatever they have: before their namespaces go. */
+/* Closes all queues that are left, before their namespaces are freed. */
 void server_close_queues(struct server *server);
 void server_close(struct server *server);
 
-/* Of all lanes. */
+/* Counts those of all lanes. */
 uint32_t server_queue_count(const struct server *server);
 struct server_counts server_counts(const struct server *server);
 uint64_t server_used_bytes(const struct server *server);
 
-/* NULL: no memory, or no room in a port's table. */
+/* Registers memory with all ports. NULL: no memory, or no room in a port's table. */
 struct region *server_register(struct server *server, void *base, uint64_t bytes);
 void server_deregister(struct server *server, struct region *region);
 

@@ -1,4 +1,4 @@
-/* settings.c - what the target serves, and where: from the command line or an INI file */
+/* settings.c - reads what the target serves and where, from the command line or an INI file */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/settings.h"
 
@@ -166,7 +166,9 @@ static int add_disk(const char *option, const char *text, void *place)
 	return app_size_take(option, text, 512, STORE_BYTES_MAX, &disk->bytes);
 }
 
-/* An address or a gateway is of the last device; without one, of the next, or the first that EAL was given. */
+/*
+ * An address or a gateway belongs to the device before it; without one to the next, or to the first that EAL was given.
+ */
 static struct settings_port *last_port(struct settings *settings)
 {
 	if (settings->port_count == 0)
@@ -216,7 +218,7 @@ static int take_uuid_of_last(const char *option, const char *text, void *place)
 static const char *const
 	idle_names[] = { [UROCE_IDLE_POLL] = "poll", [UROCE_IDLE_YIELD] = "yield", [UROCE_IDLE_SLEEP] = "sleep" };
 
-static struct settings usual; /* when nothing is said; no constant, for it is mostly zeros, and large */
+static struct settings usual; /* the defaults; static and not const, because it is large and mostly zeros */
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -262,7 +264,7 @@ static const struct option_row rows[] = {
 	  .help = "lcores that serve hosts: each has its connections, and a queue of each port" },
 	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print what would be served, and end" },
 
-	/* in a file alone */
+	/* only in a file */
 	{ NULL, 0, OPTION_NUMBER, AT(queue_depth), 2, 1024, TARGET("queue-depth") },
 	{ NULL, 0, OPTION_NUMBER, AT(io_queues), 1, 128, TARGET("io-queues") },
 	{ NULL, 0, OPTION_OTHER, AT(in_capsule_bytes), .take = take_in_capsule, TARGET("in-capsule") },
@@ -324,7 +326,7 @@ static const struct option_set port_set = SET(port_rows), subsystem_set = SET(su
 
 struct file {
 	struct settings *settings;
-	bool has_ports; /* of the command line */
+	bool has_ports; /* the command line has named ports */
 };
 
 static int read_key(void *argument, const char *where, const char *section, const char *key, const char *value)
@@ -343,7 +345,7 @@ static int read_key(void *argument, const char *where, const char *section, cons
 	return app_option_take_key(&option_set, section, key, where, value, settings);
 }
 
-/* Room for what a section is about. */
+/* Makes room for what a section describes. */
 static int begin_section(void *argument, const char *where, const char *section)
 {
 	struct file *file = argument;

@@ -1,4 +1,4 @@
-/* settings.h - what the target serves, and where: from the command line or an INI file */
+/* settings.h - what the target serves and where, from the command line or an INI file */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_SETTINGS_H
 #define NVMET_SETTINGS_H
@@ -11,7 +11,7 @@
 #define SETTINGS_DISKS_MAX 256u
 
 struct settings_port {
-	char where[SETTINGS_WHERE_BYTES]; /* "FILE: [section]", or the option; empty: several options */
+	char where[SETTINGS_WHERE_BYTES]; /* for complaints: "FILE: [section]", or the option; empty: several options */
 	char device[SETTINGS_TEXT_BYTES], ip[SETTINGS_TEXT_BYTES], gateway[SETTINGS_TEXT_BYTES];
 };
 
@@ -24,14 +24,14 @@ struct settings_subsystem {
 
 struct settings_disk {
 	char where[SETTINGS_WHERE_BYTES];
-	char subsystem[SETTINGS_TEXT_BYTES]; /* its NQN */
+	char subsystem[SETTINGS_TEXT_BYTES]; /* the subsystem's NQN */
 	uint32_t nsid;
 	enum store_kind kind;
 	char path[SETTINGS_TEXT_BYTES];
 	uint64_t bytes;
 	uint32_t block_bytes;
 	bool buffered, read_only;
-	char uuid[SETTINGS_TEXT_BYTES]; /* empty: what is kept with the file, or a new one */
+	char uuid[SETTINGS_TEXT_BYTES]; /* empty: the one kept with the file, or a new one */
 };
 
 struct settings {
@@ -40,7 +40,7 @@ struct settings {
 	struct settings_subsystem subsystems[NVMF_SUBSYSTEMS_MAX];
 	struct settings_disk disks[SETTINGS_DISKS_MAX];
 	uint32_t port_count, subsystem_count, disk_count;
-	struct settings_disk all; /* what the command line says of all disks */
+	struct settings_disk all; /* what the command line says for all disks */
 	uint32_t service, queue_depth, io_queues, in_capsule_bytes, max_data_bytes;
 	uint64_t pool_bytes;
 	uint32_t nb_cores; /* lcores that serve hosts */
@@ -48,16 +48,18 @@ struct settings {
 	bool dry_run, threads;
 };
 
-/* 0 to go on, with plan_check() (plan.h), or 1 + what to exit with. */
+/* Returns 0 to go on, with plan_check() (plan.h); or 1 + the exit code. */
 int settings_read(struct settings *settings, int argc, char **argv);
 
-/* For rows: 512 or 4096 into 32 bits. APP_EXIT_OK, or a complaint. */
+/* For rows: reads 512 or 4096 into 32 bits. Returns APP_EXIT_OK, or complains. */
 int settings_block_take(const char *where, const char *text, void *bytes);
-/* The same: "memory:SIZE", "null:SIZE", "/path", "/path:SIZE" into kind, path and bytes of a struct settings_disk. */
+/*
+ * The same for "memory:SIZE", "null:SIZE", "/path", "/path:SIZE", into kind, path and bytes of a struct settings_disk.
+ */
 int settings_disk_take(const char *option, const char *text, void *disk);
-/* The same, and error says why. */
+/* The same, with the reason in error. */
 bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
-/* Do size and block go together, and is there so much memory? */
+/* Checks that size and block size go together, and that there is so much memory. */
 int settings_disk_check(const char *where, const struct settings_disk *disk);
 
 #endif

@@ -1,4 +1,4 @@
-/* slot.c - a command on its way: what its host and its store have to do for it */
+/* slot.c - carries out a command: moves its data between host and store, and answers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/slot.h"
 
@@ -30,7 +30,7 @@ void slot_return_data(struct slot *slot)
 	slot->data = NULL;
 }
 
-/* Nobody has more than is left for others: hosts that do not take their answers cannot have all of it. */
+/* No host may take more of the memory than is left for the others, so hosts that take no answers cannot use it up. */
 static bool has_share(const struct slot *slot)
 {
 	const struct pool *pool = &slot->queue->lane->pool;
@@ -96,7 +96,7 @@ static void fetch(struct slot *slot)
 	queue_post(slot->queue, &wr, 1);
 }
 
-/* The answer behind the data, if there are some: the order of a QP suffices. */
+/* Sends the answer, if need be behind the data: a QP keeps the order. */
 static void answer(struct slot *slot, bool with_data)
 {
 	struct nvmf_command *command = &slot->command;
@@ -121,7 +121,7 @@ static void answer(struct slot *slot, bool with_data)
 		.rkey = command->sgl.key,
 	};
 
-	/* What has failed because its controller has gone is as if it had never come. */
+	/* A command that failed because its controller is gone gets no answer, as if it had never come. */
 	if (slot->queue->told_end) {
 		queue_end(slot->queue, "it was told to end");
 		return;
@@ -166,10 +166,10 @@ static void carry_out(struct slot *slot)
 }
 
 /*
- * A namespace in memory is read from and written to where it is, as long as a packet holds whole blocks: they change
- * and are sent packet by packet, and of a block others see what it was or what it is (AWUN), also when the host goes in
- * the middle. Smaller packets go through a buffer, from which all is copied at once, and so does all where several
- * lcores serve the namespace: each copies a block only while no other one does.
+ * May a namespace in memory be read and written in place, without a buffer? Yes, if a packet holds whole blocks: then
+ * others see a block as it was or as it is (AWUN), even if the host disappears in the middle. With smaller packets the
+ * data goes through a buffer and is copied at once. So it does if several lcores serve the namespace: each copies a
+ * block while no other one does.
  */
 static bool lies_in_store(struct slot *slot)
 {
@@ -185,7 +185,7 @@ static bool lies_in_store(struct slot *slot)
 	return true;
 }
 
-/* Stores of files move what is in the pool. */
+/* May data stay in the capsule? Not for stores of files, which need it in the pool. */
 static bool stays_in_capsule(const struct slot *slot)
 {
 	const struct nvmf_command *command = &slot->command;
@@ -199,7 +199,7 @@ static uint8_t *in_capsule(const struct slot *slot)
 	return queue_capsule(slot->queue, slot->capsule) + NVME_SQE_BYTES + slot->command.sgl.addr;
 }
 
-/* ---- steps ---- */
+/* ---- the steps of a command ---- */
 
 void slot_fetched(struct slot *slot)
 {
@@ -268,7 +268,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	}
 }
 
-/* false: its first command, and those of other queues behind it, have to go on waiting. */
+/* false: the first command that waits, and those of other queues behind it, go on waiting. */
 static bool serve_waiting(struct queue *queue)
 {
 	while (queue->waiting_first && has_share(queue->waiting_first)) {
@@ -303,7 +303,7 @@ void slot_try_again(struct lane *lane)
 	lane->waiting_last = last;
 }
 
-/* Whose admin queue is the lane's: nobody else lets go of it. NULL: it is not, or there is none. */
+/* The controller in this entry, if its admin queue is the lane's, so that no other thread frees it; else NULL. */
 static struct nvmf_controller *own_controller(const struct lane *lane, uint32_t place)
 {
 	struct nvmf_target *target = &lane->server->target;

@@ -1,4 +1,4 @@
-/* store.c - what all stores have in common */
+/* store.c - what stores of all kinds share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/store.h"
 
@@ -16,7 +16,7 @@ const char *store_kind_name(enum store_kind kind)
 	return names[kind];
 }
 
-/* What another try may mend has no DNR. */
+/* No DNR if another try may succeed. */
 uint16_t store_status(int error, enum nvmf_block_op op)
 {
 	switch (error) {
@@ -41,7 +41,7 @@ uint16_t store_status(int error, enum nvmf_block_op op)
 /* ---- blocks that several lcores copy ---- */
 
 #define CHUNK_BYTES 65536u
-#define CHUNKS 1024u /* chunks that are a multiple of so many apart have the same lock */
+#define CHUNKS 1024u /* chunks at a distance of a multiple of this share a lock */
 
 static pthread_mutex_t *lock_of(const struct store *store, uint64_t offset)
 {
@@ -91,7 +91,7 @@ uint32_t store_users(const struct store *store)
 	return sum;
 }
 
-/* ---- made, resized, closed ---- */
+/* ---- making, resizing, closing ---- */
 
 void store_free(struct store *store)
 {

@@ -1,8 +1,8 @@
-/* telemetry.c - what a target has counted, on DPDK's telemetry socket: /uroce/nvmet */
+/* telemetry.c - the counters of a target on DPDK's telemetry socket: /uroce/nvmet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK asks in threads of its own, and what is asked for belongs to the thread that polls: it is asked to fill a copy,
- * and does so at its next look. Who asks waits for that, but not long.
+ * DPDK calls on threads of its own, but the counters belong to the thread that polls. So that thread is asked to fill a
+ * copy, which it does when it next looks; the caller waits, but not for long.
  */
 #include "nvmet/telemetry.h"
 
@@ -15,7 +15,7 @@
 #include "nvmet/counts.h"
 
 #define PATIENCE_MS 1000
-#define DISKS_MAX 64u /* that an answer has room for */
+#define DISKS_MAX 64u /* how many disks an answer has room for */
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
@@ -24,7 +24,7 @@
 struct told {
 	struct count counts[COUNTS_MAX];
 	uint32_t count;
-	char name[16]; /* of a namespace: its place in the list */
+	char name[16]; /* a namespace's index in the list */
 	char nqn[NVME_NQN_BYTES];
 	uint32_t nsid;
 };
@@ -43,7 +43,7 @@ static void add_counts(struct rte_tel_data *data, const struct told *told)
 		rte_tel_data_add_dict_uint(data, told->counts[i].name, told->counts[i].value);
 }
 
-/* Under the lock: what has been filled goes into the answer. */
+/* With the lock held: puts the copy into the answer. */
 static void put_answer(struct rte_tel_data *data)
 {
 	add_counts(data, &all.target);

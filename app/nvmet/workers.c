@@ -1,4 +1,4 @@
-/* workers.c - threads that do what io_uring would, where it cannot be used */
+/* workers.c - threads that read and write files where io_uring cannot be used */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/workers.h"
 
@@ -22,18 +22,18 @@ struct job {
 	struct job *next;
 };
 
-/* A list that is taken from where it begins. */
+/* A first-in first-out list. */
 struct list {
 	struct job *first, *last;
 };
 
 struct workers {
 	struct job jobs[JOBS];
-	/* of the thread that polls */
+	/* for the polling thread only */
 	struct job *free;
 	struct list prepared;
 	unsigned under_way;
-	/* of all, under the lock */
+	/* for all threads, under the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t come;
 	struct list queued, done;
@@ -65,7 +65,7 @@ static void append_all(struct list *list, struct list *other)
 	other->first = NULL;
 }
 
-/* What file.c asks of a ring. */
+/* Carries out the operations that file.c submits. */
 static int carry_out(const struct io_uring_sqe *sqe)
 {
 	struct iovec iov = { (void *)(uintptr_t)sqe->addr, sqe->len };
@@ -81,7 +81,7 @@ static int carry_out(const struct io_uring_sqe *sqe)
 	case IORING_OP_FSYNC:
 		result = fdatasync(sqe->fd);
 		break;
-	case IORING_OP_FALLOCATE: /* the length is where others have the address */
+	case IORING_OP_FALLOCATE: /* in this operation the length stands where others have the address */
 		result = fallocate(sqe->fd, (int)sqe->len, (off_t)sqe->off, (off_t)sqe->addr);
 		break;
 	default:
@@ -108,7 +108,7 @@ static void *work(void *argument)
 		job->result = carry_out(&job->sqe);
 		pthread_mutex_lock(&workers->lock);
 		append(&workers->done, job);
-		eventfd_write(workers->fd, 1); /* fails when it is readable anyway */
+		eventfd_write(workers->fd, 1); /* fails only while the descriptor is readable anyway */
 	}
 	pthread_mutex_unlock(&workers->lock);
 	return NULL;
@@ -156,7 +156,10 @@ int workers_fd(const struct workers *workers)
 	return workers->fd;
 }
 
-/* What is done from now on makes it readable again; what was done before, the next workers_poll() finds. */
+/*
+ * What completes from now on makes the descriptor readable again; what completed before is found by the next
+ * workers_poll().
+ */
 void workers_wake(const struct workers *workers)
 {
 	eventfd_t times;

@@ -1,4 +1,4 @@
-/* workers.h - threads that do what io_uring would, where it cannot be used */
+/* workers.h - threads that read and write files where io_uring cannot be used */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_WORKERS_H
 #define NVMET_WORKERS_H
@@ -10,7 +10,7 @@ struct workers;
 
 /* NULL: no memory, or no threads. */
 struct workers *workers_open(void);
-/* Nothing is under way. */
+/* No job may be under way. */
 void workers_close(struct workers *workers);
 /* As ring_entry(), ring_poll(), ring_fd() and ring_wake(). */
 struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry);

@@ -1,4 +1,4 @@
-/* main.c - uroce-nvmetcli: asks and tells a running uroce-nvmet */
+/* main.c - uroce-nvmetcli: sends a line to the control socket of a running uroce-nvmet, and prints the answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ static int address_of(const char *path, struct sockaddr_un *out)
 	return APP_EXIT_OK;
 }
 
-/* What the target is told: the words in one line. */
+/* Joins the words to the line that is sent. */
 static int write_line(char **words, int count, char *line, size_t line_bytes)
 {
 	size_t bytes = 0;
@@ -78,7 +78,7 @@ static int ask(const char *path, const struct sockaddr_un *address, const char *
 	return APP_EXIT_OK;
 }
 
-/* Prints all but the last line, which says how it went. */
+/* Prints the answer without its last line, which tells success or error. */
 static int print_answer(int peer, const char *path)
 {
 	FILE *in = fdopen(peer, "r");

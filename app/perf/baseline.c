@@ -1,4 +1,4 @@
-/* baseline.c - the limit step, and windows of it that alternate with windows of the stack */
+/* baseline.c - the limit step, in windows that alternate with windows of the stack */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
@@ -20,9 +20,9 @@
 
 struct step {
 	struct perf_end *from, *to;
-	struct perf_raw_frame full, last; /* frames of a message: all but the last, and the last */
-	uint32_t frames;                  /* a message */
-	uint32_t at;                      /* of this message, the next frame to send; and to receive */
+	struct perf_raw_frame full, last; /* the last frame of a message, and the others */
+	uint32_t frames;                  /* frames of a message */
+	uint32_t at;                      /* index of the next frame to send, and to receive */
 	uint32_t came;
 	uint64_t sent, received; /* messages */
 	uint32_t psn, epsn;
@@ -43,7 +43,7 @@ static void make_step(struct perf_end *ends, struct step *step)
 			  &step->last);
 }
 
-/* Where a message lies at either end: the areas that the stack's messages use, too. */
+/* Where a message lies at either end: in the same areas as messages of the stack. */
 static uint8_t *source_of(const struct step *step, uint64_t message)
 {
 	return perf_ops[step->from->test.op].fetches ? end_target(step->from, 0, message) :
@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) void send_burst(struct step *step, 
 		step->sent += last;
 	}
 	sent = rte_eth_tx_burst(port->ethdev->port_id, 0, burst, BURST);
-	step->wrong += BURST - sent; /* the ring is larger than a burst */
+	step->wrong += BURST - sent; /* never happens: the ring is larger than a burst */
 	rte_pktmbuf_free_bulk(&burst[sent], BURST - sent);
 }
 
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void receive_burst(struct step *ste
 	rte_pktmbuf_free_bulk(burst, count);
 }
 
-/* Messages a second of the step in one window. */
+/* Messages a second of the limit step in one window. */
 static inline __attribute__((always_inline)) double run_step(struct step *step, uint64_t cycles, bool icrc)
 {
 	uint64_t began = rte_rdtsc(), before = step->received, now;
@@ -164,7 +164,7 @@ int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result
 	return 0;
 }
 
-/* ---- copying with the ICRC alone ---- */
+/* ---- the copy with the ICRC alone ---- */
 
 double perf_baseline_icrc(void)
 {

@@ -1,23 +1,24 @@
-/* baseline.h - the least that any RoCEv2 stack must do, measured beside the stack on the same ports */
+/* baseline.h - measures the least that any RoCEv2 stack must do, beside the stack on the same ports */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The limit step sends the payload of the case in frames that look like the case's and does nothing but: take an mbuf,
+ * The limit step sends the payload of the case in frames that look like the case's, and does only this: take an mbuf,
  * store the headers from a template and the next PSN, copy the payload with the frame's ICRC in one pass, tx burst, rx
- * burst, compare opcode, QPN and PSN, copy the payload with the frame's ICRC in one pass, compare it, free. No QP, no
- * request, no answer, no completion. The ICRC code is the stack's own, so that it is the rest that is judged.
- * Windows of the stack and of the limit alternate, each pair gives one ratio; what is printed is their median.
+ * burst, compare opcode, QPN and PSN, copy the payload with the frame's ICRC in one pass, compare that, free. No QP, no
+ * request, no response, no completion. The ICRC code is the stack's own, so that the comparison judges everything else.
+ * Windows of the stack and of the limit step alternate. Each pair gives one ratio, and the median of the ratios is
+ * printed.
  */
 #ifndef APP_PERF_BASELINE_H
 #define APP_PERF_BASELINE_H
 
 #include "perf/end.h"
 
-/* K: how fast the stack copies 4096 bytes that are in L2 with their ICRC, over how fast memcpy() does. */
+/* K: the stack's speed of copying 4096 bytes in L2 with their ICRC, divided by that of memcpy(). */
 double perf_baseline_icrc(void);
 
 /*
- * Runs a connected case with payload of two ends on this lcore, in place of the clock of poll.h: fills the tally of
- * ends[0] and *result. 0; -EIO: a frame of the limit step was not right.
+ * Runs a connected case with payload between two ends on this lcore, without the clock of poll.h. Fills in the tally of
+ * ends[0] and *result. Returns 0, or -EIO: a frame of the limit step was wrong.
  */
 int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result);
 

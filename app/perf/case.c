@@ -1,4 +1,4 @@
-/* case.c - the list of cases, and the layout of memory in one */
+/* case.c - lists the cases that the options ask for, and lays out the memory of a case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -15,8 +15,8 @@
 #define SEND_DEPTH_MAX 32768u
 #define BURST_S 0.01
 #define BURST_MAX (1u << 20)
-#define HOT_BYTES 65536u           /* slots of small messages are cycled through within this */
-#define VERIFY_BYTES (64ull << 20) /* all slots of an area, when each message has its own */
+#define HOT_BYTES 65536u           /* the slots of small messages fit into this */
+#define VERIFY_BYTES (64ull << 20) /* all slots of an area, if each message has its own */
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
@@ -28,7 +28,7 @@ static uint32_t at_least(uint32_t value, uint32_t limit)
 	return value > limit ? value : limit;
 }
 
-/* How many sizes a mode is measured with. */
+/* With how many sizes a mode is measured. */
 static uint32_t size_count(const struct perf_options *options, enum perf_op op)
 {
 	return perf_ops[op].bytes || options->size_count == 0 ? 1 : options->size_count;
@@ -43,7 +43,7 @@ static uint32_t size_at(const struct perf_options *options, enum perf_op op, enu
 	return mode == PERF_BW ? BW_BYTES : LAT_BYTES;
 }
 
-/* What perftest's units make of a rate, in messages. */
+/* Converts a rate in perftest's units to messages. */
 static double message_rate(const struct perf_options *options, uint32_t size_bytes)
 {
 	switch (options->rate_units) {
@@ -55,7 +55,7 @@ static double message_rate(const struct perf_options *options, uint32_t size_byt
 	return options->rate_limit;
 }
 
-/* Short bursts keep to the rate over short times; longer ones make up for a core that was lost for a moment. */
+/* Short bursts keep the rate over short times; longer ones make up for moments in which the core was lost. */
 static uint32_t burst_of(const struct perf_options *options, double rate)
 {
 	double messages = rate * BURST_S;
@@ -130,7 +130,7 @@ bool perf_case_at(const struct perf_options *options, uint32_t index, struct per
 	return false;
 }
 
-/* Each message in flight has bytes of its own when they are checked; the depth gives way to the memory. */
+/* Each message in flight has bytes of its own if bytes are checked; the depth is reduced to fit the memory. */
 static void lay_out_verified(const struct perf_case *test, struct perf_layout *layout)
 {
 	uint64_t fitting = VERIFY_BYTES / ((uint64_t)layout->slot_bytes * test->qps);
@@ -140,8 +140,8 @@ static void lay_out_verified(const struct perf_case *test, struct perf_layout *l
 	layout->rx_depth = at_most(layout->rx_depth, 2 * layout->depth);
 	layout->source_slots = layout->depth;
 	/*
-	 * A WRITE with immediate waits for a receive entry, but its first packets are placed before: up to
-	 * rx_depth messages are not checked yet, and one more is on its way in.
+	 * A WRITE with immediate waits for a receive, but its first packets are placed before that. So up to rx_depth
+	 * messages are not checked yet, and one more is coming in.
 	 */
 	layout->target_slots = test->op == PERF_WRITE_IMM ? layout->rx_depth + 2 : layout->depth;
 	layout->inbox_slots = layout->rx_depth;
@@ -158,7 +158,7 @@ static void lay_out_shared(const struct perf_case *test, struct perf_layout *lay
 		layout->target_slots = at_most(slots, LAT_DEPTH);
 }
 
-/* Results of their own for each request, and one counter a QP, alone in its cache line. */
+/* Each request has a result of its own, and each QP one counter, alone in its cache line. */
 static void lay_out_atomics(struct perf_layout *layout)
 {
 	layout->interval = 1;
@@ -168,14 +168,14 @@ static void lay_out_atomics(struct perf_layout *layout)
 	layout->inbox_slots = 0;
 }
 
-/* Each receive has a window of its own, and each FLUSH a WRITE before it in the send queue. */
+/* Each receive has a window of its own, and each FLUSH has a WRITE before it in the send queue. */
 static void lay_out_pairs(const struct perf_case *test, struct perf_layout *layout)
 {
 	if (perf_ops[test->op].invalidates)
 		layout->rx_depth = at_most(layout->rx_depth, at_least(PERF_WINDOWS_MAX / test->qps, 1));
 	/*
-	 * A bind waits for the SENDs before it in its queue, and those wait for receives, which wait for binds of the
-	 * peer. With twice as many receives as SENDs one of the ends always has some left.
+	 * A bind waits for the SENDs before it in its queue, which wait for receives, which wait for binds of the peer.
+	 * With twice as many receives as SENDs one of the ends always has some left.
 	 */
 	if (perf_ops[test->op].invalidates && test->both_ways) {
 		layout->rx_depth = at_least(layout->rx_depth, 2);
@@ -187,7 +187,7 @@ static void lay_out_pairs(const struct perf_case *test, struct perf_layout *layo
 	layout->depth = layout->depth / layout->interval * layout->interval;
 }
 
-/* As many receives as the flows would have had of their own, unless it is said. */
+/* By default as many receives as the flows would have of their own. */
 static uint32_t rx_depth_of(const struct perf_case *test)
 {
 	uint32_t own = at_most(2 * test->depth, RX_DEPTH_MAX);

@@ -1,4 +1,4 @@
-/* case.h - one measurement: what it is, how its memory is laid out, what came out */
+/* case.h - one measurement: its parameters, the layout of its memory, its result */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_CASE_H
 #define APP_PERF_CASE_H
@@ -7,78 +7,79 @@
 #include "perf/options.h"
 #include "perf/series.h"
 
-/* What both ends must agree about. */
+/* Parameters that both ends must agree on. */
 struct perf_case {
 	enum perf_op op;
 	enum perf_mode mode;
 	uint32_t size_bytes, mtu_bytes;
-	uint32_t idle; /* of this end; the other process has its own */
+	uint32_t idle; /* idle QPs of this end; the other process has its own */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
-	double rate;    /* messages a second that an end may post; 0: as fast as it can */
-	uint32_t burst; /* of them at once */
+	double rate;    /* messages a second that an end may post; 0: no limit */
+	uint32_t burst; /* messages posted at once */
 	double seconds;
 	uint64_t iterations;
-	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
+	uint32_t lose; /* lat with --limit: which frame of a message is lost; 0: none */
 	enum perf_junk junk;
 	bool both_ways, verify, flow_control, use_srq, ack_each, no_read_repair, limit;
 };
 
 /*
- * Where the messages of a flow (a QP) lie in the memory of an end. Three areas: `source` is what requests read or
- * fetch into, `target` what the peer's requests work on, `inbox` where its SENDs go. A message uses slot number
- * modulo slots. Flows share the areas (stride 0), as benchmarks do, unless bytes or counters are checked.
+ * Where the messages of a flow (a QP) lie in the memory of an end. There are three areas: requests read from `source`
+ * or fetch into it, the peer's requests work on `target`, and its SENDs go to `inbox`. A message uses the slot of its
+ * number modulo the slots. Flows share the areas (stride 0), as benchmarks do, unless bytes or counters are checked.
  */
 struct perf_layout {
 	uint32_t depth;    /* a multiple of interval */
 	uint32_t interval; /* requests between two completions */
-	uint32_t rx_depth; /* of a flow, or of the queue that all flows share */
+	uint32_t rx_depth; /* of a flow, or of the receive queue that all flows share */
 	uint32_t slot_bytes;
 	uint32_t source_slots, target_slots, inbox_slots;
 	uint64_t source_stride, target_stride, inbox_stride;
 	uint64_t source_at, target_at, inbox_at, total_bytes;
 };
 
-/* What an end did in a case. */
+/* What an end has done in a case. */
 struct perf_tally {
 	uint64_t messages;     /* completed while the clock ran */
-	uint64_t all_messages; /* with warm-up and drain */
+	uint64_t all_messages; /* with those of warm-up and drain */
 	uint64_t received;     /* receive completions */
-	uint64_t checked;      /* messages whose bytes were looked at */
+	uint64_t checked;      /* messages whose bytes were checked */
 	uint64_t errors;       /* failed completions, wrong lengths, counters or immediates, and stalls */
 	uint64_t bad_bytes;
 	uint64_t frames;      /* received and sent by the port while the clock ran */
 	uint64_t retransmits; /* packets sent again after a loss */
-	uint64_t rnr_resent;  /* and after an RNR NAK */
-	uint64_t probes;      /* and those that only asked a silent peer */
-	uint64_t rnr_naks;    /* received and waited for */
-	uint64_t cycles;      /* of the clock */
+	uint64_t rnr_resent;  /* packets sent again after an RNR NAK */
+	uint64_t probes;      /* packets that only asked a silent peer */
+	uint64_t rnr_naks;    /* RNR NAKs that were received and waited for */
+	uint64_t cycles;      /* how long the clock ran */
 	double seconds;
 	double peak_per_s; /* messages a second in the best window */
 };
 
-/* With a second link: what happened when the first was cut. Times are counted from the cut. */
+/* With a second link: what happened after the first was cut. Times are since the cut. */
 struct perf_failover_result {
-	bool cut;               /* the case lasted so long */
+	bool cut;               /* the case lasted until the cut */
 	uint64_t migrations[2]; /* PATH_MIG events of each end */
-	double path_mig_ms[2];  /* to the last of them */
-	double resumed_ms;      /* to the first completion after the first of them; 0: none came */
+	double path_mig_ms[2];  /* until the last of them */
+	double resumed_ms;      /* until the first completion after the first of them; 0: there was none */
 };
 
-/* With --limit: the stack against the least that any must do (limit.h), of pairs of windows. */
+/* With --limit: the stack compared with the least that any must do (baseline.h), in pairs of windows. */
 struct perf_baseline_result {
 	bool measured;
-	double gbit_per_s, messages_per_s;           /* of the limit step, medians */
-	double fraction, fraction_p10, fraction_p90; /* the stack's goodput over it, pair by pair */
-	double over_copy;                            /* the limit step's over that of the same without ICRC */
+	double gbit_per_s, messages_per_s; /* medians of the limit step */
+	/* goodput of the stack divided by that of the limit step, for each pair */
+	double fraction, fraction_p10, fraction_p90;
+	double over_copy; /* goodput of the limit step divided by that without ICRC */
 };
 
-/* The same in lat mode: round trips of the stack against those of bare frames (bare.h). */
+/* The same in lat mode: round trips of the stack compared with those of bare frames (raw_pingpong.h). */
 struct perf_raw_pingpong_result {
 	bool measured;
 	double rtt_us;                      /* of bare frames, median */
-	double ratio, ratio_p10, ratio_p90; /* the stack's over it, pair by pair */
+	double ratio, ratio_p10, ratio_p90; /* the stack's divided by that, for each pair */
 
-	/* With a frame that is lost (recovery.h): what that costs, in bare round trips. */
+	/* with a frame that is lost (recovery.h): the cost in bare round trips */
 	bool lost;
 	double recovery, recovery_p10, recovery_p90;
 };
@@ -86,15 +87,16 @@ struct perf_raw_pingpong_result {
 /* With --junk: frames that are refused (junk.h). */
 struct perf_junk_result {
 	bool measured;
-	double refused_per_s;               /* when nothing else comes, median of windows */
-	double share, share_p10, share_p90; /* of its goodput that the case keeps when every second frame is junk */
+	double refused_per_s; /* with nothing else to receive, median of windows */
+	/* share of its goodput that the case keeps while every second frame is junk */
+	double share, share_p10, share_p90;
 };
 
-/* With --lcores: all at once against each alone (lcores.h). */
+/* With --lcores: all lcores at once compared with each alone (lcores.h). */
 struct perf_scaling_result {
 	bool measured;
 	double ratio, ratio_p10, ratio_p90;
-	double hand_over_p10, hand_over_p90; /* of perf_result's hand_over_ns, over the windows */
+	double hand_over_p10, hand_over_p90; /* 10th and 90th percentile of hand_over_ns over the windows */
 };
 
 struct perf_result {
@@ -103,23 +105,24 @@ struct perf_result {
 	struct perf_raw_pingpong_result bare;
 	struct perf_junk_result junk;
 	struct perf_scaling_result scaling;
-	double hand_over_ns; /* of a cache line between lcores (placement.h); 0: there is one, or it is not known */
+	/* time for a cache line to get from lcore to lcore (core_latency.h); 0: one lcore, or not known */
+	double hand_over_ns;
 	struct perf_failover_result failover;
-	struct perf_tally tally; /* of both ends, seconds of the longer one */
+	struct perf_tally tally; /* both ends; seconds are those of the longer one */
 	uint32_t lcores;
-	uint64_t interruptions; /* times that the measuring thread lost its core to another */
+	uint64_t interruptions; /* how often the measuring thread lost its core */
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
 	double cycles_per_packet;         /* per frame received or sent; 0: not known */
 	struct app_histogram *latency;    /* in TSC cycles; NULL in bw mode */
-	double latency_scale_us;          /* microseconds a cycle; half of it where a round trip is two messages */
-	const struct perf_series *series; /* of the end that started; NULL in lat mode */
+	double latency_scale_us;          /* microseconds of a cycle; halved if a round trip is two messages */
+	const struct perf_series *series; /* of the end that starts; NULL in lat mode */
 	double cycle_s;
 };
 
-/* The cases of the options in their order: fills *test and returns true, or false behind the last. */
+/* Case number `index` of the options: fills in *test and returns true, or false behind the last. */
 bool perf_case_at(const struct perf_options *options, uint32_t index, struct perf_case *test);
 
-/* Memory windows of an end: one for each receive of each flow. 0: the operation names none. */
+/* How many memory windows an end has: one for each receive of each flow; 0: the operation needs none. */
 uint32_t perf_case_windows(const struct perf_case *test);
 
 void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout);

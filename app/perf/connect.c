@@ -1,4 +1,4 @@
-/* connect.c - connections as fast as they come and go */
+/* connect.c - measures how fast connections are set up and ended */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define SERVER_IDLE_NS 10000000000ull
 #define DRAIN_NS 30000000000ull
 #define SECOND_NS 1000000000ull
-#define TIMES_MAX (1u << 20) /* times to set up a connection that are kept */
+#define TIMES_MAX (1u << 20) /* how many set-up times are kept */
 
 struct run {
 	const struct perf_connect *connect;
@@ -46,7 +46,7 @@ static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_en
 	return app_check("queue pair", uroce_cm_qp_create(id, end->pd, &init, 0, &qp));
 }
 
-/* The context of a client's id is when it began. */
+/* The context of a client's id is the time when it began. */
 static int begin_one(struct run *run)
 {
 	const struct perf_connect *connect = run->connect;
@@ -68,7 +68,7 @@ static void note_time(struct run *run, uint64_t began_ns)
 		run->times_ns[run->time_count++] = took_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)took_ns;
 }
 
-/* A server's ids have no context. */
+/* Ids of the server have no context. */
 static int take_event(struct run *run, const struct uroce_cm_event *event)
 {
 	bool client = event->context != 0;
@@ -79,7 +79,7 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 		run->accepted++;
 		if (make_qp(run, event->id, run->connect->server, run->cqs[1]))
 			return APP_EXIT_FAILURE;
-		if (uroce_cm_accept(event->id, NULL) != 0) { /* the client has given up */
+		if (uroce_cm_accept(event->id, NULL) != 0) { /* fails when the client has given up */
 			run->failed++;
 			uroce_cm_close(event->id);
 		}
@@ -180,7 +180,7 @@ static int be_client(struct run *run)
 		if (poll_once(run))
 			return APP_EXIT_FAILURE;
 	}
-	/* The server's last events, when it is here. */
+	/* Handles the last events of a server in this process. */
 	for (end_ns = run->now_ns + SECOND_NS / 10; run->now_ns < end_ns;) {
 		if (poll_once(run))
 			return APP_EXIT_FAILURE;

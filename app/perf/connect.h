@@ -1,8 +1,9 @@
-/* connect.h - how many connections a second are made and taken down again */
+/* connect.h - measures how many connections a second are set up and ended */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client keeps so many connections under way: each is set up by address (C-29), ended as soon as both know it, and
- * replaced by the next. With both ends in this process one thread is client, server and both lcores' owner.
+ * A client keeps a number of connections under way: each is set up by address (C-29), ended once both ends know that it
+ * is established, and replaced by the next. With both ends in this process one thread is client and server and polls
+ * both lcores.
  */
 #ifndef APP_PERF_CONNECT_H
 #define APP_PERF_CONNECT_H
@@ -12,13 +13,13 @@
 struct perf_connect {
 	struct perf_end *client, *server; /* NULL: it is in another process */
 	struct uroce_engine *engine;
-	struct uroce_addr dest; /* of the server */
+	struct uroce_addr dest; /* the server's address */
 	uint16_t port;
 	uint32_t under_way;
 	double seconds;
 };
 
-/* An exit code; what was measured has been printed. A server ends when nothing has come for ten seconds. */
+/* Returns an exit code; the result has been printed. A server ends when nothing has come for ten seconds. */
 int perf_connect_run(const struct perf_connect *connect);
 
 #endif

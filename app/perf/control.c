@@ -22,13 +22,13 @@
 
 #define CONNECT_S 10.0
 #define SEND_S 10.0
-#define IDLE_MS 1 /* between two polls while nothing happens */
+#define IDLE_MS 1 /* pause between two polls while nothing happens */
 #define LENGTH_BYTES 4u
 #define READ_BYTES 65536u
-/* perftest's tools have an exchange of their own. */
+/* The exchange of perftest's tools is another one. */
 #define STRANGER "is no uroce-perf, which has to run at both ends: "
 
-/* Polls the lcore, and rests when neither it nor the socket has anything to do. true: the socket has. */
+/* Polls the lcore, and pauses while neither it nor the socket has work. true: the socket has. */
 static bool poll_until(struct uroce_lcore *lcore, int fd, short events)
 {
 	struct pollfd waiting = { .fd = fd, .events = events };
@@ -151,7 +151,7 @@ int perf_control_send(struct perf_control *link, json_t *message)
 	return error;
 }
 
-/* Reads what is there. false: the connection is over. */
+/* Reads what has come. false: the connection has ended. */
 static bool read_more(struct perf_control *link)
 {
 	ssize_t got;

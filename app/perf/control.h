@@ -1,8 +1,8 @@
-/* control.h - messages between two uroce-perf: JSON over TCP or by address, while the lcore goes on polling */
+/* control.h - messages between two uroce-perf: JSON over TCP or a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A message is a JSON object behind its length (32 bits, big-endian). Nothing here ever blocks for long: ARP and
- * neighbour discovery have to be answered meanwhile, and the peer's requests too. All failures are complained about.
+ * A message is a JSON object behind its length (32 bits, big-endian). No call blocks for long, because ARP, neighbour
+ * discovery and the peer's requests have to be answered meanwhile. All failures are complained about.
  */
 #ifndef APP_PERF_CONTROL_H
 #define APP_PERF_CONTROL_H
@@ -19,8 +19,8 @@ struct app_pipe_config;
 
 struct perf_control {
 	int fd;
-	struct app_pipe *pipe; /* instead of fd; NULL: TCP */
-	bool closed;           /* by the peer, or by an error */
+	struct app_pipe *pipe; /* used instead of fd; NULL: TCP */
+	bool closed;           /* by the peer, or after an error */
 	struct uroce_lcore *lcore;
 	char *buffer;
 	size_t filled, room;
@@ -29,13 +29,13 @@ struct perf_control {
 /* Waits for a client without a limit. 0 or -1. */
 int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, unsigned tcp_port);
 
-/* Tries for ten seconds: the server may come up a little later. 0 or -1. */
+/* Tries for ten seconds, since the server may start a little later. 0 or -1. */
 int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port);
 
-/* Either of both, over a connection by address. APP_EXIT_OK or what to exit with. */
+/* Accepts or connects by address. Returns APP_EXIT_OK or the exit code. */
 int perf_control_open_pipe(struct perf_control *link, struct uroce_lcore *lcore, const struct app_pipe_config *config);
 
-/* Sends message and gives up the reference. 0 or -1. */
+/* Sends message and drops the reference to it. 0 or -1. */
 int perf_control_send(struct perf_control *link, json_t *message);
 
 /* A message that has arrived, or NULL; does not wait. */

@@ -1,4 +1,4 @@
-/* core_latency.c - a cache line that two lcores write in turn */
+/* core_latency.c - measures how long a cache line takes that two lcores write in turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdatomic.h>
 
@@ -11,13 +11,13 @@
 #include "perf/window.h"
 
 #define SAMPLES 301u
-#define TRIPS 32u /* a sample */
+#define TRIPS 32u /* round trips of a sample */
 #define MOST_S 0.01
 #define STOP UINT32_MAX
 
 static _Atomic uint32_t ball __attribute__((aligned(64)));
 
-/* Plays every odd ball back as the even one behind it. */
+/* Answers every odd number with the next even one. */
 static int play_back(void *argument)
 {
 	uint32_t seen;

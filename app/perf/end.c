@@ -1,4 +1,4 @@
-/* end.c - memory, regions, queues and queue pairs of a case */
+/* end.c - creates the memory, regions, queues and queue pairs of a case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "perf/pattern.h"
 #include "perf/receive.h"
 
-#define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs rest for some of it */
+#define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs are in time-wait for a part of it */
 #define CQ_DEPTH_MAX (1u << 20)
 #define QPS_PER_POLL 256u
 #define IDLE_DEPTH 16u
@@ -64,7 +64,7 @@ static uint32_t cq_depth(uint64_t entries)
 	return wanted > CQ_DEPTH_MAX ? CQ_DEPTH_MAX : (uint32_t)wanted;
 }
 
-/* Only what is used is ever touched, so the areas of the other role cost nothing. */
+/* Memory is allocated when it is touched, so the areas that an end does not use cost nothing. */
 static int create_memory(struct perf_end *end)
 {
 	size_t bytes = end->layout.total_bytes + 4096;
@@ -81,7 +81,7 @@ static int create_memory(struct perf_end *end)
 	return error;
 }
 
-/* Bytes that requests start from, and that a READ of the peer finds. */
+/* Fills the bytes that requests send and that a READ of the peer finds. */
 static void fill_memory(struct perf_end *end)
 {
 	const struct perf_layout *layout = &end->layout;
@@ -97,7 +97,7 @@ static void fill_memory(struct perf_end *end)
 	}
 }
 
-/* Tries again for a while: with many short cases the numbers may all rest. */
+/* Tries for a while, because after many short cases all numbers may be in time-wait. */
 static int create_when_possible(struct perf_end *end, const struct uroce_qp_init_attr *init, struct uroce_qp **qp)
 {
 	int error = uroce_qp_create(end->pd, init, qp);
@@ -110,7 +110,7 @@ static int create_when_possible(struct perf_end *end, const struct uroce_qp_init
 	return error;
 }
 
-/* What takes long for many queue pairs lets the other process's connection by address live meanwhile. */
+/* Polls now and then while many queue pairs are created, so that the connection to the other process stays alive. */
 static void poll_now_and_then(struct perf_end *end, uint32_t index)
 {
 	if (index % QPS_PER_POLL == QPS_PER_POLL - 1)
@@ -133,7 +133,7 @@ static int create_idle(struct perf_end *end, uint32_t index)
 	return create_when_possible(end, &init, &end->idle[index]);
 }
 
-/* What an end has outstanding on a queue pair: its requests, the WRITEs before them, and binds of windows. */
+/* What an end has outstanding on a queue pair: its requests, WRITEs before FLUSHes, and binds of windows. */
 static uint32_t send_depth(const struct perf_end *end)
 {
 	uint32_t requests = end->layout.depth * (end->lead_wrs ? 2 : 1);
@@ -183,7 +183,7 @@ static int create_work(struct perf_end *end)
 	return 0;
 }
 
-/* Makes a WRITE of the request, and a FLUSH of the same bytes behind it. */
+/* Makes the request a WRITE, with a FLUSH of the same bytes behind it. */
 static void put_write_before(struct perf_end *end, uint32_t slot)
 {
 	struct uroce_send_wr *flush = &end->send_wrs[slot], *lead = &end->lead_wrs[slot];
@@ -199,7 +199,7 @@ static void put_write_before(struct perf_end *end, uint32_t slot)
 	flush->flush_bytes = end->test.size_bytes;
 }
 
-/* Requests and receives are written once; posting changes what differs between messages. */
+/* Fills in requests and receives once; posting changes only what differs between messages. */
 static void write_requests(struct perf_end *end)
 {
 	const struct perf_layout *layout = &end->layout;
@@ -329,7 +329,10 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 	return 0;
 }
 
-/* The second link is every QP's alternate path; both ends rearm, and the first packets arm them. */
+/*
+ * The path over the second link becomes the alternate path of every QP. Both ends rearm, and the first packets arm
+ * them.
+ */
 static int arm_flow(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = {
@@ -366,7 +369,7 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 	};
 }
 
-/* Nobody ever sends on them: whose number the peer has does not matter. */
+/* Nothing is ever sent on idle QPs, so the number at the peer does not matter. */
 static int connect_idle(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = connection(end, 0);
@@ -390,8 +393,8 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 }
 
 /*
- * Between two processes only the peer sees what came, and it is told of no message. In lat mode it answers what it has
- * checked, but for what has no message as its answer.
+ * Is the peer asked to check messages? Between two processes only the peer sees what has come, and nothing tells it. In
+ * lat mode it checks before it answers, unless the operation has no message as its answer.
  */
 static bool checks_are_asked_for(const struct perf_end *end)
 {

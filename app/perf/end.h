@@ -1,4 +1,4 @@
-/* end.h - one end of a measurement: a device, and for each case its memory and queue pairs */
+/* end.h - one end of a measurement: a device, and for each case memory and queue pairs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. perf_end_open() once
@@ -17,135 +17,135 @@
 #include "perf/case.h"
 #include "perf/series.h"
 
-/* What the other end has to know. */
+/* What one end has to tell the other. */
 struct perf_peer {
 	struct uroce_addr addr;
-	struct uroce_addr alternate; /* on the second link, when there is one */
+	struct uroce_addr alternate; /* address on the second link, if there is one */
 	uint64_t target;             /* address of its target area */
 	uint32_t rkey;
 	uint32_t *qp_nums, *psns; /* one a flow */
-	uint32_t window_count;    /* keys.h */
-	uint32_t *window_keys;    /* of its windows before they were bound */
+	uint32_t window_count;    /* for SENDs with invalidate (keys.h) */
+	uint32_t *window_keys;    /* keys of the windows before they were bound */
 };
 
-/* lat: of a message, counted on with it, for a division would take longer than much of what is measured. */
+/* lat: the slots of a message. They are counted up from message to message, because a division takes too long here. */
 struct perf_place {
-	uint32_t source, target; /* slots */
+	uint32_t source, target; /* indexes of slots */
 	uint8_t round;           /* how often the target slots have been used, modulo 255 */
 };
 
-/* A QP and the messages on it, numbered from 0. What posting and completing touch is a cache line. */
+/* A QP and its messages, numbered from 0. What posting and completing touch is one cache line. */
 struct perf_flow {
 	_Alignas(64) struct uroce_qp *qp;
 	uint64_t posted, completed; /* requests */
-	uint32_t slot, done_slot;   /* of the next to post, and to complete: the same, modulo the depth */
-	uint64_t goal;              /* requests to post in all */
-	uint64_t limit;             /* requests that may be posted before the peer has checked the rest */
-	bool has_room;              /* a request has completed: more can be posted */
+	uint32_t slot, done_slot;   /* posted and completed modulo the depth */
+	uint64_t goal;              /* how many requests to post in all */
+	uint64_t limit;             /* how many may be posted before the peer has checked the earlier ones */
+	bool has_room;              /* a request has completed, so more can be posted */
 	bool asked;                 /* the peer was asked to check up to completed */
 
 	uint64_t received, receives_posted;
-	uint64_t bound, binds_posted;    /* windows, when SENDs name them: a receive each */
-	uint64_t checked;                /* by the peer, when only it can see them */
-	struct perf_place next, awaited; /* lat: of the next message to post, and to see */
+	uint64_t bound, binds_posted;    /* windows, if SENDs name them: one for each receive */
+	uint64_t checked;                /* how many the peer has checked, if only it can see them */
+	struct perf_place next, awaited; /* lat: of the next message to post, and of the next to come */
 };
 
 enum perf_phase {
 	PHASE_READY, /* not begun */
-	PHASE_WARM,  /* running, the clock is not */
+	PHASE_WARM,  /* running, but the clock has not started */
 	PHASE_MEASURE,
-	PHASE_DRAIN, /* nothing more is posted */
+	PHASE_DRAIN, /* nothing is posted any more */
 	PHASE_DONE
 };
 
 struct perf_end;
 
 struct perf_end {
-	/* for good */
+	/* set by perf_end_open() */
 	struct uroce_lcore *lcore;
-	struct uroce_engine *engine; /* of uroce-perf itself; NULL for ends of lcores.h */
+	struct uroce_engine *engine; /* that of uroce-perf; NULL for ends of lcores.h */
 	struct app_port *port;
-	struct app_port *alternate; /* on the second link; NULL: there is none */
+	struct app_port *alternate; /* port of the second link; NULL: there is none */
 	struct uroce_pd *pd;
-	uint32_t way;           /* 0: starts the case; 1: the other */
+	uint32_t way;           /* 0: the end that starts the case; 1: the other */
 	struct perf_end *other; /* the other end when it is in this process */
 
-	/* of a case */
+	/* of the current case */
 	struct perf_case test;
 	struct perf_layout layout;
 	bool requests; /* sends requests of its own */
 	bool responds; /* the peer's requests come here */
-	bool awaits;   /* lat: the answer to each of them, and not a message of the peer */
-	bool watches;  /* lat: nothing but memory tells of that message */
+	bool awaits;   /* lat: an answer completes each request, so no message of the peer is awaited */
+	bool watches;  /* lat: only memory shows that the peer's message has come */
 	uint8_t *memory;
 	struct uroce_mr *mr;
 	struct uroce_cq *send_cq, *recv_cq;
-	struct uroce_srq *srq; /* NULL: each flow has receives of its own */
+	struct uroce_srq *srq; /* NULL: each flow has its own receive queue */
 	struct perf_flow *flows;
-	struct uroce_qp **idle;         /* test.idle of them, as far as they exist */
-	struct uroce_send_wr *send_wrs; /* depth of them, in a ring, shared by the flows */
+	struct uroce_qp **idle;         /* idle QPs, as many as have been created */
+	struct uroce_send_wr *send_wrs; /* depth requests, as a ring, shared by the flows */
 	struct uroce_sge *send_sges;
-	struct uroce_send_wr *lead_wrs; /* the WRITEs before FLUSHes: one for each of send_wrs; NULL: there are none */
+	struct uroce_send_wr *lead_wrs; /* the WRITEs before FLUSHes, one for each of send_wrs; NULL: none */
 	struct uroce_recv_wr *recv_wrs; /* rx_depth of them */
 	struct uroce_sge *recv_sges;
-	struct uroce_mw **windows; /* rx_depth of them a flow; NULL: the peer's requests name none */
+	struct uroce_mw **windows; /* rx_depth for each flow; NULL: the peer's requests name no windows */
 	uint32_t *window_keys;
 	struct uroce_send_wr *bind_wrs; /* rx_depth of them, in a ring */
 	struct uroce_mw_bind bind;
 	struct perf_peer peer;
 
-	/* of its run */
+	/* of the run of the case */
 	enum perf_phase phase;
 	struct perf_tally tally;
 	struct app_histogram *latency;
 	uint64_t completed; /* of all flows */
 	uint64_t posted;
 	uint64_t seen_completed;                       /* at the last look at the clock */
-	struct app_drops drops;                        /* told while nothing completes */
+	struct app_drops drops;                        /* printed while nothing completes */
 	uint64_t seen_acknowledged;                    /* when last asked for */
 	uint64_t now, phase_began, progressed, looked; /* TSC */
-	char failure[UROCE_EXPLAIN_BYTES];             /* what ended it first; of one without errors nothing reads it */
+	char failure[UROCE_EXPLAIN_BYTES];             /* what ended the case; only valid with errors */
 	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_rnr_resent;
 	uint64_t base_probes, base_rnr_naks;
-	uint64_t rx_began, rx_posted; /* a slow receiver: since when it posts, and how many in all */
-	struct uroce_recv_wr *taken;  /* of a shared queue: to be posted again, linked */
+	uint64_t rx_began, rx_posted; /* slow receiver: since when it posts, and how many it has posted */
+	struct uroce_recv_wr *taken;  /* shared queue: entries to be posted again, as a list */
 	uint32_t taken_count;
-	double tokens;      /* with a rate: requests that may be posted */
-	uint64_t filled;    /* when they were last counted, TSC */
-	uint32_t next_flow; /* whose turn it is to post */
+	double tokens;      /* with a rate: how many requests may be posted */
+	uint64_t filled;    /* when tokens were last added, TSC */
+	uint32_t next_flow; /* the flow that posts next */
 	uint64_t window_began, window_completed;
-	uint64_t told, told_completed; /* when the last line of progress was printed, and what was counted until then */
+	uint64_t told, told_completed; /* when progress was last printed, and how many had completed */
 	uint64_t told_again, told_probes;
 	uint64_t ping_began;
-	uint64_t replies; /* lat: messages answered */
+	uint64_t replies; /* lat: messages that were answered */
 	uint32_t polls;
-	uint32_t unchecked_flows; /* flows at their limit */
-	bool stopped;             /* the peer, or an error, wants no more */
+	uint32_t unchecked_flows; /* flows that wait for checks */
+	bool stopped;             /* the peer asked to stop, or after an error */
 
-	struct perf_series series; /* bw, unless windows alternate with others; last, for it is large and seldom used */
+	struct perf_series series; /* bw, unless windows alternate; last, because it is large and seldom used */
 };
 
 /* 0 or negative errno. */
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way);
 
-/* Makes everything a case needs and describes it in *own (whose arrays belong to the caller: qps entries each). */
+/* Creates what a case needs, and describes it in *own, whose arrays belong to the caller: qps entries each. */
 int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct perf_peer *own);
 
-/* Connects to the peer and posts receives; peer's arrays are only read now. */
+/* Connects to the peer and posts receives. peer's arrays are used during the call only. */
 int perf_end_connect(struct perf_end *end, const struct perf_peer *peer);
 
 /* Frees what the case needed. */
 void perf_end_finish(struct perf_end *end);
 void perf_end_close(struct perf_end *end);
 
-/* One complaint for the whole case: the first is the cause. */
+/* Complains once for the whole case: the first failure is the cause. */
 void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Frames received and sent by the port so far, and a counter of the device by its name. */
 uint64_t perf_end_frames(const struct perf_end *end);
 uint64_t perf_end_counter(const struct perf_end *end, const char *name);
 
-/* Most messages are counted by their slots already. */
+/* message modulo slots; usually message is smaller. */
 static inline uint64_t slot_of(uint64_t message, uint32_t slots)
 {
 	return message < slots ? message : message % slots;

@@ -1,4 +1,4 @@
-/* environment.c - where the measurement ran, and what makes its figures worthless */
+/* environment.c - records where a measurement ran, and warns of what makes its results worthless */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* environment.h - where the measurement ran, and what makes its figures worthless */
+/* environment.h - records where a measurement ran, and warns of what makes its results worthless */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_ENVIRONMENT_H
 #define APP_PERF_ENVIRONMENT_H
@@ -16,8 +16,8 @@ struct perf_environment {
 	char cpu[128];
 	uint32_t lcores;
 	bool hugepages;
-	const char *icrc;  /* what copies payloads with their ICRC */
-	double icrc_ratio; /* K of limit.h; 0: not measured */
+	const char *icrc;  /* implementation of the ICRC */
+	double icrc_ratio; /* K of baseline.h; 0: not measured */
 	uint32_t port_count;
 	struct {
 		char name[64], driver[64], address[64], mac[24];

@@ -1,8 +1,8 @@
-/* failover.h - a second link between two ends in this process, and a hand that pulls the cable of the first */
+/* failover.h - cuts the first of two links between ends in this process in the middle of a case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. perf_failover_open(): the second link is there, its ports are the ends' alternates
- *   2. for each case: perf_failover_begin(), perf_failover_poll() beside the ends' polls, perf_failover_result()
+ *   1. perf_failover_open(): opens the second link, whose ports become the ends' alternate ports
+ *   2. for each case: perf_failover_begin(), perf_failover_poll() besides polling the ends, perf_failover_result()
  *   3. perf_failover_close() when the ends are closed
  */
 #ifndef APP_PERF_FAILOVER_H
@@ -14,15 +14,15 @@
 struct perf_failover {
 	bool open;
 	struct app_port ports[2];
-	struct drivers_fault *faults[2]; /* of the first link; the caller's */
+	struct drivers_fault *faults[2]; /* of the first link; owned by the caller */
 	struct perf_end *ends;
 	double after_s;
-	uint64_t cut_at, first_migration_at, resumed_at; /* TSC; 0: not yet */
+	uint64_t cut_at, first_migration_at, resumed_at; /* TSC; 0: has not happened */
 	uint64_t migrated_at[2], migrations[2];
-	uint64_t completed; /* by ends[0] when the first end had migrated */
+	uint64_t completed; /* of ends[0], when the first end had migrated */
 };
 
-/* APP_EXIT_OK, or what to exit with; the reason has been printed. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint. */
 int perf_failover_open(struct perf_failover *failover, const struct perf_options *options, struct uroce_engine *engine,
 		       struct drivers_fault *const *faults, struct perf_end *ends);
 void perf_failover_close(struct perf_failover *failover);
@@ -30,7 +30,7 @@ void perf_failover_close(struct perf_failover *failover);
 void perf_failover_begin(struct perf_failover *failover);
 void perf_failover_poll(struct perf_failover *failover);
 
-/* Fails ends[0] when a QP did not migrate though its link was cut. */
+/* Fails ends[0] if a QP has not migrated although its link was cut. */
 void perf_failover_result(struct perf_failover *failover, struct perf_failover_result *result);
 
 #endif

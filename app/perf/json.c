@@ -14,7 +14,8 @@
 #include "perf/page.h"
 
 #define REAL_DIGITS 12
-#define BUCKETS_TOGETHER 4u /* of a histogram, which makes 32 steps of each power of two */
+/* so many buckets of the histogram are put together, which leaves 32 for each power of two */
+#define BUCKETS_TOGETHER 4u
 
 struct perf_json {
 	const char *path;
@@ -30,11 +31,11 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 	if (json == NULL)
 		return NULL;
 	json->path = path;
-	/* The page first: what it complains about costs no file of before. */
+	/* The page first: if it is refused no earlier JSON file is lost. */
 	if (page_path)
 		json->page = perf_page_open(page_path);
 	if (path && (json->page || page_path == NULL)) {
-		/* Not emptied yet: until there is something to write, what an earlier run left stays. */
+		/* Opened without emptying it: an earlier file stays until there is something to write. */
 		json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
 		if (json->file == NULL)
 			app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
@@ -57,7 +58,7 @@ void perf_json_start(struct perf_json *json, int argc, char *const *argv)
 	char text[32];
 
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	/* What is no UTF-8 cannot stand in JSON. */
+	/* JSON cannot hold what is not UTF-8. */
 	for (int i = 0; i < argc; i++) {
 		if (json_array_append_new(words, json_string(argv[i])) != 0)
 			json_array_append_new(words, json_string("?"));
@@ -115,7 +116,7 @@ static json_t *latency_of(const struct perf_result *result)
 	return object;
 }
 
-/* [highest value in us, how many]: as fine as a plot wants it. */
+/* [highest value in us, count], as fine as a plot needs. */
 static json_t *latency_counts_of(const struct perf_result *result)
 {
 	const struct app_histogram *latency = result->latency;
@@ -137,7 +138,7 @@ static json_t *latency_counts_of(const struct perf_result *result)
 	return array;
 }
 
-/* [seconds, messages that had completed]: of the end that started. */
+/* [seconds, messages completed], of the end that starts. */
 static json_t *series_of(const struct perf_result *result)
 {
 	const struct perf_series *series = result->series;
@@ -162,7 +163,7 @@ static json_t *failover_of(const struct perf_failover_result *failover)
 			 number_or_null(failover->resumed_ms, failover->resumed_ms > 0));
 }
 
-/* Beside what the case was measured, where it was. */
+/* Adds the comparisons that were measured beside the case. */
 static void put_comparisons(json_t *object, const struct perf_result *result)
 {
 	const struct perf_case *test = &result->test;
@@ -212,14 +213,14 @@ static bool is_regular(FILE *file)
 	return file != stdout && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* All that is known, for the page as well, whether there is a file or not. */
+/* Completes the results, for the page as well, even without a JSON file. */
 static void complete(struct perf_json *json, bool interrupted)
 {
 	json_object_set(json->root, "results", json->results);
 	json_object_set_new(json->root, "interrupted", json_boolean(interrupted));
 }
 
-/* In place of what was written before. What is no file, such as a pipe, cannot be emptied. */
+/* Replaces the contents of the file. Something like a pipe cannot be emptied. */
 static int write_file(struct perf_json *json)
 {
 	char *text;
@@ -273,7 +274,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "latency_counts", latency_counts_of(result));
 	json_object_set_new(object, "over_time", series_of(result));
 	json_array_append_new(json->results, object);
-	/* Whoever kills the run has the results so far, and reads that they are not all. */
+	/* If the run is killed, the file has the results so far, and says that it is not complete. */
 	complete(json, true);
 	if (json->file && is_regular(json->file))
 		write_file(json);

@@ -1,4 +1,4 @@
-/* json.h - the results for programs, docs/perf.schema.json, of which page.h makes a page for people */
+/* json.h - writes the results as JSON (docs/perf.schema.json), from which page.h makes an HTML page */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_JSON_H
 #define APP_PERF_JSON_H
@@ -9,12 +9,12 @@
 struct perf_json;
 
 /*
- * Checks that both files can be written, so that nobody waits for a result that is then lost. Either may be NULL; a
- * page of before stays until the new one is written. NULL: complained.
+ * Checks that both files can be written, so that no result is lost after a long run. Either may be NULL; an earlier
+ * page stays until the new one is written. NULL: failed, after a complaint.
  */
 struct perf_json *perf_json_open(const char *path, const char *page_path);
 
-/* When it began, and the words that it was started with. */
+/* Records when the run began, and its command line. */
 void perf_json_start(struct perf_json *json, int argc, char *const *argv);
 
 void perf_json_environment(struct perf_json *json, const struct perf_environment *environment);

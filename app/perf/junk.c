@@ -1,4 +1,4 @@
-/* junk.c - makes junk, and windows with it that alternate with windows without */
+/* junk.c - makes junk frames, and measures windows with junk in turn with windows without */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #include "perf/window.h"
 
 #define BURST 32u
-#define POLL_FRAMES 128u /* what an lcore takes from a port in a poll */
+#define POLL_FRAMES 128u /* frames that an lcore takes from a port in a poll */
 #define STRANGERS 1024u
 #define DRAIN_POLLS 1000u
-#define QPN_AT 5u      /* in the BTH */
-#define JUNK_BYTES 60u /* the shortest frame there is: the port adds its 4 bytes of checksum */
+#define QPN_AT 5u      /* offset in the BTH */
+#define JUNK_BYTES 60u /* the shortest Ethernet frame; the port adds 4 bytes of checksum */
 
-/* A MAD and where a request to connect has what differs from the next one's (offsets in its 256 bytes). */
+/* Size of a MAD, and offsets in it of what differs between requests to connect. */
 #define MAD_BYTES 256u
 #define QKEY 0x80010000u
 enum { TRANSACTION_AT = 8, LOCAL_ID_AT = 24, SERVICE_AT = 32, QPN_AT_MAD = 56, GIDS_AT = 80, PRIVATE_AT = 164 };
@@ -29,17 +29,17 @@ enum { SERVED_PORT = 7, UNSERVED_PORT = 9 };
 struct junk {
 	struct perf_end *ends, *from, *to;
 	struct perf_raw_frame shape;
-	struct wire_packet request; /* of those with a MAD */
+	struct wire_packet request; /* the packet of frames with a MAD */
 	const char *counter;
 	uint32_t qpns[STRANGERS];
 	uint8_t mad[MAD_BYTES];
-	struct uroce_cm_channel *channel; /* with its listener: requests to connect are judged */
+	struct uroce_cm_channel *channel; /* has a listener, so that requests to connect are judged */
 	struct uroce_cm_id *listener;
 	uint64_t sent;
-	uint64_t base_frames, base_sent; /* received by the port, and junk, when a window began */
+	uint64_t base_frames, base_sent; /* frames received and junk sent when a window began */
 };
 
-/* ---- making it ---- */
+/* ---- junk frames ---- */
 
 static bool is_known(const struct perf_end *ends, uint32_t qpn)
 {
@@ -66,7 +66,7 @@ static bool is_request(const struct junk *junk)
 	return junk->ends->test.junk >= PERF_JUNK_REQ_UNSERVED;
 }
 
-/* A request to connect that is right in all: RC, path MTU 1024, from the port's address to the other's. */
+/* A valid request to connect: RC, path MTU 1024, from the port's address to the other's. */
 static void make_mad(struct junk *junk)
 {
 	static const uint8_t fields[][2] = { { 0, 1 },
@@ -87,7 +87,7 @@ static void make_mad(struct junk *junk)
 					     { 117, 64 },
 					     { PRIVATE_AT + 1, 4 << 4 } };
 	const uint8_t *from = junk->from->port->addr.bytes, *to = junk->to->port->addr.bytes;
-	uint32_t skip = 12; /* an IPv4 address has the last four bytes */
+	uint32_t skip = 12; /* an IPv4 address takes the last four bytes */
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		junk->mad[fields[i][0]] = fields[i][1];
@@ -111,7 +111,7 @@ static int open_channel(struct junk *junk)
 	return error ? error : uroce_cm_listen(junk->channel, NULL, SERVED_PORT, 65536, 0, &junk->listener);
 }
 
-/* Whoever was waiting for an answer gets none. */
+/* Requests that still wait get no answer. */
 static void close_channel(struct junk *junk)
 {
 	struct uroce_cm_event event;
@@ -207,7 +207,7 @@ static uint64_t frames_received(const struct junk *junk)
 	return drivers_ethdev_stats(junk->to->port->ethdev, &stats) == 0 ? stats.rx_frames : 0;
 }
 
-/* As much junk as good frames have come. The cycles it took do not count. */
+/* Sends as much junk as good frames have come. The cycles for that do not count. */
 static uint64_t send_beside(void *argument)
 {
 	struct junk *junk = argument;
@@ -226,7 +226,7 @@ static double run_beside(struct junk *junk, uint64_t cycles)
 	return perf_window_run_beside(junk->ends, cycles, send_beside, junk);
 }
 
-/* Junk refused a second of the lcore's time. */
+/* Junk frames refused in a second of the lcore's time. */
 static double run_alone(struct junk *junk, uint64_t cycles)
 {
 	uint64_t first = rte_rdtsc(), before = junk->sent, spent = 0, began;
@@ -270,7 +270,7 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 	};
 }
 
-/* What was sent was looked at and refused, under the names that it should have. */
+/* All junk was judged and refused, and counted by the right counters. */
 static uint64_t count_refused(const struct junk *junk)
 {
 	if (is_request(junk))
@@ -296,7 +296,7 @@ int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
 	make_shape(junk);
 	if (is_request(junk))
 		error = open_channel(junk);
-	/* Answers to junk of the case before, which went the other way, are still to come. */
+	/* Waits for answers to junk of the last case, which went in the other direction. */
 	for (uint32_t i = 0; i < DRAIN_POLLS; i++) {
 		uroce_lcore_poll(junk->to->lcore);
 		uroce_lcore_poll(junk->from->lcore);

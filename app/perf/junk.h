@@ -1,16 +1,16 @@
-/* junk.h - frames that the stack refuses: how fast, and what a good QP keeps beside them */
+/* junk.h - measures how fast the stack refuses junk frames, and what a good QP achieves beside them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Junk goes onto the port that the payload of the case comes to, from the port at the other end, by the same lcore.
- * Every frame is a WRITE ONLY of 64 bytes, 138 in all over IPv4: "qpn" is right but for its QPN, which no QP has,
- * another one each time; "icrc" is right in all, and comes from where it should, but for its ICRC. The others are
- * requests to connect, 322 bytes each with ids and a QPN of its own: to a port where nobody listens, to one where
- * somebody does who never answers, and of a class that is not connection management.
+ * Junk is sent to the port that receives the payload of the case, from the port at the other end, by the same lcore.
+ * Every frame is a WRITE ONLY of 64 bytes, 138 bytes in all over IPv4. In "qpn" all is right except the QPN, which
+ * belongs to no QP and is another one each time; in "icrc" all is right, even the sender, except the ICRC. The others
+ * are requests to connect, 322 bytes each, with ids and a QPN of their own: to a port at which nobody listens, to one
+ * whose listener never answers, and of a class that is not connection management.
  *
- * In turn: a window of the case alone; one in which half of the frames that arrive are junk; one of junk alone, as much
- * in a poll as an lcore takes in one. Time in which junk is made and sent does not count; what counts is the poll of
- * the lcore: rx burst, looking, refusing, freeing, and all it does when there is nothing else. The caches that making
- * junk has used are the stack's loss, that its frames are still in them its gain.
+ * Windows take turns: the case alone; the case while half of the frames that arrive are junk; junk alone, as much in a
+ * poll as an lcore takes in one. The time in which junk is made and sent does not count. What counts is the poll of the
+ * lcore: rx burst, judging, refusing, freeing, and all that it does in an empty poll. Making junk evicts lines of the
+ * stack from the caches, to its disadvantage, and leaves the frames in them, to its advantage.
  */
 #ifndef APP_PERF_JUNK_H
 #define APP_PERF_JUNK_H
@@ -18,8 +18,8 @@
 #include "perf/end.h"
 
 /*
- * Runs a connected bw case with payload of two ends on this lcore, in place of the clock of poll.h: fills the tally of
- * ends[0] and *result. 0; -ENOMEM; -EIO: not every junk frame was refused, or not under the name it should have.
+ * Runs a connected bw case with payload between two ends on this lcore, without the clock of poll.h. Fills in the tally
+ * of ends[0] and *result. Returns 0; -ENOMEM; -EIO: a junk frame was not refused, or counted by the wrong counter.
  */
 int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result);
 

@@ -1,4 +1,4 @@
-/* keys.c - binds windows, and waits for none but the first ones */
+/* keys.c - binds memory windows, and waits only for the first binds */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/keys.h"
 
@@ -10,7 +10,7 @@
 
 #define BIND_WAIT_S 10.0
 
-/* What all windows open: the first bytes of the target area, which no SEND uses. */
+/* All windows open the first bytes of the target area, which no SEND uses. */
 static void write_binds(struct perf_end *end)
 {
 	end->bind = (struct uroce_mw_bind){
@@ -60,7 +60,7 @@ void perf_keys_destroy(struct perf_end *end)
 	end->bind_wrs = NULL;
 }
 
-/* One list of count binds; the last one asks for a completion, which says whose and how many they are. */
+/* Posts a list of binds; the last one completes, and its wr_id tells flow and count. */
 static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 {
 	uint32_t rx_depth = end->layout.rx_depth;
@@ -110,7 +110,7 @@ void perf_keys_renew(struct perf_end *end, uint32_t index, uint32_t least)
 		post_list(end, index, (uint32_t)count);
 }
 
-/* A queue that has not found its peer's address executes nothing, and the peer has to be polled to answer. */
+/* Until a queue knows its peer's MAC it executes nothing, and the peer has to be polled to answer. */
 static void poll_both(const struct perf_end *end)
 {
 	uroce_lcore_poll(end->lcore);

@@ -1,4 +1,4 @@
-/* latency.c - latency: one message at a time, back and forth */
+/* latency.c - measures latency: one message at a time, back and forth */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define POLL_BATCH 8
 
-/* The place of the message behind. */
+/* Moves to the slots of the next message. */
 static inline void move_on(const struct perf_end *end, struct perf_place *place)
 {
 	if (++place->source == end->layout.source_slots)
@@ -23,7 +23,7 @@ static inline void move_on(const struct perf_end *end, struct perf_place *place)
 	place->round = place->round == 254 ? 0 : (uint8_t)(place->round + 1);
 }
 
-/* The last byte of a WRITE: differs from the message before in that slot, and from fresh memory. */
+/* The last byte of a WRITE: it differs from that of the earlier message in the slot, and from fresh memory. */
 static uint8_t marker_of(const struct perf_place *place)
 {
 	return (uint8_t)(1 + place->round);
@@ -55,7 +55,7 @@ static bool post(struct perf_end *end)
 	int error;
 
 	if (flow->posted - flow->completed == end->layout.depth)
-		return false; /* acknowledgements come behind the answers: soon */
+		return false; /* acknowledgements come soon after the answers */
 	wr->next = NULL;
 	wr->imm = (uint32_t)message;
 	data = end_source(end, 0, flow->next.source);
@@ -94,7 +94,7 @@ static void tell_bad(struct perf_end *end, uint64_t message, uint64_t bad)
 		perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad, (unsigned long)message);
 }
 
-/* What a FLUSH covers can be seen at the other end when it is in this process; otherwise that end is asked. */
+/* If the other end is in this process, what a FLUSH covers is checked there; otherwise that end is asked. */
 static void check_answered(struct perf_end *end, uint64_t message)
 {
 	const uint8_t *data = end_source(end, 0, message);
@@ -141,7 +141,7 @@ static void take_completions(struct perf_end *end)
 	}
 }
 
-/* Has a WRITE of the peer arrived? Our own lcore places it, so what this thread sees is complete. */
+/* Has a WRITE of the peer arrived? This thread's own lcore places it, so once the last byte is there all is. */
 static void watch_target(struct perf_end *end)
 {
 	struct perf_flow *flow = &end->flows[0];

@@ -1,4 +1,4 @@
-/* lcores.c - windows of one lcore and of all */
+/* lcores.c - measures windows of one lcore alone and of all together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ void perf_lcores_close(struct perf_lcores *lcores)
 
 /* ---- windows ---- */
 
-/* Messages a second of lcore `index` alone; its tally is as before, but for errors. */
+/* Messages a second of lcore `index` alone. Its tally stays as it was, except for errors. */
 static double run_alone(struct perf_lcores *lcores, struct perf_end *ends, uint32_t index, uint64_t cycles)
 {
 	struct job job = { .ends = index ? lcores->others[index - 1].ends : ends, .cycles = cycles };
@@ -92,7 +92,7 @@ static double run_alone(struct perf_lcores *lcores, struct perf_end *ends, uint3
 	return job.rate;
 }
 
-/* The sum of all at once. */
+/* Messages a second of all lcores together. */
 static double run_all(struct perf_lcores *lcores, struct perf_end *ends, uint64_t cycles)
 {
 	struct job jobs[PERF_LCORES_MAX - 1], own = { .ends = ends, .cycles = cycles };
@@ -120,7 +120,7 @@ static bool has_failed(const struct perf_lcores *lcores, const struct perf_end *
 	return failed;
 }
 
-/* To the worker that is farthest away. */
+/* The largest value over all workers. */
 static double hand_over_ns(const struct perf_lcores *lcores)
 {
 	double most = 0;
@@ -179,7 +179,7 @@ int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 	for (uint32_t i = 0; i < connected; i++) {
 		struct perf_end *others = lcores->others[i].ends;
 
-		/* The lcore is this thread's again, and acts at once on what it is told. */
+		/* This thread owns the lcore again, so calls run at once. */
 		for (uint32_t poll = 0; poll < SETTLE_POLLS && error == 0; poll++)
 			perf_window_poll(others);
 		for (unsigned side = 0; side < 2; side++) {

@@ -1,4 +1,4 @@
-/* local.c - a case with both ends in this process */
+/* local.c - runs a case with both ends in this process */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <math.h>
@@ -19,9 +19,9 @@
 #include "perf/stream.h"
 #include "perf/poll.h"
 
-#define SETTLE_POLLS 256u /* for what is still on its way when all is acknowledged */
+#define SETTLE_POLLS 256u /* polls for what is still on its way when all is acknowledged */
 
-/* Between the two threads of a run on two cores. */
+/* Shared by the two threads of a run on two cores. */
 struct second_thread {
 	struct perf_end *end;
 	_Atomic bool done, failed, stop;
@@ -109,7 +109,7 @@ void perf_result_add(struct perf_result *result, const struct perf_tally *tally)
 		return;
 	result->messages_per_s += (double)tally->messages / tally->seconds;
 	result->gbit_per_s += bits * (double)tally->messages / tally->seconds;
-	/* Windows end before the case does: what came behind the last one may have been faster than all of them. */
+	/* The last window ends before the case, and what came behind it may have been faster than any window. */
 	if (tally->peak_per_s > 0)
 		result->peak_gbit_per_s += bits * fmax(tally->peak_per_s, (double)tally->messages / tally->seconds);
 }
@@ -118,7 +118,7 @@ void perf_result_close(struct perf_result *result, const struct perf_end *clock,
 {
 	double frames = (double)result->tally.frames;
 
-	/* One port's count when only one end has a clock: what it sends the other receives. */
+	/* If only one end has a clock, its frames are counted: what it sends the other receives. */
 	if (both_here && !result->test.both_ways)
 		frames *= 2;
 	if (frames > 0 && result->test.mode == PERF_BW)
@@ -175,7 +175,7 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 		run_on_one_core(ends, failover);
 	if (error)
 		return error;
-	/* On two cores this takes the second lcore over: its thread is gone. */
+	/* After two cores this thread takes over the second lcore, whose thread has ended. */
 	settle(ends);
 	if (ends[0].tally.errors == 0 && ends[1].tally.errors == 0)
 		check_final(ends);
@@ -184,7 +184,7 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	return 0;
 }
 
-/* Is the case measured in windows, with something to compare it with between them? */
+/* Is the case measured in windows, in turn with windows of something else? */
 static bool takes_turns(const struct perf_local *local, const struct perf_case *test)
 {
 	return (test->limit || test->junk || local->lcores->count) && op_takes_turns(&perf_ops[test->op]);

@@ -1,4 +1,4 @@
-/* message.c - cases, peers and tallies as JSON, and back with every value checked */
+/* message.c - converts cases, peers and tallies to JSON and back, and checks every value */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stddef.h>
@@ -111,7 +111,7 @@ static int find_name(const json_t *value, const char *const *names, int count)
 	return -1;
 }
 
-/* Rules between values, as options.c has them. */
+/* The same rules between values as in options.c. */
 static const char *find_conflict(const struct perf_case *test)
 {
 	if ((test->mtu_bytes & (test->mtu_bytes - 1)) != 0)
@@ -177,7 +177,7 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 	return *why ? -EINVAL : 0;
 }
 
-/* Numbers of so many bits. */
+/* Reads a number of at most `bits` bits. */
 static bool take_bits(const json_t *array, size_t index, unsigned bits, uint32_t *value)
 {
 	const json_t *number = json_array_get(array, index);

@@ -1,4 +1,4 @@
-/* message.h - cases, peers and tallies as JSON, and back with every value checked */
+/* message.h - converts cases, peers and tallies to JSON and back, and checks every value */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_MESSAGE_H
 #define APP_PERF_MESSAGE_H
@@ -7,17 +7,17 @@
 
 #include "perf/end.h"
 
-/* Changes whenever two versions could misunderstand each other. */
+/* Raised whenever two versions could misunderstand each other. */
 #define PERF_MESSAGE_PROTOCOL 2
 
 json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own);
 json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps);
 json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
 
-/* What the other process says is never trusted. 0, or -EINVAL and *why names the value. */
+/* The other process is not trusted. Returns 0, or -EINVAL and *why names the value. */
 int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why);
 
-/* peer's arrays have room for qps entries, and for the windows that peer->window_count says it must have. */
+/* peer's arrays have room for qps entries, and for peer->window_count windows, as many as there must be. */
 int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps);
 
 /* completed has room for qps entries. */

@@ -1,4 +1,4 @@
-/* op.c - the rows of the operations, and which options fit them */
+/* op.c - the table of operations, and the options that go with each */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/op.h"
 
@@ -50,7 +50,7 @@ const struct perf_op_info perf_ops[PERF_OPS] = {
 			 .bytes = PERF_ATOMIC_BYTES },
 };
 
-/* The first one that is named, if all that are named lack what is asked for; NULL: one has it, or none is named. */
+/* The first operation that is named, if all of them lack the property; NULL: one has it, or none is named. */
 static const struct perf_op_info *all_lack(const struct perf_options *options,
 					   bool (*has)(const struct perf_op_info *op))
 {
@@ -82,7 +82,7 @@ static int check_sizes(const struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* Each queue pair that takes SENDs with invalidate has a window at least. */
+/* Does each queue pair that takes SENDs with invalidate have at least one window? */
 static bool has_windows(const struct perf_options *options)
 {
 	return options->qps <= PERF_WINDOWS_MAX;

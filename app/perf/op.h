@@ -31,37 +31,40 @@ enum perf_op {
 struct perf_op_info {
 	const char *name, *title;
 	enum uroce_wr_opcode opcode;
-	bool receives; /* takes a receive entry of the peer, and completes there */
+	bool receives; /* needs a receive entry at the peer, and completes there */
 	bool imm;
 	bool invalidates; /* names a memory window of the peer (keys.h) */
-	bool silent;      /* the peer is not told: its memory changes, and nothing else */
-	bool flushes;     /* a WRITE goes before it, of the bytes that it flushes */
-	bool fetches;     /* data comes back: READ and atomics */
+	bool silent;      /* nothing but its memory tells the peer */
+	bool flushes;     /* follows a WRITE, whose bytes it flushes */
+	bool fetches;     /* brings data back: READ and atomics */
 	bool atomic;
-	uint32_t bytes; /* of each message; 0: those that are asked for */
+	uint32_t bytes; /* size of each message; 0: as asked for */
 };
 
 extern const struct perf_op_info perf_ops[PERF_OPS];
 
-/* In lat mode the answer is awaited, and not a message of the peer. */
+/* In lat mode the peer's answer is awaited, not a message of the peer. */
 static inline bool op_is_round_trip(const struct perf_op_info *op)
 {
 	return op->fetches || op->flushes;
 }
 
-/* A window is of one queue pair, and so is the receive of a SEND that names it. */
+/*
+ * Does it work with shared receives? Not if it names windows: a window belongs to one queue pair, and so do its
+ * receives.
+ */
 static inline bool op_shares_receives(const struct perf_op_info *op)
 {
 	return op->receives && !op->invalidates;
 }
 
-/* Can it be measured in windows, beside bare frames, junk, or other lcores? */
+/* Can it be measured in windows that alternate with bare frames, junk or other lcores? */
 static inline bool op_takes_turns(const struct perf_op_info *op)
 {
 	return op->bytes == 0 && !op->flushes;
 }
 
-/* Do the operations and the other options fit? When none is named it names all that do. */
+/* Checks that operations and other options go together. If no operation is named it names all that do. */
 int perf_op_check(struct perf_options *options);
 
 #endif

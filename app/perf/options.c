@@ -1,4 +1,4 @@
-/* options.c - what the options of uroce-perf are together */
+/* options.c - checks the options of uroce-perf against each other */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/options.h"
 
@@ -63,7 +63,7 @@ static int check_ends(const struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* Windows of the stack and of something beside it alternate on one lcore and one clean link. */
+/* Windows that alternate need one lcore and a link without faults. */
 static int check_windows(struct perf_options *options)
 {
 	const char *name = options->limit ? "--limit" : options->junk ? "--junk" : "--lcores";
@@ -93,7 +93,7 @@ static int check_windows(struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* A rate alone means bandwidth. */
+/* A rate alone implies bandwidth. */
 static int check_rate(struct perf_options *options)
 {
 	bool windows = options_take_turns(options);
@@ -112,7 +112,7 @@ static int check_rate(struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* What options with perftest's words do not go with, before defaults are filled in. */
+/* What perftest's options do not go with, checked before defaults are filled in. */
 static int check_perftest(struct perf_options *options)
 {
 	bool least = options->least_gbit > 0 || options->least_mpps > 0;

@@ -1,4 +1,4 @@
-/* options.h - what uroce-perf is asked to do */
+/* options.h - the options of uroce-perf */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_OPTIONS_H
 #define APP_PERF_OPTIONS_H
@@ -13,9 +13,9 @@ enum perf_junk {
 	PERF_JUNK_NONE,
 	PERF_JUNK_QPN,
 	PERF_JUNK_ICRC,
-	PERF_JUNK_REQ_UNSERVED, /* requests to connect: to where nobody listens */
-	PERF_JUNK_REQ_OPEN,     /* that nobody accepts */
-	PERF_JUNK_REQ_BAD,      /* that are none */
+	PERF_JUNK_REQ_UNSERVED, /* requests to connect to a port at which nobody listens */
+	PERF_JUNK_REQ_OPEN,     /* to one whose listener does not answer */
+	PERF_JUNK_REQ_BAD,      /* of another management class */
 	PERF_JUNKS
 };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
@@ -29,18 +29,19 @@ extern const char *const perf_junk_names[PERF_JUNKS];
 
 struct perf_options {
 	bool ops[PERF_OPS], modes[PERF_MODES];
-	uint32_t sizes[PERF_SIZES_MAX], size_count; /* 0: the mode's default */
+	uint32_t sizes[PERF_SIZES_MAX], size_count; /* count 0: the mode's defaults */
 	uint32_t mtu_bytes;                         /* 0: 4096 on loop, 1024 elsewhere */
-	uint32_t connections; /* kept under way while they are made and taken down; 0: nothing of the kind */
-	uint32_t idle;        /* connected QPs besides, with nothing to do */
+	/* connections under way while they are set up and ended; 0: connections are not measured */
+	uint32_t connections;
+	uint32_t idle; /* idle connected QPs besides */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
 	uint32_t timeout;   /* ACK timer code */
 	uint32_t retries;   /* retry_cnt */
 	uint32_t rnr_timer; /* code */
-	uint32_t rx_rate;   /* receives posted again a second, of all QPs; 0: as they complete */
+	uint32_t rx_rate;   /* receives posted again per second by all QPs; 0: as they complete */
 	bool flow_control;  /* end-to-end credits */
-	bool use_srq;       /* the queue pairs of an end share their receives */
-	double rate_limit;  /* of what an end posts, in rate_units: g, M or p; 0: none */
+	bool use_srq;       /* the queue pairs of an end share a receive queue */
+	double rate_limit;  /* limit for what an end posts, in rate_units: g, M or p; 0: none */
 	char rate_units;
 	uint32_t burst; /* messages at once; 0: those of 10 ms */
 	double least_gbit,
@@ -53,31 +54,31 @@ struct perf_options {
 	double seconds;         /* of a case; when iterations is 0 */
 	uint64_t iterations;    /* messages a QP */
 	bool both_ways, verify;
-	uint32_t lose; /* which frame of a message; 0: none */
+	uint32_t lose; /* which frame of a message is lost; 0: none */
 	enum perf_junk junk;
-	bool limit; /* beside the least that any stack must do */
+	bool limit; /* compare with the least that any stack must do */
 	double loss, duplicate, reorder, corrupt;
 	uint64_t seed;
 	uint32_t core_count;
-	uint32_t lcores; /* that each have both ends of QPs of their own; 0: the ends are on core_count */
+	uint32_t lcores; /* lcores that are both ends of their own QPs; 0: the ends are on core_count lcores */
 	bool server;
-	bool no_peak;       /* of perftest: the table shows none */
-	const char *host;   /* NULL: server, or both ends here */
-	const char *device; /* "loop", or as ports.h says */
+	bool no_peak;       /* as perftest's option: the table has no peak */
+	const char *host;   /* NULL: a server, or both ends here */
+	const char *device; /* "loop", or as in ports.h */
 	const char *addresses[2];
 	struct uroce_vlan vlan;
 	const char *gateway;
 	uint32_t tcp_port;
-	bool by_address; /* no TCP: the other process is reached over the ports */
+	bool by_address; /* no TCP: the other process is reached through the ports */
 	const char *json_path, *page_path;
-	const char *record_path; /* NULL: queue pairs that fail leave nothing */
+	const char *record_path; /* NULL: failed queue pairs leave no files */
 	bool dry_run;
 };
 
-/* 0 to go on, or 1 + what to exit with. */
+/* Returns 0 to go on, or 1 + the exit code. */
 int perf_options_parse(int argc, char **argv, struct perf_options *options);
 
-/* Both ends in this process? */
+/* Are both ends in this process? */
 static inline bool options_are_local(const struct perf_options *options)
 {
 	return !options->server && options->host == NULL;
@@ -89,7 +90,7 @@ static inline uint32_t options_lcore_count(const struct perf_options *options)
 	return options->lcores ? options->lcores : options->core_count;
 }
 
-/* Windows of the case alternate with others? */
+/* Do windows of the case alternate with others? */
 static inline bool options_take_turns(const struct perf_options *options)
 {
 	return options->limit || options->junk != PERF_JUNK_NONE || options->lcores;

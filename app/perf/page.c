@@ -1,4 +1,4 @@
-/* page.c - the results for people: uroce-report makes a page of what json.h has gathered */
+/* page.c - lets uroce-report make an HTML page of the results */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/page.h"
 
@@ -18,7 +18,7 @@
 struct perf_page {
 	const char *path;
 	FILE *file;
-	char program[4096]; /* beside our own file, or one of PATH */
+	char program[4096]; /* beside our own program file, or in PATH */
 };
 
 static const char *remedy_of(int error)
@@ -36,7 +36,7 @@ static const char *remedy_of(int error)
 	return "name another file";
 }
 
-/* Runs uroce-report with one argument, our files as its standard input and output. 0: it ended well. */
+/* Runs uroce-report with one argument and our files as standard input and output. 0: it succeeded. */
 static int run(const char *program, const char *argument, int in, int out)
 {
 	const char *const argv[] = { PROGRAM, argument, NULL };
@@ -56,7 +56,7 @@ static int run(const char *program, const char *argument, int in, int out)
 	return error ? -1 : status;
 }
 
-/* So that nobody measures for an hour and has no page then. */
+/* Found before the run, so that nobody measures for an hour and then has no page. */
 static int find_program(struct perf_page *page)
 {
 	ssize_t bytes = readlink("/proc/self/exe", page->program, sizeof(page->program) - sizeof(PROGRAM));
@@ -81,7 +81,7 @@ struct perf_page *perf_page_open(const char *path)
 	if (page == NULL)
 		return NULL;
 	page->path = path;
-	/* Not emptied yet: who interrupts the run keeps the page of the one before. */
+	/* Opened without emptying it: if the run is interrupted, the earlier page stays. */
 	page->file = fopen(path, "a");
 	if (page->file == NULL)
 		app_complain(APP_EXIT_ENVIRONMENT, "--report %s: %s; %s", path, strerror(errno), remedy_of(errno));
@@ -99,7 +99,7 @@ struct perf_page *perf_page_open(const char *path)
 	return NULL;
 }
 
-/* What is no file, such as a pipe, has nothing to be emptied of. */
+/* Something like a pipe cannot be emptied, and need not be. */
 static int empty(FILE *file)
 {
 	struct stat status;
@@ -107,7 +107,7 @@ static int empty(FILE *file)
 	return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) ? ftruncate(fileno(file), 0) : 0;
 }
 
-/* The program reads the JSON from a file that has no name. */
+/* uroce-report reads the JSON from a file without a name. */
 static int write_page(const struct perf_page *page, const json_t *root)
 {
 	FILE *json = tmpfile();

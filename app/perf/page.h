@@ -1,4 +1,4 @@
-/* page.h - the results for people: uroce-report makes one HTML page of what json.h has gathered */
+/* page.h - lets uroce-report make an HTML page of the results */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_PAGE_H
 #define APP_PERF_PAGE_H
@@ -7,10 +7,13 @@
 
 struct perf_page;
 
-/* Checks that uroce-report runs and the file can be written, and leaves what is in it until then. NULL: complained. */
+/*
+ * Checks that uroce-report runs and that the file can be written; its contents stay until then. NULL: failed, after a
+ * complaint.
+ */
 struct perf_page *perf_page_open(const char *path);
 
-/* Writes the page of root (NULL: none) and frees it. 0, or -1 after a complaint; nothing for NULL. */
+/* Writes the page of root (NULL: none) and frees page, which may be NULL. Returns 0, or -1 after a complaint. */
 int perf_page_close(struct perf_page *page, const json_t *root);
 
 #endif

@@ -1,4 +1,4 @@
-/* pair.c - two ports wired to each other: a loop, or both ends of a memif */
+/* pair.c - opens two connected ports: a loop, or both ends of a memif */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "common/eal.h"
 #include "perf/pair.h"
 
-#define LINK_MS 3000u /* for the driver's thread to connect the two ends */
+#define LINK_MS 3000u /* time for the driver's thread to connect the two ends */
 
 static bool is_memif(const char *device)
 {
@@ -70,7 +70,7 @@ static void tell(void *argument)
 	atomic_store((_Atomic bool *)argument, true);
 }
 
-/* Returns when the driver's thread, which calls alarms, too, has finished what it was at. */
+/* Returns when the driver's thread, which also runs alarms, has finished what it was doing. */
 static void wait_for_driver(void)
 {
 	static _Atomic bool told;
@@ -83,8 +83,8 @@ static void wait_for_driver(void)
 }
 
 /*
- * When one end closes, the driver's thread disconnects the other, which begins by taking its link down: closing that
- * at the same time would free its memory twice (22.11).
+ * When one end closes, the driver's thread disconnects the other, and first takes its link down. Closing the other at
+ * the same time would free its memory twice (22.11).
  */
 static void close_memifs(struct perf_pair *pair)
 {

@@ -1,10 +1,10 @@
-/* pair.h - the two ports of a measurement with both ends in this process, wired to each other */
+/* pair.h - opens the two connected ports of a measurement with both ends in this process */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. perf_pair_open() behind EAL and the engine, then ports[]
+ *   1. perf_pair_open() after EAL and engine have started, then use ports[]
  *   2. perf_pair_close()
- * "loop": rings, an mbuf that is sent is the one that arrives. "memif": the server and the client of one socket, both
- * of this process; every frame is copied into shared memory and out of it. "memif,bsize=N,rsize=N" passes them on.
+ * "loop": rings, which pass on the sender's mbuf. "memif": server and client of one socket, both in this process; every
+ * frame is copied into shared memory and out of it. The arguments of "memif,bsize=N,rsize=N" are passed on.
  */
 #ifndef APP_PERF_PAIR_H
 #define APP_PERF_PAIR_H
@@ -19,10 +19,10 @@ struct perf_pair {
 	bool is_memif;
 };
 
-/* Is it one that has both ends? */
+/* Does the name stand for both ends? */
 bool perf_pair_knows(const char *device);
 
-/* As app_loop_open(). What was opened is in *pair even when the rest failed. */
+/* As app_loop_open(). *pair has what was opened, even if it failed half-way. */
 int perf_pair_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct perf_pair *pair);
 void perf_pair_close(struct perf_pair *pair);
 

@@ -1,10 +1,10 @@
-/* pattern.c - payload that tells which message it is, at every byte */
+/* pattern.c - payload from whose every byte the message can be told */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
 #include "perf/pattern.h"
 
-/* Eight bytes of the pattern: neighbouring words and neighbouring keys share none by rule. */
+/* Eight bytes of the pattern. Neighbouring words, and neighbouring keys, differ in every byte as a rule. */
 static inline uint64_t word_at(uint64_t key, size_t index)
 {
 	uint64_t word = key ^ (index + 1) * 0xD6E8FEB86659FD93;

@@ -24,13 +24,13 @@
 #define QPS_MIN 4096u
 #define QPS_MAX (1u << 20)
 #define QPS_PER_IDLE 4u
-#define QPS_PER_QP 8u /* two ends, and destroyed ones whose numbers rest */
+#define QPS_PER_QP 8u /* two ends, and destroyed QPs whose numbers are in time-wait */
 
 struct perf {
 	struct perf_options options;
 	struct uroce_engine *engine;
 	struct perf_pair pair;
-	struct app_port port; /* when there are two processes */
+	struct app_port port; /* with two processes */
 	struct app_port *ports[2];
 	uint32_t port_count;
 	struct drivers_fault *faults[2];
@@ -127,7 +127,10 @@ static int open_ends(struct perf *perf)
 	return APP_EXIT_OK;
 }
 
-/* A TCP connection to the other process goes last: it tells that our port is gone. One by address needs the port. */
+/*
+ * A TCP connection to the other process is closed last, because that tells it that our port is gone. A connection by
+ * address needs the port, and is closed before it.
+ */
 static void close_all(struct perf *perf)
 {
 	if (perf->remote.link.pipe)
@@ -138,7 +141,7 @@ static void close_all(struct perf *perf)
 	}
 	perf_failover_close(&perf->failover);
 	perf_lcores_close(&perf->lcores);
-	/* Late frames are freed before the pool they came from. */
+	/* Frees late frames before their pool. */
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
 	perf_pair_close(&perf->pair);
@@ -156,7 +159,7 @@ static uint64_t count_interruptions(void)
 	return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
-/* What the user asked for at least. */
+/* Is the result below what the user asked for at least? */
 static bool misses_the_least(const struct perf_options *options, const struct perf_result *result)
 {
 	const char *op = perf_ops[result->test.op].name;
@@ -176,7 +179,7 @@ static bool misses_the_least(const struct perf_options *options, const struct pe
 
 static void take_result(struct perf *perf, struct perf_result *result, uint64_t interruptions_before)
 {
-	/* Before anything was measured: there is no row. */
+	/* Interrupted before anything was measured: there is no row. */
 	if (app_is_interrupted() && result->tally.messages == 0 && result->tally.errors == 0)
 		return;
 	result->interruptions = count_interruptions() - interruptions_before;
@@ -239,7 +242,7 @@ static int run_remote(struct perf *perf)
 	return perf_remote_serve(remote, &perf->failures) == 0 && perf->failures == 0 ? APP_EXIT_OK : APP_EXIT_FAILURE;
 }
 
-/* Where the server is: in this process, where HOST says, or nowhere, for it is this one. */
+/* The server is in this process, at HOST, or it is this one. */
 static int run_connections(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
@@ -304,7 +307,7 @@ static int open_and_measure(struct perf *perf)
 	return code;
 }
 
-/* Fills in what depends on where the ends are. */
+/* Fills in options that depend on where the ends are. */
 static int choose_device(struct perf_options *options, const struct app_args *args)
 {
 	if (options_are_local(options)) {
@@ -312,7 +315,7 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
 		return APP_EXIT_OK;
 	}
-	/* A server takes what the client says, as far as its port allows. */
+	/* A server uses the client's path MTU, as far as its port allows. */
 	if (options->mtu_bytes == 0 && !options->server)
 		options->mtu_bytes = WIRE_MTU_BYTES;
 	return app_eal_choose_device(args, &options->device);

@@ -1,4 +1,4 @@
-/* plan.c - what would be measured, and where; nothing is started for it */
+/* plan.c - prints for --dry-run what would be measured, and where */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/plan.h"
 

@@ -5,7 +5,7 @@
 
 #include "perf/options.h"
 
-/* Ports, lcores and cases on the standard output; the device has been chosen. */
+/* Prints ports, lcores and cases on standard output. The device has been chosen. */
 void perf_plan_print(const struct perf_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* poll.c - what an end does besides polling its lcore: completions, posts, and the clock of the case */
+/* poll.c - the work of an end besides polling its lcore: completions, posts, and the clock of the case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_cycles.h>
 
@@ -11,12 +11,12 @@
 #include "perf/stream.h"
 #include "perf/poll.h"
 
-#define POLLS_A_LOOK 16u /* polls between two looks at the clock */
+#define POLLS_A_LOOK 16u /* polls between two readings of the clock */
 #define WARM_UP_S 0.05
-#define WINDOW_S 0.01 /* for the peak */
+#define WINDOW_S 0.01 /* window for the peak */
 #define TELL_S 1.0    /* between two lines of progress */
-#define MOVES_S 1.0   /* between two looks at what is acknowledged, while nothing completes */
-#define STALL_S 10.0  /* without an acknowledgement, when the ACK timer has had all its tries: give up */
+#define MOVES_S 1.0   /* while nothing completes: time between two looks at what is acknowledged */
+#define STALL_S 10.0  /* without an acknowledgement for so long, when all retries are spent, give up */
 #define ACK_TRIES 8.0
 
 static uint64_t cycles_of(double seconds)
@@ -24,7 +24,7 @@ static uint64_t cycles_of(double seconds)
 	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
 }
 
-/* One end of a case has the clock, unless both send. */
+/* One end of a case has the clock, or both if both send. */
 static bool has_clock(const struct perf_end *end)
 {
 	return end->requests && (end->way == 0 || end->test.mode == PERF_BW);
@@ -49,7 +49,7 @@ static void stop_measuring(struct perf_end *end)
 	end->phase = PHASE_DRAIN;
 }
 
-/* Of this end, and of the other one when it is here. */
+/* Of this end, and of the other one if it is in this process. */
 static uint64_t count_both(const struct perf_end *end, const char *name)
 {
 	return perf_end_counter(end, name) + (end->other ? perf_end_counter(end->other, name) : 0);
@@ -87,7 +87,7 @@ void perf_end_begin(struct perf_end *end)
 		perf_stream_post(end, i);
 }
 
-/* The best 10 ms. */
+/* Remembers the best 10 ms. */
 static void look_at_window(struct perf_end *end)
 {
 	uint64_t cycles = end->now - end->window_began;
@@ -108,7 +108,7 @@ static bool warm_up_is_over(const struct perf_end *end)
 	double seconds = end->test.seconds / 2 < WARM_UP_S ? end->test.seconds / 2 : WARM_UP_S;
 
 	if (end->completed == 0)
-		return false; /* the peer's address may still be looked for */
+		return false; /* the peer's MAC may still be asked for */
 	if (end->test.mode == PERF_LAT && end->test.iterations)
 		return end->completed >= LATENCY_WARM_UP;
 	return end->now - end->phase_began >= cycles_of(seconds);
@@ -130,7 +130,7 @@ static double stall_seconds(const struct perf_end *end)
 	return STALL_S + ACK_TRIES * timeout_s;
 }
 
-/* A sum that changes when a peer acknowledges a packet, or a response of a READ comes. */
+/* A sum that changes whenever a peer acknowledges a packet, or a READ response comes. */
 static uint64_t acknowledged(const struct perf_end *end)
 {
 	struct uroce_qp_view view;
@@ -144,8 +144,8 @@ static uint64_t acknowledged(const struct perf_end *end)
 }
 
 /*
- * Of two ends here, the one that starts tells of both: an lcore that asks another one waits until that has been polled,
- * and two that ask each other at a time would wait for each other.
+ * If both ends are here the one that starts prints for both. An lcore that asks another one waits until that has been
+ * polled, so two that ask each other at the same time would wait for each other.
  */
 static void tell_drops(struct perf_end *end)
 {
@@ -156,7 +156,7 @@ static void tell_drops(struct perf_end *end)
 		app_drops_tell(&end->other->drops, end->other->port);
 }
 
-/* A long message over a slow link moves long before it completes; queue pairs are asked when nothing completes. */
+/* Does anything move? A long message over a slow link makes progress long before it completes. */
 static bool moves(struct perf_end *end)
 {
 	uint64_t before = end->seen_acknowledged;
@@ -167,7 +167,7 @@ static bool moves(struct perf_end *end)
 	return end->seen_acknowledged != before;
 }
 
-/* When a rate forbids to post, nothing that completes is no stall. */
+/* While the rate forbids posting, it is no stall if nothing completes. */
 static void watch_progress(struct perf_end *end)
 {
 	bool paced = end->test.rate > 0 && end->completed == end->posted;
@@ -181,7 +181,7 @@ static void watch_progress(struct perf_end *end)
 			      stall_seconds(end), (unsigned long)(end->posted - end->completed));
 }
 
-/* Of two ends here, the one that starts tells. */
+/* If both ends are here the one that starts prints. */
 static void tell_progress(struct perf_end *end)
 {
 	uint64_t cycles = end->now - end->told;

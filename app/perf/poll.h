@@ -1,17 +1,20 @@
-/* poll.h - what an end does besides polling its lcore: completions, posts, and the clock of the case */
+/* poll.h - the work of an end besides polling its lcore: completions, posts, and the clock of the case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_POLL_H
 #define APP_PERF_POLL_H
 
 #include "perf/end.h"
 
-/* Starts a connected case. An end that only responds is done from the start. */
+/* Starts a connected case. An end that only responds is done at once. */
 void perf_end_begin(struct perf_end *end);
 
-/* Polls the lcore once, then does what there is to do. Call until done; a responder as long as the peer needs it. */
+/*
+ * Polls the lcore once, then does the end's work. Call it until the end is done; for a responder as long as the peer
+ * needs it.
+ */
 void perf_end_poll(struct perf_end *end);
 
-/* What the end did; after the run. */
+/* Sums up what the end has done, after the run. */
 void perf_end_sum_up(struct perf_end *end);
 
 #endif

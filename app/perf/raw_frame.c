@@ -1,4 +1,4 @@
-/* raw_frame.c - what the frames look like */
+/* raw_frame.c - makes frames that look like the stack's */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/raw_frame.h"
 #include "wire/encap.h"

@@ -1,9 +1,9 @@
-/* raw_frame.h - frames that look like the stack's without it: made once, then stored and compared */
+/* raw_frame.h - frames that look like the stack's, made once, then stored into mbufs and compared */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. perf_raw_frame_of() for frames with the payload of an operation, or perf_raw_frame_make() for any packet
- *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), with what was received
- * Frames are built by the stack's own frame writer and ICRC code: what is judged beside them is the rest.
+ *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), for received frames
+ * The frames are written by the stack's own frame writer and ICRC code, so that a comparison judges everything else.
  */
 #ifndef APP_PERF_RAW_FRAME_H
 #define APP_PERF_RAW_FRAME_H
@@ -19,30 +19,36 @@
 #include "wire/icrc_copy.h"
 
 #define SHAPE_HEADERS_MAX_BYTES 96u
-#define SHAPE_PSN_AT 9u /* in the BTH */
+#define SHAPE_PSN_AT 9u /* offset in the BTH */
 
-/* One shape of frame: its headers as they are stored, but for the PSN. */
+/* One kind of frame: its headers as they are stored, without the PSN. */
 struct perf_raw_frame {
 	struct wire_frame_template template;
-	struct wire_headers fields; /* the same, as the stack's frame writer takes them */
+	struct wire_headers fields; /* the same for the stack's frame writer */
 	uint8_t headers[SHAPE_HEADERS_MAX_BYTES];
 	uint32_t ip_offset, bth_offset, headers_bytes, payload_bytes, pad_bytes, frame_bytes;
 };
 
 /*
- * packet and encap are what its frames have in common; payload_bytes of packet counts, its payload does not, nor its
- * flags. It has no extension headers but a RETH and an AETH.
+ * packet and encap have what all its frames have in common. Only payload_bytes counts of the payload, and flags are
+ * ignored. RETH and AETH are the only extension headers.
  */
 void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_encap *encap,
 			 struct perf_raw_frame *shape);
 
-/* A frame with payload of op (no atomic), the only one of a message or a middle one; a READ's without: its request. */
+/*
+ * A frame with payload of op (not an atomic): that of an ONLY packet or a MIDDLE one. For a READ a frame without
+ * payload, its request.
+ */
 void perf_raw_frame_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_raw_frame *shape);
 
-/* What the stack would read of a frame from pool is what was meant, and its ICRC is right. */
+/* Does the stack parse the frame to what was meant, and find its ICRC right? The frame is from pool. */
 bool perf_raw_frame_is_real(const struct perf_raw_frame *shape, struct rte_mempool *pool, const uint8_t *payload);
 
-/* Is icrc, and pad, asked for? A constant, so that loops are made without a branch for it. */
+/*
+ * Writes a frame. `icrc`, whether to write ICRC and pad, is a constant in each caller, so that its loop has no branch
+ * for it.
+ */
 static inline __attribute__((always_inline)) void shape_fill(const struct perf_raw_frame *shape, struct rte_mbuf *mbuf,
 							     uint32_t psn, const uint8_t *payload, bool icrc)
 {
@@ -51,7 +57,7 @@ static inline __attribute__((always_inline)) void shape_fill(const struct perf_r
 	if (icrc) {
 		struct wire_headers fields = shape->fields;
 
-		fields.bth_end = packet_bth_end_of(psn, false); /* and an AETH of zeros */
+		fields.bth_end = packet_bth_end_of(psn, false); /* with an AETH of zeros */
 		frame_write(&shape->template, &fields, payload, shape->payload_bytes, frame);
 	} else {
 		memcpy(frame, shape->headers, SHAPE_HEADERS_MAX_BYTES);
@@ -62,7 +68,7 @@ static inline __attribute__((always_inline)) void shape_fill(const struct perf_r
 	mbuf->pkt_len = shape->frame_bytes;
 }
 
-/* By opcode, QPN and PSN. */
+/* Compares opcode, QPN and PSN. */
 static inline bool shape_is(const struct perf_raw_frame *shape, const struct rte_mbuf *mbuf, uint32_t psn)
 {
 	const uint8_t *bth = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, shape->bth_offset);

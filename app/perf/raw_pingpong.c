@@ -1,4 +1,4 @@
-/* raw_pingpong.c - bare frames back and forth, and windows of them that alternate with windows of the stack */
+/* raw_pingpong.c - bare frames back and forth, in windows that alternate with windows of the stack */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 #include "perf/window.h"
 
 #define BURST 32u
-#define TRIPS 8u   /* between two looks at the clock, which takes a seventh of a round trip */
-#define LOST_S 1.0 /* a frame that takes so long does not come */
+#define TRIPS 8u   /* round trips between two readings of the clock, each of which takes a seventh of a round trip */
+#define LOST_S 1.0 /* after so long a frame counts as lost */
 
 struct bare {
 	struct perf_end *ends;
-	struct perf_raw_frame shapes[2]; /* there, and back */
-	struct app_histogram trips;      /* TRIPS of them, together */
-	struct app_histogram all;        /* of the stack */
+	struct perf_raw_frame shapes[2]; /* the frame there, and the one back */
+	struct app_histogram trips;      /* times of TRIPS round trips together */
+	struct app_histogram all;        /* times of the stack */
 	uint32_t psn;
 	bool lost;
 };
@@ -32,7 +32,7 @@ static void send_frame(struct bare *bare, unsigned side)
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->port->ethdev->pool);
 
 	if (mbuf == NULL)
-		return; /* is told as lost */
+		return; /* the caller sees that it is lost */
 	shape_fill(&bare->shapes[side], mbuf, bare->psn, end_source(end, 0, 0), false);
 	if (rte_eth_tx_burst(end->port->ethdev->port_id, 0, &mbuf, 1) == 0)
 		rte_pktmbuf_free(mbuf);
@@ -40,7 +40,7 @@ static void send_frame(struct bare *bare, unsigned side)
 
 static void receive_frame(struct bare *bare, unsigned side)
 {
-	uint64_t began = 0; /* the clock is not read while frames come */
+	uint64_t began = 0; /* the clock is not read while frames keep coming */
 	struct rte_mbuf *burst[BURST];
 	bool came = false;
 

@@ -1,10 +1,11 @@
-/* raw_pingpong.h - the least round trip there is between two ports, measured beside that of the stack */
+/* raw_pingpong.h - measures the least round trip between two ports, beside that of the stack */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bare round trip: take an mbuf, store headers and payload of a frame of the case's shape, tx burst of one; rx burst
- * at the other end, compare opcode, QPN and PSN, free; the same back. No ICRC, nothing is copied out, only the port
- * that a frame is due at is polled, and the clock is read every eighth time. READs ask with headers only. A message of
- * several frames is compared with one of its full frames. Windows alternate as in limit.h; of each the median counts.
+ * A bare round trip: take an mbuf, store headers and payload of a frame like the case's, tx burst of one; rx burst at
+ * the other end, compare opcode, QPN and PSN, free; and the same back. No ICRC, no copy of received data, only the port
+ * at which a frame is expected is polled, and the clock is read every eighth time. The request of a READ has no
+ * payload. A message of several frames is compared with one full frame. Windows alternate as in baseline.h; the median
+ * of each counts.
  */
 #ifndef APP_PERF_RAW_PINGPONG_H
 #define APP_PERF_RAW_PINGPONG_H
@@ -12,8 +13,8 @@
 #include "perf/end.h"
 
 /*
- * Runs a connected lat case with payload of two ends on this lcore, in place of the clock of poll.h: fills the tally
- * and latency of ends[0] and *result. 0; -EIO: a bare frame did not arrive.
+ * Runs a connected lat case with payload between two ends on this lcore, without the clock of poll.h. Fills in tally
+ * and latency of ends[0] and *result. Returns 0, or -EIO: a bare frame did not arrive.
  */
 int perf_raw_pingpong_run(struct perf_end *ends, struct perf_raw_pingpong_result *result);
 

@@ -1,4 +1,4 @@
-/* receive.c - receive entries: posted ahead, checked when they complete, posted again */
+/* receive.c - receives: posted ahead, checked when they complete, posted again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define POLL_BATCH 32
 
-/* Posts count entries behind those already posted, as one list. */
+/* Posts `count` receives behind those already posted, as one list. */
 static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 {
 	const struct perf_layout *layout = &end->layout;
@@ -34,7 +34,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	return error;
 }
 
-/* A shared queue is not taken from in the order of one flow: which of its entries are free is kept as a list. */
+/* Several flows take from a shared queue, in any order, so its free entries are kept as a list. */
 static void put_back(struct perf_end *end, uint64_t entry)
 {
 	struct uroce_recv_wr *wr = &end->recv_wrs[entry];
@@ -44,7 +44,7 @@ static void put_back(struct perf_end *end, uint64_t entry)
 	end->taken_count++;
 }
 
-/* Posts so many of those that were put back. */
+/* Posts `count` of the entries in that list. */
 static int post_shared(struct perf_end *end, uint32_t count)
 {
 	struct uroce_recv_wr *first = end->taken, *last = first;
@@ -72,7 +72,7 @@ int perf_receive_post(struct perf_end *end, uint32_t index)
 	return post_shared(end, end->layout.rx_depth);
 }
 
-/* entry: which receive the message took; they have as many places in the inbox as it needs. */
+/* entry: the receive that the message took. There are as many slots in the inbox. */
 static void check_bytes(struct perf_end *end, uint32_t index, uint64_t message, uint64_t entry)
 {
 	const uint8_t *data = end->layout.inbox_slots ? end_inbox(end, index, entry) : end_target(end, index, message);
@@ -115,13 +115,13 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 		put_back(end, wc->wr_id);
 }
 
-/* Receives that are free. Where SENDs name windows, those whose windows are bound. */
+/* How many receives are free; if SENDs name windows, only those whose windows are bound. */
 static uint64_t count_free(const struct perf_end *end, const struct perf_flow *flow)
 {
 	return (end->windows ? flow->bound : flow->received + end->layout.rx_depth) - flow->receives_posted;
 }
 
-/* One more, if it is free. */
+/* Posts one more receive, if one is free. */
 static bool post_one(struct perf_end *end, uint32_t index)
 {
 	const struct perf_flow *flow = &end->flows[index];
@@ -132,8 +132,8 @@ static bool post_one(struct perf_end *end, uint32_t index)
 }
 
 /*
- * A slow receiver: entries are posted one by one, in the order of the flows, as fast as its rate allows. It owes
- * nothing for the time before its first message.
+ * A slow receiver posts receives one by one, in the order of the flows, as its rate allows. Time before its first
+ * message does not count.
  */
 static void post_slowly(struct perf_end *end)
 {
@@ -156,12 +156,12 @@ static void post_slowly(struct perf_end *end)
 			posted = true;
 		}
 	}
-	/* What nobody needed is not saved up. */
+	/* Receives that nobody needed are not saved up. */
 	if (end->rx_posted < allowed)
 		end->rx_posted = allowed;
 }
 
-/* How many receives are posted at once, and how many windows are bound at once. */
+/* How many receives are posted, and how many windows bound, at once. */
 static uint32_t chunk_of(const struct perf_end *end)
 {
 	uint32_t rx_depth = end->layout.rx_depth;
@@ -169,7 +169,7 @@ static uint32_t chunk_of(const struct perf_end *end)
 	return rx_depth >= 4 * POLL_BATCH ? POLL_BATCH : rx_depth >= 4 ? rx_depth / 4 : 1;
 }
 
-/* What completions of a flow took is posted again in chunks. */
+/* Posts the completed receives of a flow again, in chunks. */
 static void post_again(struct perf_end *end, uint32_t index, uint32_t chunk)
 {
 	const struct perf_flow *flow = &end->flows[index];
@@ -197,7 +197,7 @@ static int take_batch(struct perf_end *end)
 	for (int i = 0; i < count; i++) {
 		take(end, &wc[i]);
 		if (i + 1 < count && wc[i + 1].qp_context == wc[i].qp_context)
-			continue; /* once for all of a flow in a row */
+			continue; /* done once for consecutive completions of a flow */
 		if (end->windows)
 			perf_keys_renew(end, (uint32_t)wc[i].qp_context, chunk);
 		else if (end->test.rx_rate == 0)
@@ -206,7 +206,7 @@ static int take_batch(struct perf_end *end)
 	return count;
 }
 
-/* Of an end that sends no requests of its own: those that have any take these completions with theirs. */
+/* For an end without requests of its own; other ends take these completions with those of requests. */
 static void take_binds(struct perf_end *end)
 {
 	struct uroce_wc wc[POLL_BATCH];
@@ -220,7 +220,7 @@ static void take_binds(struct perf_end *end)
 
 void perf_receive_poll(struct perf_end *end)
 {
-	/* All there are: with one lcore for both ends it has polled twice since the last look. */
+	/* Takes all completions: with one lcore for both ends it has polled twice since the last time. */
 	while (take_batch(end) == POLL_BATCH)
 		continue;
 	if (end->windows && !end->requests)

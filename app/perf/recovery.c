@@ -1,4 +1,4 @@
-/* recovery.c - a window of messages of which some lose a frame */
+/* recovery.c - a window of messages, some of which lose a frame */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 #include "perf/window.h"
 
 #define LOSE_EVERY 16u
-#define MIN_FRAME_BYTES 90u /* more than an acknowledgement has, over IPv6, too */
+#define MIN_FRAME_BYTES 90u /* an acknowledgement is shorter, over IPv6, too */
 #define SETTLE_POLLS 64u
 
 struct recovery {
 	struct perf_end *ends;
-	struct drivers_fault *fault; /* of the port that the payload comes to */
+	struct drivers_fault *fault; /* of the port that receives the payload */
 	struct app_histogram usual, lossy;
 	uint32_t nth;
 };
 
-/* One message, there and back. */
+/* One message there and back. */
 static void exchange(struct recovery *recovery, bool lossy)
 {
 	struct perf_end *end = &recovery->ends[0];

@@ -1,4 +1,4 @@
-/* remote.c - cases between two processes: the client says what, the server does its half */
+/* remote.c - runs cases between two processes: the client says what to do, the server does its half */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 #include "perf/stream.h"
 #include "perf/poll.h"
 
-#define LOOK_S 0.001 /* between two looks at the socket */
+#define LOOK_S 0.001 /* time between two looks at the socket */
 #define LOOK_CHECKING_S 0.00005
-#define ANSWER_S 60.0 /* for an answer */
+#define ANSWER_S 60.0 /* how long an answer is waited for */
 #define PART_S 10.0
 #define SETTLE_POLLS 256u
 #define PIPE_PATIENCE_S 10u
-#define PIPE_TIMEOUT 18u /* 1.07 s: eight of them pass while memory is filled, and a dead peer is given up in nine */
+#define PIPE_TIMEOUT 18u /* 1.07 s: memory is filled within eight of them, and a dead peer is given up after nine */
 
-/* ---- checking what a peer has written ---- */
+/* ---- asking for checks, and checking ---- */
 
 static void answer_check(struct perf_remote *remote, const json_t *message)
 {
@@ -70,7 +70,7 @@ static void take_check(struct perf_remote *remote, const json_t *message)
 		perf_stream_post(end, (uint32_t)index);
 }
 
-/* Asks for the messages of flows that have completed but not been checked. Returns how many flows wait. */
+/* Asks the peer to check messages that have completed. Returns how many flows wait for an answer. */
 static uint32_t ask_checks(struct perf_remote *remote, bool all)
 {
 	struct perf_end *end = remote->end;
@@ -95,7 +95,7 @@ static uint32_t ask_checks(struct perf_remote *remote, bool all)
 
 /* ---- messages while the end polls ---- */
 
-/* A message that is not about checks, which are handled here; NULL: none so far. */
+/* The next message that is not about checks, which are handled here; NULL: none has come. */
 static json_t *next_message(struct perf_remote *remote)
 {
 	json_t *message = perf_control_poll(&remote->link);
@@ -111,7 +111,7 @@ static json_t *next_message(struct perf_remote *remote)
 	return message;
 }
 
-/* Polls once, and looks at the socket when it is time. */
+/* Polls once, and looks at the socket if that is due. */
 static json_t *poll_once(struct perf_remote *remote)
 {
 	struct perf_end *end = remote->end;
@@ -130,7 +130,7 @@ static json_t *poll_once(struct perf_remote *remote)
 	return next_message(remote);
 }
 
-/* Waits for a message of that type. NULL after a complaint. */
+/* Waits for a message of this type. NULL after a complaint. */
 static json_t *expect(struct perf_remote *remote, const char *type, double seconds)
 {
 	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
@@ -152,7 +152,7 @@ static json_t *expect(struct perf_remote *remote, const char *type, double secon
 	return NULL;
 }
 
-/* As expect(), for a message that carries nothing. */
+/* As expect(), for a message without contents. */
 static int expect_only(struct perf_remote *remote, const char *type, double seconds)
 {
 	json_t *message = expect(remote, type, seconds);
@@ -186,7 +186,7 @@ static int take_hello(struct perf_remote *remote)
 	return 0;
 }
 
-/* Whoever comes and is not the client that a server waits for is told so, and that one may still come. */
+/* A stranger is told that a server waits here for a client; after that the client may still come. */
 static int meet_client(struct perf_remote *remote, unsigned tcp_port)
 {
 	for (;;) {
@@ -198,7 +198,7 @@ static int meet_client(struct perf_remote *remote, unsigned tcp_port)
 	}
 }
 
-/* The connection's own patience is at least that of the queue pairs it tells of. */
+/* The connection waits at least as long as the queue pairs whose end it has to report. */
 static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, const struct perf_options *options)
 {
 	const struct app_pipe_config config = {
@@ -257,14 +257,14 @@ void perf_remote_close(struct perf_remote *remote)
 
 /* ---- a case ---- */
 
-/* Room for the numbers of both ends and for what the other completed. */
+/* Memory for the numbers of both ends, and for how much the other end has completed. */
 struct case_memory {
 	struct perf_peer own, peer;
 	uint32_t *numbers;
 	uint64_t *completed;
 };
 
-/* The other end has windows when this one sends requests. */
+/* The other end has windows if this one sends requests. */
 static int allocate(struct case_memory *memory, const struct perf_case *test, bool is_client)
 {
 	bool requests = is_client || test->both_ways || test->mode == PERF_LAT;
@@ -289,7 +289,7 @@ static void release(struct case_memory *memory)
 	free(memory->completed);
 }
 
-/* When all is done, what has not been checked yet is. */
+/* At the end, asks for checks of what has not been checked. */
 static void check_rest(struct perf_remote *remote)
 {
 	uint64_t end = rte_rdtsc() + (uint64_t)(ANSWER_S * (double)rte_get_tsc_hz());
@@ -332,7 +332,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 	return expect_only(remote, "going", ANSWER_S);
 }
 
-/* Runs until this end is done. -1: the other side is gone or out of step. */
+/* Runs until this end is done. -1: the other side is gone, or does not follow the protocol. */
 static int run_client(struct perf_remote *remote)
 {
 	perf_end_begin(remote->end);

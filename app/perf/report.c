@@ -1,4 +1,4 @@
-/* report.c - tables for people: perftest's columns */
+/* report.c - prints tables with perftest's columns */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #define RULER "----------------------------------------------------------------------------------------------"
 
-#define INTERRUPTIONS_A_S 20.0 /* more than these are no accident */
+#define INTERRUPTIONS_A_S 20.0 /* more than these are not accidental */
 
 static FILE *out;
 static bool no_peak;
@@ -128,13 +128,13 @@ void perf_report_progress(const struct perf_case *test, const struct perf_tally 
 {
 	double per_s = (double)last->messages / last->seconds;
 
-	/* Not between the rows of the table, which programs read. */
+	/* On standard error, not between the rows of the table, which programs read. */
 	fprintf(stderr, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n",
 		test->size_bytes, per_s * test->size_bytes * 8 / 1e9, per_s / 1e6, (unsigned long)last->retransmits,
 		(unsigned long)last->probes);
 }
 
-/* No peak where no window of 10 ms was measured, or where none is wanted. */
+/* There is no peak if no window of 10 ms was measured, or if none is wanted. */
 static void print_bandwidth(const struct perf_result *result)
 {
 	char peak[32] = "-";

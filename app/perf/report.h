@@ -1,4 +1,4 @@
-/* report.h - tables for people */
+/* report.h - prints tables */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_REPORT_H
 #define APP_PERF_REPORT_H
@@ -7,33 +7,33 @@
 #include "perf/end.h"
 #include "perf/environment.h"
 
-/* Where tables go: standard output, or standard error while JSON goes there. */
+/* Chooses where tables go: standard output, or standard error if JSON goes there. */
 void perf_report_open(bool json_on_stdout, bool without_peak);
 
-/* Once: what is measured where, and what would make the figures worthless. */
+/* Prints once what is measured where, and what makes the results worthless. */
 void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options);
 
-/* The head of a table when test is the first of its operation and mode, with the connection's facts. */
+/* Prints the head of a table if test is the first of its operation and mode, and facts of the connection. */
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local,
 			    const struct perf_peer *remote);
 
-/* How it goes, of a case that takes long: messages, retransmits and probes of the last `seconds`. */
+/* Prints the progress of a long case: messages, retransmits and probes of the last `seconds`. */
 void perf_report_progress(const struct perf_case *test, const struct perf_tally *last);
 
-/* A row of it, and what else there is to know. */
+/* Prints a row of the table, and further facts. */
 void perf_report_result(const struct perf_result *result);
 
-/* lat: how many took how long, a row for each bucket that has any. */
+/* lat: prints a row for each bucket of the histogram that is not empty. */
 void perf_report_histogram(const struct perf_result *result);
 
-/* At the end: what the device dropped, and why. */
+/* At the end: prints what the device has dropped, and why. */
 void perf_report_drops(const struct app_port *port);
 
-/* Where a server waits. */
+/* Prints where a server waits. */
 void perf_report_waiting(unsigned tcp_port);
 void perf_report_waiting_by_address(unsigned port);
 
-/* The server's line: what came in. */
+/* Prints what a server has received. */
 void perf_report_served(const struct perf_end *end);
 
 #endif

@@ -136,7 +136,7 @@ static int take_service(const char *name, const char *text, void *place)
 					 app_complain(APP_EXIT_USAGE, "%s %s: connections are RC", name, text);
 }
 
-/* What happens anyway. */
+/* For options that ask for what happens anyway. */
 static int take_nothing(const char *name, const char *text, void *place)
 {
 	(void)name;
@@ -153,7 +153,7 @@ static int take_endless(const char *name, const char *text, void *seconds)
 	return APP_EXIT_OK;
 }
 
-/* A row, for it would be taken for the beginning of --out_json_file. */
+/* Has a row because getopt would take it for the beginning of --out_json_file. */
 static int refuse_out_json(const char *name, const char *text, void *place)
 {
 	(void)text;
@@ -290,15 +290,15 @@ static const struct option_row rows[] = {
 	{ "dry-run", 0, OPTION_FLAG, AT(dry_run),
 	  .help = "print the cases that would be measured, where and for how long, and end" },
 
-	/* perftest's: with its meaning, or what there is instead */
+	/* perftest's options: supported, or refused with what there is instead */
 	{ "atomic_type", 'A', OPTION_OTHER, AT(ops), .take = take_atomic, .value = "TYPE" },
 	{ "connection", 'c', OPTION_OTHER, WHOLE, .take = take_service, .value = "RC" },
 	{ "tos", 'T', OPTION_NUMBER, AT(traffic_class), 0, 255, "TOS" },
 	{ "tclass", 'T', OPTION_SAME },
-	{ "CPU-freq", 'F', OPTION_OTHER, WHOLE, .take = take_nothing }, /* nobody looks at the CPU's frequency anyway */
+	{ "CPU-freq", 'F', OPTION_OTHER, WHOLE, .take = take_nothing }, /* the CPU's frequency is never looked at */
 	{ "noPeak", 'N', OPTION_FLAG, AT(no_peak) },
 	{ "run_infinitely", 0, OPTION_OTHER, AT(seconds), .take = take_endless },
-	{ "report_gbits", 0, OPTION_OTHER, WHOLE, .take = take_nothing }, /* that is what is printed */
+	{ "report_gbits", 0, OPTION_OTHER, WHOLE, .take = take_nothing }, /* rates are always in Gbit/s */
 	{ "out_json", 0, OPTION_OTHER, WHOLE, .take = refuse_out_json },
 	{ "out_json_file", 0, OPTION_WORD, AT(json_path), .value = "FILE" },
 	{ "inline_size", 'I', OPTION_SAME },

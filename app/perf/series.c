@@ -1,4 +1,4 @@
-/* series.c - how many messages had completed when */
+/* series.c - records how many messages had completed at which time */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/series.h"
 
@@ -12,7 +12,7 @@ void perf_series_add(struct perf_series *series, uint64_t cycles, uint64_t messa
 		for (uint32_t i = 0; i < series->count; i++)
 			series->points[i] = series->points[2 * i + 1];
 		series->spacing = series->spacing ? 2 * series->spacing : 2;
-		/* The last one that stays is the one before this: half of a step has gone by. */
+		/* Half of a step has passed since the last point that stays. */
 		series->skipped = series->spacing / 2;
 		return;
 	}

@@ -1,4 +1,4 @@
-/* series.h - how many messages had completed when: as many points of a case as a plot wants, however long it takes */
+/* series.h - records how many messages had completed at which time, in a bounded number of points */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_SERIES_H
 #define APP_PERF_SERIES_H
@@ -7,10 +7,10 @@
 
 #define SERIES_POINTS 128
 
-/* A zeroed struct is an empty series; the point at 0 is not among them. */
+/* A zeroed struct is an empty series. The point at time 0 is not stored. */
 struct perf_series {
 	uint32_t count, skipped;
-	uint32_t spacing; /* of so many points that are offered one is taken; 0: all */
+	uint32_t spacing; /* one of so many offered points is stored; 0: each */
 	struct {
 		uint64_t cycles, messages; /* since the clock was started */
 	} points[SERIES_POINTS];

@@ -13,7 +13,7 @@
 #include "perf/stream.h"
 
 #define POLL_BATCH 32
-#define PACED_FLOWS 64u /* that are asked in a poll */
+#define PACED_FLOWS 64u /* how many flows are served in a poll, with a rate */
 
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 {
@@ -44,14 +44,14 @@ uint64_t perf_stream_completed_by(const struct perf_end *end, struct perf_flow *
 void perf_stream_posted(const struct perf_end *end, struct perf_flow *flow, uint32_t count)
 {
 	flow->posted += count;
-	flow->slot += count; /* not past the end of the ring */
+	flow->slot += count; /* stays within the ring */
 	if (flow->slot == end->layout.depth)
 		flow->slot = 0;
 }
 
 /* ---- posting ---- */
 
-/* Fills what a READ must change, so that a READ that changes nothing is noticed. */
+/* Sets the bytes that a READ will overwrite, so that a READ that changes nothing is noticed. */
 static void prepare_bytes(struct perf_end *end, uint32_t index, uint64_t message)
 {
 	uint8_t *data = end_source(end, index, message);
@@ -62,7 +62,7 @@ static void prepare_bytes(struct perf_end *end, uint32_t index, uint64_t message
 		perf_pattern_fill(data, end->test.size_bytes, pattern_key(end->way, index, message));
 }
 
-/* What differs between messages, if anything does. */
+/* Sets what differs between messages, if anything does. */
 static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_t message)
 {
 	const struct perf_op_info *op = &perf_ops[end->test.op];
@@ -87,7 +87,10 @@ static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_
 		end->lead_wrs[slot].remote_addr = wr->remote_addr;
 }
 
-/* One list of count requests; the ring does not wrap inside it. The last one of all asks for a completion. */
+/*
+ * Posts `count` requests as one list, within which the ring does not wrap. The last request of the case asks for a
+ * completion.
+ */
 static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 {
 	struct perf_flow *flow = &end->flows[index];
@@ -117,7 +120,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	return 0;
 }
 
-/* Requests that the rate allows now: a bucket that the clock fills and a burst empties. */
+/* How many requests the rate allows now: the clock adds tokens, and a burst takes them. */
 static uint64_t allowed_now(struct perf_end *end)
 {
 	uint64_t now;
@@ -142,7 +145,7 @@ void perf_stream_post(struct perf_end *end, uint32_t index)
 		uint64_t to_end = layout->depth - flow->slot;
 		uint64_t count = RTE_MIN(RTE_MIN(room, to_end), allowed_now(end));
 
-		/* Whole groups, so that the last request posted is always one that completes. */
+		/* Whole intervals only, so that the last request posted is always one that completes. */
 		if (count >= left)
 			count = left;
 		else if (layout->interval > 1)
@@ -168,7 +171,7 @@ uint64_t perf_stream_check_target(struct perf_end *end, uint32_t index, uint64_t
 	return bad;
 }
 
-/* What came back, or what can be seen at the other end when it is in this process. */
+/* Counts wrong bytes in what came back, or at the other end if it is in this process. */
 static uint64_t count_bad(struct perf_end *end, uint32_t index, uint64_t message)
 {
 	uint32_t slot = (uint32_t)(message % end->layout.target_slots);
@@ -235,7 +238,7 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 		flow->has_room = true;
 }
 
-/* What the flows of a batch of completions have room for, of each as one list. */
+/* After a batch of completions: posts on each of its flows what there is room for, as one list for each flow. */
 static void post_again(struct perf_end *end, const struct uroce_wc *wc, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -247,7 +250,7 @@ static void post_again(struct perf_end *end, const struct uroce_wc *wc, int coun
 	}
 }
 
-/* With a rate it is the clock that makes room, not a completion: the flows are asked in turn. */
+/* With a rate the clock, not a completion, makes room: serves the flows in turn. */
 static void post_paced(struct perf_end *end)
 {
 	uint32_t count = RTE_MIN(end->test.qps, PACED_FLOWS);

@@ -1,4 +1,4 @@
-/* window.c - the stack for a while, from idle to idle */
+/* window.c - runs the stack for a window of time, from idle to idle */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ void perf_window_poll(struct perf_end *ends)
 	}
 }
 
-/* Returns the cycles it took without what was between the polls. */
+/* Returns how many cycles it took, without those of what ran between the polls. */
 static uint64_t poll_for(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
 {
 	uint64_t began = rte_rdtsc(), foreign = 0, now;

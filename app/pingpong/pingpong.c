@@ -1,13 +1,13 @@
-/* pingpong.c - uroce-pingpong: SENDs back and forth with ibv_rc_pingpong or with itself, every byte checked */
+/* pingpong.c - uroce-pingpong: SENDs back and forth with ibv_rc_pingpong or with itself; every byte is checked */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The side channel is the one of ibv_rc_pingpong: 52 bytes of text each way, the client first, then "done", over TCP or
- * a connection by address. One thread does it all: while it waits it polls the lcore, so that ARP and neighbour
- * discovery are answered.
+ * The side channel is that of ibv_rc_pingpong: 52 bytes of text in each direction, the client's first, then "done",
+ * over TCP or a connection by address. One thread does it all: while it waits it polls the lcore, so that ARP and
+ * neighbour discovery are answered.
  *
- * Who checks what: a client sends a new pattern each time and compares what comes back. A server that sees the
- * first message filled with 0x7b talks to ibv_rc_pingpong, which sends back what it received: so it sends new
- * patterns and compares, too. Otherwise the client is one of ours, and the server echoes.
+ * A client sends a new pattern each time, and compares what comes back. A server whose first message is filled with
+ * 0x7b talks to ibv_rc_pingpong, which sends back what it receives; so it sends new patterns and compares, too.
+ * Otherwise the client is uroce-pingpong, and the server echoes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,14 +26,14 @@
 #include "common/ports.h"
 #include "pingpong/side.h"
 
-#define MESSAGE_BYTES 52 /* "LID:QPN:PSN:GID" and its NUL */
-#define DONE_BYTES 5     /* "done" and its NUL */
+#define MESSAGE_BYTES 52 /* of "LID:QPN:PSN:GID" with its NUL */
+#define DONE_BYTES 5     /* of "done" with its NUL */
 #define PEER_FILL 0x7b   /* what ibv_rc_pingpong fills its buffer with */
 #define SEND_ID 1
 #define RECV_ID 2
 
 struct options {
-	const char *host; /* NULL: server */
+	const char *host; /* NULL: this is the server */
 	const char *device;
 	const char *ip;
 	unsigned port;
@@ -55,17 +55,17 @@ struct pingpong {
 	struct uroce_lcore *lcore;
 	struct app_objects objects;
 	struct uroce_qp *qp;
-	uint8_t *send_buffer, *recv_buffer; /* one region, send first */
+	uint8_t *send_buffer, *recv_buffer; /* both in one region, send_buffer first */
 	uint32_t psn;
 	struct peer peer;
 
 	uint32_t sent, received, posted_receives;
-	bool echo; /* a server that gives back what it got */
+	bool echo; /* this is a server that sends back what it receives */
 	bool send_pending;
 	uint64_t checked_messages, bad_bytes;
 };
 
-/* A pattern that differs between messages at every byte, and in its first byte from the peer's fill. */
+/* A pattern of which every byte differs between messages, and whose first byte differs from the peer's fill. */
 static uint8_t pattern_byte(uint32_t message, uint32_t offset)
 {
 	uint32_t x = (offset + 1) * 0x9E3779B1u ^ (message + 1) * 0x85EBCA77u;
@@ -183,7 +183,7 @@ static int post_receives(struct pingpong *pp, uint32_t count)
 	return 0;
 }
 
-/* Sends message number pp->sent: a new pattern, or as an echo what was received last. */
+/* Sends message number pp->sent: a new pattern, or, to echo, the message received last. */
 static int post_message(struct pingpong *pp)
 {
 	uint8_t *data = pp->echo ? pp->recv_buffer : pp->send_buffer;
@@ -206,7 +206,7 @@ static int post_message(struct pingpong *pp)
 	return app_check("post send", uroce_qp_post_send(pp->qp, &wr, NULL));
 }
 
-/* Message number pp->received has come: it should be what we sent last. */
+/* Message number pp->received has come: without echo it must equal what was sent last. */
 static void check_message(struct pingpong *pp, uint32_t bytes)
 {
 	bool server = pp->options.host == NULL;
@@ -246,7 +246,7 @@ static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
 	return 0;
 }
 
-/* The next message may go when the last one was acknowledged and the answer to it has come. */
+/* Sends the next message when the last one was acknowledged and its answer has come. */
 static int continue_exchange(struct pingpong *pp)
 {
 	bool server = pp->options.host == NULL;
@@ -298,7 +298,7 @@ static int exchange(struct pingpong *pp)
 	return 0;
 }
 
-/* The peer may still repeat its last message when our last ACK was lost: stay for a while to answer. */
+/* Stays for a while, because the peer repeats its last message if our last ACK was lost. */
 static void linger(struct pingpong *pp)
 {
 	double end = app_now_seconds() + 0.5;
@@ -321,7 +321,7 @@ static void tell_waiting(unsigned port)
 	fflush(stdout);
 }
 
-/* An exit code. */
+/* Returns an exit code. */
 static int open_side(struct pingpong *pp, struct side *side)
 {
 	const struct options *options = &pp->options;
@@ -342,7 +342,7 @@ static int open_side(struct pingpong *pp, struct side *side)
 	return code;
 }
 
-/* An exit code. */
+/* Returns an exit code. */
 static int set_up_connection(struct pingpong *pp)
 {
 	char done[DONE_BYTES] = "done";
@@ -354,7 +354,7 @@ static int set_up_connection(struct pingpong *pp)
 	error = open_side(pp, &side);
 	if (error)
 		return error;
-	if (server) /* connected before the answer: the client sends as soon as it has it */
+	if (server) /* connected before answering, because the client sends as soon as it has the answer */
 		error = receive_their_side(pp, &side) || connect_qp(pp) || send_our_side(pp, &side) ||
 			side_read(pp->lcore, &side, done, DONE_BYTES);
 	else
@@ -375,7 +375,7 @@ static void destroy_objects(struct pingpong *pp)
 	free(pp->send_buffer);
 }
 
-/* Receives belong into INIT, before anybody can send. */
+/* Posts receives in INIT, before the peer can send. */
 static int prepare_receives(struct pingpong *pp)
 {
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT };
@@ -443,7 +443,7 @@ static const struct option_set option_set = {
 		"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment (also: nobody listens), 130 interrupted.\n",
 };
 
-/* 0 to go on, or 1 + what to exit with. */
+/* Returns 0 to go on, or 1 + the exit code. */
 static int parse_options(struct options *options, int argc, char **argv)
 {
 	struct uroce_addr addr;
@@ -482,7 +482,7 @@ static int print_plan(const struct options *options)
 	return APP_EXIT_OK;
 }
 
-/* Opens what the options name and runs. */
+/* Opens what the options ask for, and runs. */
 static int open_and_run(struct pingpong *pp)
 {
 	struct uroce_engine_config engine_config = { .max_qps = 16, .max_mrs = 16 };
@@ -527,7 +527,8 @@ int main(int argc, char **argv)
 	if (pp.options.dry_run)
 		return print_plan(&pp.options);
 	config.devices[0] = pp.options.device;
-	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
+	/* so that a server and a client on one machine use different cores */
+	config.last_core = pp.options.host != NULL;
 	app_end_when_interrupted();
 	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)

@@ -1,21 +1,21 @@
-/* side.h - the side channel: TCP or a connection by address, on which the lcore is polled while waiting */
+/* side.h - the side channel, over TCP or a connection by address; waiting on it polls the lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The peer resolves our MAC before it answers on TCP, so ARP and neighbour discovery must be answered meanwhile.
- * Every call complains by itself and returns -1 when it fails.
+ * Before the peer answers on TCP it asks for our MAC, so ARP and neighbour discovery must be answered meanwhile. If a
+ * call fails it complains and returns -1.
  */
 #ifndef APP_PINGPONG_SIDE_H
 #define APP_PINGPONG_SIDE_H
 
 #include <stddef.h>
 
-#define SIDE_STALL_SECONDS 30 /* without a word: give up */
+#define SIDE_STALL_SECONDS 30 /* a silent peer is given up after so long */
 
 struct uroce_lcore;
 struct app_pipe;
 
 struct side {
-	int fd;                /* -1 with a pipe */
+	int fd;                /* -1 if pipe is set */
 	struct app_pipe *pipe; /* NULL: TCP */
 };
 
@@ -25,7 +25,7 @@ int side_dial(struct side *side, const char *host, unsigned port);
 /* Waits for a client without a limit. */
 int side_accept(struct side *side, struct uroce_lcore *lcore, unsigned port);
 
-/* Reads exactly so many bytes. 0. */
+/* Reads exactly so many bytes. Returns 0. */
 int side_read(struct uroce_lcore *lcore, const struct side *side, char *text, size_t bytes);
 int side_write(const struct side *side, const char *text, size_t bytes);
 

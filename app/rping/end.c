@@ -1,4 +1,4 @@
-/* end.c - what an end does when something has completed */
+/* end.c - what an end does with each completion */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "rping/end.h"
 
 #define ADVERT_BYTES 16u
-#define OUT_AT ADVERT_BYTES /* of the advertisement that we send */
+#define OUT_AT ADVERT_BYTES /* offset of the advertisement to be sent */
 #define SOURCE_AT (4 * ADVERT_BYTES)
 #define FIRST_CHARACTER 65
 #define LAST_CHARACTER 122
@@ -48,7 +48,7 @@ static int post(struct rping_end *end, enum uroce_wr_opcode opcode, void *data, 
 	return app_check("post send", uroce_qp_post_send(end->qp, &wr, NULL));
 }
 
-/* addr NULL: nothing is advertised, the peer may go on. */
+/* addr NULL: advertises nothing, which lets the peer go on. */
 static int send_advert(struct rping_end *end, const void *addr)
 {
 	uint8_t *out = end->memory + OUT_AT;
@@ -118,7 +118,9 @@ void rping_end_close(struct rping_end *end)
 	end->memory = NULL;
 }
 
-/* "rdma-ping-N: " and characters that move on by one each time, as rping has it. */
+/*
+ * Fills the buffer with "rdma-ping-N: " and consecutive characters, the first one advancing each time, as rping does.
+ */
 static void fill(struct rping_end *end)
 {
 	char *text = (char *)source(end);
@@ -142,7 +144,7 @@ int rping_end_start(struct rping_end *end)
 	return send_advert(end, source(end));
 }
 
-/* What has come back is what was sent. */
+/* What has come back must equal what was sent. */
 static int finish_iteration(struct rping_end *end)
 {
 	const struct rping_options *options = end->options;
@@ -160,7 +162,7 @@ static int finish_iteration(struct rping_end *end)
 	return rping_end_start(end);
 }
 
-/* The client got an advertisement, which says: go on. */
+/* The client has received an advertisement, which lets it go on. */
 static int client_goes_on(struct rping_end *end)
 {
 	if (end->state == RPING_READ_ADVERT) {
@@ -170,7 +172,7 @@ static int client_goes_on(struct rping_end *end)
 	return finish_iteration(end);
 }
 
-/* The server got one: in turn of what it has to read, and where to write. */
+/* The server has received an advertisement: in turn of a buffer to read from, and of one to write to. */
 static int serve(struct rping_end *end)
 {
 	struct rping_advert advert = read_advert(end);
@@ -191,7 +193,7 @@ static int take_receive(struct rping_end *end, const struct uroce_wc *wc)
 	if (wc->byte_len != ADVERT_BYTES)
 		return app_complain(APP_EXIT_FAILURE, "%u bytes came where rping sends 16: is the peer an rping?",
 				    wc->byte_len);
-	/* The buffer is read before it is posted again. */
+	/* Its buffer is read before it is posted again. */
 	if (end->options->server) {
 		error = serve(end);
 		return error ? error : post_receive(end);
@@ -205,7 +207,7 @@ int rping_end_take(struct rping_end *end, const struct uroce_wc *wc)
 	char line[UROCE_EXPLAIN_BYTES];
 
 	if (wc->status == UROCE_WC_WR_FLUSH_ERR)
-		return 0; /* the connection has ended: its event tells */
+		return 0; /* the connection has ended, and its event will tell why */
 	if (wc->status != UROCE_WC_SUCCESS)
 		return app_complain(APP_EXIT_FAILURE, "%s", uroce_wc_explain(wc, line, sizeof(line)));
 	switch ((enum uroce_wc_opcode)wc->opcode) {

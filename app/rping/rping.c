@@ -1,4 +1,4 @@
-/* rping.c - uroce-rping: rping's exchange over connections by address, as client or server of any rping */
+/* rping.c - uroce-rping: rping's exchange over connections by address, as client or server for any rping */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define SET_UP_MS 30000u
 #define STALL_MS 30000u
 #define LINGER_MS 500u
-#define KEEPALIVE_MS 1000u /* a peer that has died is noticed */
+#define KEEPALIVE_MS 1000u /* so that a dead peer is noticed */
 
 struct rping {
 	struct rping_options options;
@@ -30,7 +30,7 @@ struct rping {
 	struct app_objects objects;
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener;
-	struct rping_end *ends; /* a list */
+	struct rping_end *ends; /* list of ends */
 	uint64_t served;
 	int exit_code;
 	bool over;
@@ -88,7 +88,7 @@ static void take_request(struct rping *rping, const struct uroce_cm_event *event
 		finish_client(rping, APP_EXIT_FAILURE);
 }
 
-/* A server's end is over; how: a word for what ended it. */
+/* A server's end has ended; how: a word for the reason. */
 static void stop_serving(struct rping *rping, struct rping_end *end, const char *how)
 {
 	char text[64];
@@ -101,7 +101,10 @@ static void stop_serving(struct rping *rping, struct rping_end *end, const char 
 	remove_end(rping, end);
 }
 
-/* It was our queue pair that ended it: no request need have failed, for a peer is asked whether it is there, too. */
+/*
+ * Our queue pair has failed and ended the connection. No request need have failed, because keep-alives ask an idle
+ * peer, too.
+ */
 static void tell_failure(const struct rping *rping, struct rping_end *end)
 {
 	char line[UROCE_EXPLAIN_BYTES];
@@ -169,7 +172,7 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 	}
 }
 
-/* What an end has left in the queue may be read when that end is gone. */
+/* Completions of an end may still be polled after it was freed. */
 static struct rping_end *find_end(const struct rping *rping, uint64_t context)
 {
 	struct rping_end *end = rping->ends;
@@ -179,7 +182,7 @@ static struct rping_end *find_end(const struct rping *rping, uint64_t context)
 	return end;
 }
 
-/* What has failed has been printed. Nobody waits for a peer to confirm that: it may be gone. */
+/* Failures have been printed. No peer is waited for to confirm the end, because it may be gone. */
 static void take_completions(struct rping *rping)
 {
 	struct uroce_wc wc[16];
@@ -229,12 +232,12 @@ static void poll_once(struct rping *rping)
 	struct uroce_cm_event event;
 
 	uroce_lcore_poll(rping->lcore);
-	take_completions(rping); /* before the events: why it failed, then that it has ended */
+	take_completions(rping); /* before events, so that the failure is printed before the end */
 	while (uroce_cm_next(rping->channel, &event) == 0)
 		take_event(rping, &event);
 }
 
-/* A server waits for clients without a bound, as servers do; nobody waits for a peer without one. */
+/* A server waits for clients without a limit; all other waits have one. */
 static void run(struct rping *rping)
 {
 	uint64_t told_ms = app_now_ms(), moved_ms = told_ms, progress = 0;
@@ -257,7 +260,7 @@ static void run(struct rping *rping)
 							  STALL_MS / 1000));
 		tell_progress(rping, &told_ms);
 	}
-	/* Our last answer may be lost: the peer asks again. */
+	/* Our last answer may have been lost: then the peer asks again. */
 	moved_ms = app_now_ms();
 	while (app_now_ms() - moved_ms < LINGER_MS)
 		uroce_lcore_poll(rping->lcore);
@@ -408,7 +411,7 @@ static const struct option_set option_set = {
 		"130 interrupted.\n",
 };
 
-/* 0 to go on, or 1 + what to exit with. */
+/* Returns 0 to go on, or 1 + the exit code. */
 static int parse_options(struct rping_options *options, int argc, char **argv)
 {
 	int code;
@@ -464,7 +467,7 @@ int main(int argc, char **argv)
 	if (rping.options.dry_run)
 		return print_plan(&rping.options);
 	config.devices[0] = rping.options.device;
-	config.last_core = !rping.options.server; /* so that a server and a client share a machine well */
+	config.last_core = !rping.options.server; /* so that a server and a client on one machine use different cores */
 	app_end_when_interrupted();
 	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)

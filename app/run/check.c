@@ -1,4 +1,4 @@
-/* check.c - tries what a program will need */
+/* check.c - checks one by one what a program needs to run */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/check.h"
 
@@ -25,7 +25,7 @@ int check_library(void)
 			    "has: use the library of Debian 12 or 13, or Ubuntu 24.04");
 }
 
-/* By the provider's own stack, which says itself what is wrong; the environment is as a program has it. */
+/* Opens the port as the provider would, which itself prints what is wrong. The environment is that of a program. */
 static int open_port(const char *folder)
 {
 	int (*stack_get)(void **stack) = NULL;
@@ -41,7 +41,7 @@ static int open_port(const char *folder)
 	return stack_get(&stack) == 0 ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
 }
 
-/* In a process of its own, for namespaces and EAL cannot be left again. */
+/* Runs a step in a child process, because a process cannot leave a namespace or EAL. */
 static int try(const char *what, int (*step)(const char *argument), const char *argument)
 {
 	pid_t child;

@@ -1,12 +1,12 @@
-/* check.h - would a program run here, and what is missing? */
+/* check.h - checks whether a program could run here, and says what is missing */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_RUN_CHECK_H
 #define APP_RUN_CHECK_H
 
-/* libibverbs is there and has the private ABI of our provider. An exit code; a complaint was printed. */
+/* Checks that libibverbs exists and has the private ABI of our provider. Returns an exit code, after a complaint. */
 int check_library(void);
 
-/* Tries each thing by itself, in processes of its own, and prints a line on each. The environment says what port. */
+/* Checks each need in a process of its own, and prints a line for each. The environment names the port. */
 int check_all(const char *libraries);
 
 #endif

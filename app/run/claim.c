@@ -1,4 +1,4 @@
-/* claim.c - the name of a socket for each address, which one program of a network namespace can have */
+/* claim.c - claims an address by a socket name, which only one program of a network namespace can have */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/claim.h"
 
@@ -14,11 +14,11 @@
 
 #define TEXT_BYTES 96
 #define ADDR_BYTES 46
-#define RANGE_MAX 65536u /* addresses of one range */
+#define RANGE_MAX 65536u /* most addresses in a range */
 
 /*
- * 0; -EADDRINUSE: another program of the network namespace has it. A name that begins with a zero is no file: the
- * kernel gives it back with the last descriptor, whoever that belongs to and however he ends.
+ * Returns 0, or -EADDRINUSE: another program of the network namespace has the name. A name that begins with a zero is
+ * no file: the kernel frees it with the last descriptor, whichever process that belongs to, however it ends.
  */
 static int claim(const struct uroce_addr *address)
 {
@@ -32,13 +32,13 @@ static int claim(const struct uroce_addr *address)
 	length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "uroce-run %s", text);
 	if (bind(fd, (struct sockaddr *)&name,
 		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
-		return 0; /* the descriptor stays open, and the program inherits it */
+		return 0; /* the descriptor stays open and is inherited by the program */
 	error = -errno;
 	close(fd);
 	return error;
 }
 
-/* The next one; IPv4 addresses are the last four bytes. */
+/* Advances to the next address; IPv4 addresses are the last four bytes. */
 static void move_on(struct uroce_addr *address)
 {
 	for (int i = 15; i >= 0 && ++address->bytes[i] == 0; i--)
@@ -53,7 +53,7 @@ static int refuse(const char *text)
 			    text, RANGE_MAX);
 }
 
-/* "FIRST-LAST/LEN" into its parts. false: it is not so. */
+/* Splits "FIRST-LAST/LEN". false: it has not that form. */
 static bool split(const char *text, struct uroce_addr *first, struct uroce_addr *last, char *length, size_t room)
 {
 	char copy[TEXT_BYTES], *slash, *dash;

@@ -1,4 +1,4 @@
-/* main.c - uroce-run: programs that were written for RDMA, as they are, over uroce */
+/* main.c - uroce-run: runs unchanged programs that were written for RDMA on uroce */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <net/if.h>
@@ -21,7 +21,7 @@
 
 struct settings {
 	const char *config, *device;
-	char ip[LIST_BYTES], gateway[LIST_BYTES]; /* with commas between them */
+	char ip[LIST_BYTES], gateway[LIST_BYTES]; /* lists separated by commas */
 	uint32_t mtu_bytes;
 	uint32_t idle;
 	bool print_env, explain, check;
@@ -109,7 +109,7 @@ static int read_config(struct settings *settings)
 	return settings->config ? app_ini_read(settings->config, &reader) : APP_EXIT_OK;
 }
 
-/* One of the list, which is written to settings->ip as it was claimed. */
+/* Reads one address of the list, claims it, and adds it to settings->ip. */
 static int read_address(struct settings *settings, const char *word, struct tree_port *port)
 {
 	struct uroce_addr *address = &port->addrs[port->addr_count];
@@ -143,7 +143,7 @@ static int read_addresses(struct settings *settings, struct tree_port *port)
 	return code;
 }
 
-/* The interface of the kernel that a port is of; NULL: none is known. */
+/* The kernel's interface under a port; NULL: not known. */
 static const char *interface_of(const char *device, char *name, size_t room)
 {
 	const char *given = strstr(device, ",iface=");
@@ -166,7 +166,7 @@ static void say(const struct settings *settings, const char *name, const char *v
 		setenv(name, value, 1);
 }
 
-/* `more` in front of what is there. */
+/* Sets an environment variable to `more` in front of its present value. */
 static void say_first(const struct settings *settings, const char *name, const char *more)
 {
 	const char *before = getenv(name);
@@ -185,11 +185,11 @@ static void set_environment(const struct settings *settings, const char *librari
 	say(settings, "RDMAV_DRIVERS", text);
 	snprintf(text, sizeof(text), "%s/liburoce-preload.so", libraries);
 	say_first(settings, "LD_PRELOAD", text);
-	/* Programs may share an interface: what one sends the others see, as the world outside does. */
+	/* Programs may share an interface: each sees what the others send, as the network does. */
 	snprintf(text, sizeof(text), "%s%s", settings->device,
 		 if_nametoindex(settings->device) ? ",qdisc_bypass=0" : "");
 	say(settings, "UROCE_PORT", text);
-	/* librdmacm.so.1 lies beside it, or where it was built. */
+	/* librdmacm.so.1 lies beside the provider, or where it was built. */
 	snprintf(text, sizeof(text), "%s/librdmacm.so.1", libraries);
 	snprintf(text, sizeof(text), "%s%s", libraries, access(text, R_OK) == 0 ? "" : "/../rdmacm");
 	say_first(settings, "LD_LIBRARY_PATH", text);
@@ -205,7 +205,7 @@ static void set_environment(const struct settings *settings, const char *librari
 		say(settings, "UROCE_EXPLAIN", "1");
 }
 
-/* Where the provider lies: as installed, or as it was built. */
+/* Finds the provider where it is installed, or where it was built. */
 static int find_libraries(char *out, size_t room)
 {
 	static const char *const folders[] = { LIBRARIES, BUILT_LIBRARIES };

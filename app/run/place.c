@@ -1,4 +1,4 @@
-/* place.c - namespaces, mounts, and the node */
+/* place.c - enters namespaces, and mounts the device node */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/place.h"
 
@@ -33,7 +33,7 @@ static int write_file(const char *path, const char *text)
 	return error;
 }
 
-/* The user is himself inside, too: files that he writes are his. */
+/* Maps the user to himself, so that files that he writes belong to him. */
 static int map_user(uid_t user, gid_t group)
 {
 	char text[64];
@@ -71,7 +71,7 @@ static int enter_namespaces(void)
 	return APP_EXIT_OK;
 }
 
-/* Binds what is there at `from` to a file or folder made for it. */
+/* Bind-mounts the file or folder `from` on one that is made at `to`. */
 static bool bind_entry(const char *from, const char *to)
 {
 	struct stat status;
@@ -92,7 +92,7 @@ static bool bind_entry(const char *from, const char *to)
 	return mount(from, to, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
-/* /dev as it is, in a folder that is ours, so that one more can be made there. */
+/* Copies /dev by bind mounts to a folder of our own, so that one more entry can be made there. */
 static bool copy_dev(void)
 {
 	char from[PATH_BYTES], to[PATH_BYTES], root[] = "/tmp/uroce-dev-XXXXXX";
@@ -137,7 +137,7 @@ bool place_has_node(void)
 	       node.st_rdev == null.st_rdev;
 }
 
-/* A folder of this user's, the same one each time. */
+/* Makes a folder that belongs to this user, always with the same name. */
 static int make_folder(const char *address, char *root)
 {
 	struct stat status;

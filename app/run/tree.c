@@ -1,4 +1,4 @@
-/* tree.c - writes the tree */
+/* tree.c - writes the tree that libibverbs searches */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/tree.h"
 
@@ -10,7 +10,7 @@
 
 #define PATH_BYTES 512
 
-/* Makes the folders that lead to a file. */
+/* Makes the parent folders of a file. */
 static int make_folders(char *path)
 {
 	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -22,7 +22,7 @@ static int make_folders(char *path)
 	return 0;
 }
 
-/* name: below root. */
+/* name is relative to root. */
 static int put(const char *root, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static int put(const char *root, const char *name, const char *format, ...)
@@ -70,7 +70,8 @@ int tree_write(const char *root, const struct tree_port *port)
 	} files[] = {
 		{ "class/infiniband_verbs/abi_version", "6\n" },
 		{ "class/infiniband_verbs/" TREE_NODE "/ibdev", TREE_DEVICE "\n" },
-		{ "class/infiniband_verbs/" TREE_NODE "/dev", "1:3\n" }, /* /dev/null, which lies there */
+		/* the numbers of /dev/null, which lies there */
+		{ "class/infiniband_verbs/" TREE_NODE "/dev", "1:3\n" },
 		{ "class/infiniband_verbs/" TREE_NODE "/abi_version", "1\n" },
 		{ "class/infiniband/" TREE_DEVICE "/node_type", "1: CA\n" },
 		{ "class/infiniband/" TREE_DEVICE "/ports/1/pkeys/0", "0xffff\n" },

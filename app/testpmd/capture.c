@@ -19,7 +19,9 @@ void capture_serve_others(void)
 {
 	char socket[PATH_MAX];
 
-	/* EAL's channel to other processes is there when the configuration is shared; else there is nobody to serve. */
+	/*
+	 * The socket exists if EAL shares its configuration with other processes; without it there are none to serve.
+	 */
 	if (snprintf(socket, sizeof(socket), "%s/mp_socket", rte_eal_get_runtime_dir()) < (int)sizeof(socket) &&
 	    access(socket, F_OK) == 0 && rte_pdump_init() != 0)
 		app_complain(APP_EXIT_ENVIRONMENT, "dpdk-dumpcap gets no frames: %s", rte_strerror(rte_errno));

@@ -1,4 +1,4 @@
-/* commands.c - what can be typed: what dpdk-testpmd's users expect, for RC traffic */
+/* commands.c - the commands at the prompt: those that users of dpdk-testpmd expect, for RC traffic */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/commands.h"
 
@@ -19,7 +19,7 @@
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
 
-static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
+static struct traffic *the_traffic; /* rte_cmdline passes nothing to commands but the terminal */
 
 void commands_use(struct traffic *traffic)
 {
@@ -28,12 +28,12 @@ void commands_use(struct traffic *traffic)
 
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
-	uint16_t port;  /* 0: that of the settings */
-	uint16_t bytes; /* of a frame */
+	uint16_t port;  /* 0: the port of the settings */
+	uint16_t bytes; /* of each frame */
 	uint32_t qp_num;
 };
 
-/* The commands' output goes to the standard output, like everything else that the program prints. */
+/* Output of commands goes to standard output, like everything else that the program prints. */
 static void start_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	(void)parsed;
@@ -53,7 +53,7 @@ static void stop_command(void *parsed, struct cmdline *terminal, void *data)
 	show_port_stats(the_traffic, SHOW_ALL, stdout);
 }
 
-/* The port that is named, or SHOW_ALL. false: there is none of that number. */
+/* Finds the port that is named, or SHOW_ALL. false: there is no such port. */
 static bool take_port(const struct words *words, const void *named, int *port)
 {
 	*port = named ? words->port : SHOW_ALL;
@@ -197,7 +197,7 @@ static void migrate_command(void *parsed, struct cmdline *terminal, void *data)
 	paths_migrate(the_traffic, words->qp_num);
 }
 
-/* A depth has to fit the queues that were made. */
+/* A depth must not exceed that of the existing queues. */
 static void set_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	const struct words *words = parsed;
@@ -220,7 +220,7 @@ static void set_command(void *parsed, struct cmdline *terminal, void *data)
 	printf("%s is %s\n", words->second, words->third);
 }
 
-/* "inject loss 1%", "inject cut", and both with "port 1" behind; data: a port is named. */
+/* "inject loss 1%" and "inject cut", also with "port 1" behind; data: whether a port is named. */
 static void inject_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	const struct words *words = parsed;
@@ -249,7 +249,7 @@ static void inject_off_command(void *parsed, struct cmdline *terminal, void *dat
 	inject_show(stdout);
 }
 
-/* "capture stop", "capture FILE", or with "bytes N" behind; data: they are named. */
+/* "capture stop" and "capture FILE", also with "bytes N" behind; data: which of these are named. */
 static void capture_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	const struct words *words = parsed;
@@ -272,7 +272,7 @@ static void load_command(void *parsed, struct cmdline *terminal, void *data)
 	prompt_run_file(the_traffic, words->second);
 }
 
-/* data: a section is named. */
+/* data: whether a section is named. */
 static void help_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	const struct words *words = parsed;
@@ -329,7 +329,7 @@ static cmdline_parse_token_string_t file_word = TOKEN_STRING_INITIALIZER(struct 
 static cmdline_parse_token_string_t section_word = TOKEN_STRING_INITIALIZER(struct words, second, HELP_SECTIONS);
 
 #define COMMAND(name, function, help_text, ...) COMMAND_WITH(name, function, NULL, help_text, __VA_ARGS__)
-#define NAMED ((void *)(uintptr_t)1) /* data of a command: what may be named is */
+#define NAMED ((void *)(uintptr_t)1) /* data of a command in which the optional word is there */
 #define COMMAND_WITH(name, function, what, help_text, ...) \
 	static cmdline_parse_inst_t name = {               \
 		.f = function,                             \

@@ -10,7 +10,7 @@
 /* For cmdline_new(); ends with NULL. */
 extern cmdline_parse_ctx_t commands_all[];
 
-/* The commands are about this traffic from now on. */
+/* From now on the commands act on this traffic. */
 void commands_use(struct traffic *traffic);
 
 #endif

@@ -1,4 +1,4 @@
-/* deaths.c - why queue pairs have died, and where the recorder put their last frames */
+/* deaths.c - prints why queue pairs have died, and where the recorder has put their last frames */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/deaths.h"
 
@@ -6,7 +6,7 @@
 
 #define RECORD_PATIENCE_MS 200
 
-/* The recorder has some 10 ms of delay, and writes those of many that die at once one after the other. */
+/* The recorder writes about 10 ms late, and one after the other if many queue pairs die at once. */
 static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
 {
 	char path[SETTINGS_TEXT_BYTES + 64];

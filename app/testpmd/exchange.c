@@ -92,7 +92,7 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 	return error;
 }
 
-/* One byte. false: none came while there was patience, or none will. */
+/* Reads a byte. false: none came in time, or the connection has ended. */
 static bool read_byte(const struct exchange_line *line, char *c, uint64_t *patience_us)
 {
 	while (true) {
@@ -108,7 +108,7 @@ static bool read_byte(const struct exchange_line *line, char *c, uint64_t *patie
 	}
 }
 
-/* One line without its end; false: none came whole and in time. Nothing behind it is taken. */
+/* Reads a line, without its end and nothing behind it. false: no whole line came in time. */
 static bool read_line(const struct exchange_line *line, char *text, size_t room, uint64_t *patience_us)
 {
 	size_t at = 0;
@@ -127,7 +127,7 @@ static bool read_line(const struct exchange_line *line, char *text, size_t room,
 
 int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 {
-	uint64_t patience_us = PATIENCE_SECONDS * 1000000ull; /* for all that they say */
+	uint64_t patience_us = PATIENCE_SECONDS * 1000000ull; /* for the peer's lines together */
 	char text[256], address[64];
 	bool right;
 

@@ -1,9 +1,9 @@
-/* exchange.h - what two uroce-testpmd tell each other, over TCP or by address, before the traffic starts */
+/* exchange.h - the lines that two uroce-testpmd exchange, over TCP or by address, before the traffic starts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of text. The initiator: "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA", then a line "QPN PSN" a queue pair.
- * The target answers the same (its RKEY and VA are where the traffic goes), or "no REASON". The connection stays open
- * while the traffic lasts: its end tells the target to clear up.
+ * Lines of text. The initiator sends "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA", then a line "QPN PSN" for each
+ * queue pair. The target answers with the same (the traffic goes to its RKEY and VA), or with "no REASON". The
+ * connection stays open while the traffic lasts; when it ends the target destroys the queue pairs.
  */
 #ifndef APP_TESTPMD_EXCHANGE_H
 #define APP_TESTPMD_EXCHANGE_H
@@ -23,7 +23,7 @@ struct exchange {
 	uint32_t qpn[EXCHANGE_QPS_MAX], psn[EXCHANGE_QPS_MAX];
 };
 
-/* Where the lines go. */
+/* The connection that the lines go over. */
 struct exchange_line {
 	int fd;                /* -1 with a pipe */
 	struct app_pipe *pipe; /* NULL: TCP */

@@ -1,4 +1,4 @@
-/* help.c - the commands of uroce-testpmd in words */
+/* help.c - the text of "help" */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/help.h"
 
@@ -10,7 +10,7 @@
 
 static const struct section {
 	const char *name, *lines;
-	void (*print_more)(FILE *out); /* lines that are made of a table, or NULL */
+	void (*print_more)(FILE *out); /* prints further lines, made from a table; or NULL */
 } sections[] = {
 	{ "traffic",
 	  "start                       post requests on all queue pairs\n"
@@ -80,7 +80,7 @@ void help_print(const char *name, FILE *out)
 	}
 }
 
-/* The word that begins at *text, which goes behind it and the blanks that follow. */
+/* Finds the word at *text, which moves behind it and the blanks that follow. Returns its length. */
 static size_t take_word(const char **text, const char **word)
 {
 	size_t bytes;
@@ -92,7 +92,7 @@ static size_t take_word(const char **text, const char **word)
 	return bytes;
 }
 
-/* Is the word one of "loss|dup|reorder"? */
+/* Is the word one of the choices, such as "loss|dup|reorder"? */
 static bool is_among(const char *word, size_t bytes, const char *choices, size_t choices_bytes)
 {
 	const char *end = choices + choices_bytes;
@@ -108,7 +108,7 @@ static bool is_among(const char *word, size_t bytes, const char *choices, size_t
 	return false;
 }
 
-/* How many of the first two words of a line of help are those that were typed: 0, 1 or 2. */
+/* How many of the first two words of a help line were typed: 0, 1 or 2. */
 static unsigned count_same(const char *typed, const char *help)
 {
 	const char *word, *choices;
@@ -124,7 +124,10 @@ static unsigned count_same(const char *typed, const char *help)
 	return same;
 }
 
-/* Each command is a line; lines that begin with a blank belong to the one before. Returns the most that is the same. */
+/*
+ * Prints the commands that match in `wanted` words. Each is a line; a line that begins with a blank belongs to the one
+ * before. Returns the largest number of words that match.
+ */
 static unsigned print_matching(const char *typed, const char *text, unsigned wanted, FILE *out)
 {
 	unsigned most = 0, same = 0;

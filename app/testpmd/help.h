@@ -1,4 +1,4 @@
-/* help.h - what "help" says at the prompt of uroce-testpmd, and what answers a wrong line */
+/* help.h - the text of "help" at the prompt of uroce-testpmd, and of the answer to a wrong line */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_HELP_H
 #define APP_TESTPMD_HELP_H
@@ -8,12 +8,12 @@
 /* The sections' names, as a token of rte_cmdline. */
 #define HELP_SECTIONS "traffic#show#faults#capture#peers#prompt"
 
-/* All sections, or the one of that name. */
+/* Prints all sections, or the one with that name. */
 void help_print(const char *name, FILE *out);
 
 /*
- * The ways to write a command that begins as this line does: those with the same first two words, or the same first
- * word when there are none.
+ * Prints how commands are written that begin as this line does: with the same first two words, or, if there are none,
+ * with the same first word.
  */
 void help_print_usage(const char *line, FILE *out);
 

@@ -1,4 +1,4 @@
-/* inject.c - probabilities of each port, as numbers or per cent */
+/* inject.c - injects faults at each port, with probabilities as numbers or per cent */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 

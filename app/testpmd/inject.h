@@ -1,4 +1,4 @@
-/* inject.h - faults on the links of uroce-testpmd, while it runs */
+/* inject.h - injects faults on the links of uroce-testpmd while it runs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_INJECT_H
 #define APP_TESTPMD_INJECT_H
@@ -7,24 +7,27 @@
 
 #define INJECT_ALL UINT16_MAX
 
-/* Puts the settings' faults on all ports, before any lcore polls them. APP_EXIT_OK, or what to exit with, said. */
+/*
+ * Attaches the settings' faults to all ports, before any lcore polls them. Returns APP_EXIT_OK, or the exit code after
+ * a complaint.
+ */
 int inject_open(const struct traffic *traffic);
-/* When no lcore polls any more. */
+/* To be called when no lcore polls any more. */
 void inject_close(void);
 
 /*
- * Each complains when it fails, and changes nothing then; port: INJECT_ALL, or one of them. what: loss, dup, reorder or
- * corrupt; probability: "0.01", or "1%".
+ * Each changes nothing if it fails, and complains. port: one port, or INJECT_ALL. what: loss, dup, reorder or corrupt;
+ * probability: "0.01", or "1%".
  */
 int inject_set(uint16_t port, const char *what, const char *probability);
-/* All frames that a port receives are lost, as by a pulled cable; or no more. */
+/* From now on a port loses all frames that it receives, as with a pulled cable; or no more. */
 int inject_cut(uint16_t port, bool cut);
-/* The same of a port that is stopped, which no fault that ends makes run again. */
+/* The same for a stopped port, which stays so whatever faults are changed. */
 void inject_stop(uint16_t port, bool stopped);
-/* No faults of any kind. */
+/* Removes all faults. */
 void inject_none(void);
 
-/* What is set, and what has happened. */
+/* Prints which faults are set, and how often they have struck. */
 void inject_show(FILE *out);
 
 #endif

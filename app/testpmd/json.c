@@ -1,4 +1,4 @@
-/* json.c - the final statistics of uroce-testpmd for programs */
+/* json.c - writes the final statistics of uroce-testpmd as JSON */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/json.h"
 

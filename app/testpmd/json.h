@@ -1,13 +1,16 @@
-/* json.h - the final statistics of uroce-testpmd for programs */
+/* json.h - writes the final statistics of uroce-testpmd as JSON */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_JSON_H
 #define APP_TESTPMD_JSON_H
 
 #include "testpmd/traffic.h"
 
-/* Can it be written? So that nobody waits for what is then lost. 0, or what to exit with, said. */
+/*
+ * Checks that the file can be written, so that no result is lost after a long run. Returns 0, or the exit code after a
+ * complaint.
+ */
 int json_check(const char *path);
-/* The same, after it is written. */
+/* Writes it. Returns the same. */
 int json_write(struct traffic *traffic, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* link.c - port stop and port start */
+/* link.c - "port stop" and "port start" */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/link.h"
 
@@ -30,7 +30,7 @@ void link_set(const struct traffic *traffic, unsigned port, bool up)
 	printf("port %u is %s\n", port, up ? "started" : "stopped: its link is down");
 }
 
-/* Nobody else takes the events of the devices; those of queue pairs are told by their completions. */
+/* Nothing else takes events of the devices; those of queue pairs show in their completions, too. */
 void link_tell(const struct traffic *traffic, FILE *out)
 {
 	struct uroce_event event;

@@ -1,4 +1,4 @@
-/* link.h - the links of the ports of uroce-testpmd, taken down and up, and what happens to them */
+/* link.h - takes the links of uroce-testpmd's ports down and up, and prints their changes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_LINK_H
 #define APP_TESTPMD_LINK_H
@@ -6,12 +6,12 @@
 #include "testpmd/traffic.h"
 
 /*
- * The driver takes the link of a port down, and no frame comes in any more; or both end. Complains when the driver
- * cannot, and changes nothing then.
+ * down: the driver takes the link of a port down, and all received frames are lost; up: ends both. If the driver cannot
+ * it complains, and nothing has changed.
  */
 void link_set(const struct traffic *traffic, unsigned port, bool up);
 
-/* The ports whose link has come or gone since the last call, whoever did it. */
+/* Prints the ports whose link has gone down or come up since the last call, for whatever reason. */
 void link_tell(const struct traffic *traffic, FILE *out);
 
 #endif

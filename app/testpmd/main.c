@@ -40,9 +40,9 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* ---- a target's housekeeping: one peer at a time ---- */
+/* ---- a target serves one peer at a time ---- */
 
-/* Takes a new peer when there is none; notices that the one there is has left. */
+/* Accepts a new peer if there is none; notices when the present one has left. */
 static void look_after_peer(int listener, int *connection)
 {
 	struct pollfd waiting = { .fd = *connection >= 0 ? *connection : listener, .events = POLLIN };
@@ -52,7 +52,7 @@ static void look_after_peer(int listener, int *connection)
 		return;
 	if (*connection < 0) {
 		*connection = accept(listener, NULL, NULL);
-		/* One that is not served is not waited for: what it has said would be read byte by byte. */
+		/* A peer that is refused is not waited for, because its lines would be read byte by byte. */
 		if (*connection >= 0 && !traffic_serve(&traffic, &(struct exchange_line){ .fd = *connection })) {
 			close(*connection);
 			*connection = -1;
@@ -67,7 +67,7 @@ static void look_after_peer(int listener, int *connection)
 	}
 }
 
-/* Our side of that: the target's end of the connection was closed, by the kernel if it was killed. Told once. */
+/* The initiator's side: notices once that the target has closed its end; if it was killed the kernel has. */
 static void watch_target(int *dialled)
 {
 	struct pollfd waiting = { .fd = *dialled, .events = POLLIN };
@@ -94,7 +94,7 @@ static void tell_deaths(FILE *out)
 	deaths_tell(&traffic, out);
 }
 
-/* What there is to tell goes to the stream at once, and not into the line that is being typed. */
+/* Prints at once, and not into the line that is being typed. */
 static void tell(void (*write)(FILE *), FILE *where)
 {
 	char *text = NULL;
@@ -112,11 +112,11 @@ static void tell(void (*write)(FILE *), FILE *where)
 
 /* TCP sockets, -1: none. */
 struct house {
-	int listener; /* of a target */
-	int dialled;  /* to one */
+	int listener; /* of a target, which listens */
+	int dialled;  /* of an initiator, to its target */
 };
 
-/* Runs beside the prompt until the end: statistics, deaths, peers. */
+/* Runs besides the prompt until the end: prints statistics and deaths, and serves peers. */
 static void *keep_house(void *argument)
 {
 	const struct house *house = argument;
@@ -151,7 +151,7 @@ static void *keep_house(void *argument)
 
 /* ---- setting up ---- */
 
-/* What the settings say of any port. */
+/* The settings that hold for every port. */
 static struct uroce_port_config port_config(uint16_t queues, uint16_t first_lcore)
 {
 	return (struct uroce_port_config){
@@ -166,7 +166,7 @@ static struct uroce_port_config port_config(uint16_t queues, uint16_t first_lcor
 	};
 }
 
-/* The addresses of a named port, each with its gateway and the port's VLAN. */
+/* Sets the addresses of a named port, each with its gateway and the port's VLAN. */
 static void take_addresses(struct uroce_port_config *config, const struct settings_port *port)
 {
 	config->mtu_bytes = port->mtu;
@@ -177,7 +177,7 @@ static void take_addresses(struct uroce_port_config *config, const struct settin
 	}
 }
 
-/* As many as lcores poll it, when the settings want no other number. */
+/* As many as lcores poll the port, unless the settings say otherwise. */
 static uint16_t queues_of_a_port(void)
 {
 	bool looped = settings.port_count == 0;
@@ -187,7 +187,7 @@ static uint16_t queues_of_a_port(void)
 							    settings.nb_cores);
 }
 
-/* For --dry-run: what follows from the settings. */
+/* For --dry-run: prints what follows from the settings. */
 static void print_plan(void)
 {
 	uint16_t queues = (uint16_t)(settings.rxq ? settings.rxq : settings.txq ? settings.txq : queues_of_a_port());
@@ -207,7 +207,7 @@ static void print_plan(void)
 		printf("  no queue pairs before \"connect\" or \"listen\"\n");
 }
 
-/* A NIC may have fewer queue pairs than there are lcores; the others serve other ports, or rest. */
+/* A NIC may have fewer queue pairs than there are lcores; the remaining lcores serve other ports, or none. */
 static void tell_fewer_queues(const struct app_port *port, unsigned wanted)
 {
 	const struct drivers_ethdev *ethdev = port->ethdev;
@@ -255,7 +255,7 @@ static int open_ports(void)
 	return code;
 }
 
-/* Two named ports: the second one, on lcores of its own if there are enough. */
+/* With two named ports: opens the second one, on lcores of its own if there are enough. */
 static int open_second_port(void)
 {
 	uint16_t first = settings.nb_cores > 1 ? 1 : 0;
@@ -269,7 +269,7 @@ static int open_second_port(void)
 	return code;
 }
 
-/* Towards a peer: tells it of our queue pairs and connects them to its own. A descriptor, or -1. */
+/* The initiator's side: tells the target about our queue pairs and connects them. Returns a descriptor, or -1. */
 static int meet_target(void)
 {
 	struct exchange_line line = { .fd = exchange_dial(settings.peer, settings.tcp_port) };
@@ -283,7 +283,7 @@ static int meet_target(void)
 
 /* ---- running ---- */
 
-/* What there is, who polls it, and what it will do. */
+/* Prints the ports, the lcores that poll them, and the traffic. */
 static void print_banner(void)
 {
 	struct uroce_eal_info eal;
@@ -363,7 +363,7 @@ static int run_traffic(void)
 		return APP_EXIT_INTERNAL;
 	print_banner();
 	code = run_commands();
-	quit_soon(); /* keep_house() ends, too */
+	quit_soon(); /* ends keep_house(), too */
 	pthread_join(keeper, NULL);
 	traffic_stop(&traffic);
 	verbose_tell(stdout);
@@ -373,7 +373,7 @@ static int run_traffic(void)
 	show_port_stats(&traffic, SHOW_ALL, stdout);
 	if (settings.json[0] && json_write(&traffic, settings.json) != 0 && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
-	dead = settings.target || meet_serves() ? 0 : dead; /* peers may die */
+	dead = settings.target || meet_serves() ? 0 : dead; /* deaths of a peer's queue pairs are no failure */
 	meet_end();
 	if (connection >= 0)
 		close(connection);
@@ -405,7 +405,7 @@ static int run_ports(void)
 	return code;
 }
 
-/* EAL's own arguments from the file, when the command line has none. */
+/* Takes EAL's own arguments from the file, if the command line has none. */
 static void take_eal_args(struct app_args *args)
 {
 	static char *list[64];
@@ -431,7 +431,7 @@ int main(int argc, char **argv)
 	struct uroce_engine_config engine = { 0 };
 	int code;
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* before anything is printed: the C library may not listen afterwards */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* called before anything is printed, because later it may have no effect */
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	code = settings_read(&settings, args.own_count, args.own);
@@ -446,7 +446,7 @@ int main(int argc, char **argv)
 		return APP_EXIT_ENVIRONMENT;
 	take_eal_args(&args);
 	eal.worker_count = settings.nb_cores;
-	eal.last_core = settings.peer[0] != 0; /* so that a target and its peer share a machine well */
+	eal.last_core = settings.peer[0] != 0; /* so that a target and its peer on one machine use different cores */
 	for (uint32_t i = 0; i < settings.port_count; i++)
 		eal.devices[i] = settings.ports[i].device;
 	catch_signals();

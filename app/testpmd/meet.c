@@ -1,4 +1,4 @@
-/* meet.c - peers by address: waiting for them, going to one, leaving it */
+/* meet.c - serves peers by address, and connects to one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ static struct {
 	struct traffic *traffic;
 	_Atomic(struct app_pipe *) pipe;
 	unsigned port;
-	bool serves, begun; /* main thread only */
+	bool serves, begun; /* for the main thread only */
 	_Atomic bool ending;
 	pthread_t thread;
 } meet;
@@ -54,7 +54,7 @@ static struct app_pipe *open_pipe(const char *host, unsigned port)
 	return app_pipe_open(&config, tell_listening, host ? nobody_quits : keep_waiting, &code);
 }
 
-/* Until the peer leaves, or we do. */
+/* Stays connected until the peer leaves, or this side does. */
 static void stay(void)
 {
 	char byte;
@@ -108,11 +108,11 @@ static int begin(struct traffic *traffic, void *(*run)(void *))
 	return 0;
 }
 
-/* One peer at a time, and none beside that of the command line. */
+/* Is there no peer? There is one at a time, and one from the command line counts. */
 static bool is_free(struct traffic *traffic)
 {
 	if (meet.begun && !meet.serves && meet.pipe == NULL)
-		meet_end(); /* the peer has left by itself */
+		meet_end(); /* the peer has left */
 	if (meet.begun)
 		app_complain(APP_EXIT_FAILURE, "there is a peer, or one is waited for: disconnect first");
 	else if (traffic->port_count != 1 || traffic->settings->target || traffic->settings->peer[0])

@@ -1,4 +1,4 @@
-/* objects.c - completion queues, memory regions and shared receive queues of uroce-testpmd, as tables */
+/* objects.c - prints tables of completion queues, memory regions and shared receive queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/objects.h"
 

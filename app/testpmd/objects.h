@@ -1,4 +1,4 @@
-/* objects.h - completion queues, memory regions and shared receive queues of uroce-testpmd, as tables */
+/* objects.h - prints tables of completion queues, memory regions and shared receive queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_OBJECTS_H
 #define APP_TESTPMD_OBJECTS_H

@@ -1,4 +1,4 @@
-/* paths.c - the two paths of a queue pair between ports of two addresses each */
+/* paths.c - the alternate paths of queue pairs between ports with two addresses each */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/paths.h"
 
@@ -8,7 +8,7 @@
 
 #define PATIENCE_MS 1000
 
-/* The address of a port that is not this one; false: it has no other. */
+/* Finds the other address of a port; false: it has none. */
 static bool other_address(const struct traffic *traffic, unsigned port, const struct uroce_addr *used,
 			  struct uroce_addr *other)
 {
@@ -24,7 +24,7 @@ static bool other_address(const struct traffic *traffic, unsigned port, const st
 	return false;
 }
 
-/* The addresses that it does not use now become its alternate path. 0: that, or there are none; or what was refused. */
+/* Loads the path between the addresses that it does not use now. Returns 0, also if there are none; or the refusal. */
 static int load(const struct traffic *traffic, const struct flow *flow)
 {
 	struct uroce_qp_attr attr, alternate = {
@@ -40,13 +40,13 @@ static int load(const struct traffic *traffic, const struct flow *flow)
 	return uroce_qp_modify(flow->qp, &alternate, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
 }
 
-/* Both ends of a queue pair are neighbours among the flows. */
+/* The two ends of a queue pair are neighbours in the array of flows. */
 static const struct flow *peer_of(const struct traffic *traffic, const struct flow *flow)
 {
 	return &traffic->flows[(flow - traffic->flows) ^ 1];
 }
 
-/* Both ends load the other addresses, and learn from packets that both have. */
+/* Both ends have loaded the other addresses, and learn from each other's packets that both have. */
 static bool wait_until_armed(const struct traffic *traffic, const struct flow *flow)
 {
 	struct uroce_qp_attr attr;

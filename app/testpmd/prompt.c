@@ -1,6 +1,6 @@
-/* prompt.c - lines that are typed or come from a file: each is run, or answered with what is wrong with it */
+/* prompt.c - runs lines that are typed or come from a file, or says what is wrong with them */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* rdline_new(), so that a wrong line is answered by run_typed() */
+#define ALLOW_EXPERIMENTAL_API /* for rdline_new(), so that run_typed() can answer a wrong line */
 
 #include <errno.h>
 #include <poll.h>
@@ -21,16 +21,16 @@
 #include "testpmd/quit.h"
 #include "testpmd/words.h"
 
-#define COMMAND_BYTES 512 /* of a line in a file */
+#define COMMAND_BYTES 512 /* longest line of a file */
 #define LOADS_MAX 8u
 #define KEY_WAIT_MS 100
 #define PROMPT "uroce> "
 
-static bool load_failed; /* a file that another one loads ended at a wrong line */
+static bool load_failed; /* a file loaded by another one had a wrong line */
 
-/* Input and notices take turns at the terminal. */
+/* Held by whoever writes to the terminal, for input or for a notice. */
 static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rdline *typed_at; /* NULL: nobody types at a terminal */
+static struct rdline *typed_at; /* NULL: there is no terminal */
 
 static const char *parse_error(int code, const char *line)
 {
@@ -42,7 +42,7 @@ static const char *parse_error(int code, const char *line)
 						 "no such command; \"help\" lists them";
 }
 
-/* As much of a line as a complaint may show: it tells a terminal nothing. */
+/* As much of a line as an error message may show, without control characters. */
 static const char *shown(const char *line)
 {
 	static char text[48];
@@ -54,7 +54,7 @@ static const char *shown(const char *line)
 	return text;
 }
 
-/* 0 or more; or an error of cmdline_parse(), which wants a line of text with its end. */
+/* Returns 0 or more; or an error of cmdline_parse(), which needs the newline at the end. */
 static int run_line(struct cmdline *terminal, char *line, size_t bytes)
 {
 	char command[COMMAND_BYTES];
@@ -66,7 +66,7 @@ static int run_line(struct cmdline *terminal, char *line, size_t bytes)
 	return cmdline_parse(terminal, command);
 }
 
-/* Line by line, so that a wrong one can be named. Nothing behind it is done. */
+/* Runs lines one by one, so that a wrong one can be named. It ends the file. */
 static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 {
 	char *line = NULL;
@@ -91,7 +91,7 @@ static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 
 int prompt_run_file(struct traffic *traffic, const char *path)
 {
-	static unsigned loading; /* files that load each other */
+	static unsigned loading; /* depth of files that load others */
 	FILE *file = app_is_readable(path) ? fopen(path, "r") : NULL;
 	struct cmdline *terminal;
 	int code = APP_EXIT_INTERNAL;
@@ -123,11 +123,11 @@ void prompt_notice(const char *text, FILE *where)
 	fputs(text, where);
 	fflush(where);
 	if (typed_at)
-		rdline_char_in(typed_at, '\f'); /* what Ctrl-L does: the line is shown again */
+		rdline_char_in(typed_at, '\f'); /* as Ctrl-L: shows the line again */
 	pthread_mutex_unlock(&terminal_lock);
 }
 
-/* Runs a line that was typed; one that is wrong is answered with the ways to write it. */
+/* Runs a typed line; if it is wrong, prints how such commands are written. */
 static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 {
 	char copy[COMMAND_BYTES];
@@ -153,7 +153,7 @@ static int complete_typed(struct rdline *line, const char *text, char *found, un
 	return cmdline_complete(rdline_get_opaque(line), text, state, found, room);
 }
 
-/* false: it is time to end. */
+/* false: the program is to end. */
 static bool wait_for_key(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -165,7 +165,7 @@ static bool wait_for_key(void)
 	return false;
 }
 
-/* What was typed, byte by byte; commands run in here. false: that was the end. */
+/* Takes input byte by byte, and runs commands. false: the input has ended. */
 static bool take_input(struct rdline *line)
 {
 	char byte;
@@ -183,12 +183,15 @@ static bool take_input(struct rdline *line)
 		if (!quit_is_wanted())
 			rdline_newline(line, PROMPT);
 	}
-	fflush(stdout); /* a program that drives this one waits for the answer */
+	fflush(stdout); /* a program at the other end may wait for the answer */
 	pthread_mutex_unlock(&terminal_lock);
 	return code >= 0;
 }
 
-/* Keys come one by one and are shown by the prompt; Ctrl-C goes on to end the program. false: it is no terminal. */
+/*
+ * Sets the terminal so that keys come one by one and the prompt echoes them; Ctrl-C still ends the program. false: it
+ * is no terminal.
+ */
 static bool take_terminal(struct termios *before)
 {
 	struct termios own;

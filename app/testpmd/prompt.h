@@ -1,4 +1,4 @@
-/* prompt.h - the commands of uroce-testpmd, on rte_cmdline */
+/* prompt.h - the prompt of uroce-testpmd, with rte_cmdline */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_PROMPT_H
 #define APP_TESTPMD_PROMPT_H
@@ -6,7 +6,7 @@
 #include "testpmd/traffic.h"
 
 /*
- * Runs the commands of a file, up to the first that is wrong. APP_EXIT_OK, or what to exit with after a complaint that
+ * Runs the commands of a file, up to the first wrong one. Returns APP_EXIT_OK, or the exit code after a complaint that
  * names the line.
  */
 int prompt_run_file(struct traffic *traffic, const char *path);
@@ -15,8 +15,8 @@ int prompt_run_file(struct traffic *traffic, const char *path);
 void prompt_interact(struct traffic *traffic);
 
 /*
- * Any thread: prints text, whole lines, to the stream. Where a line is being typed, it stands behind the text
- * afterwards.
+ * For any thread: prints text, in whole lines, to the stream. If a line is being typed, it is shown again behind the
+ * text.
  */
 void prompt_notice(const char *text, FILE *where);
 

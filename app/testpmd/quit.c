@@ -1,4 +1,4 @@
-/* quit.c - one flag, which a command and signals set */
+/* quit.c - a flag that "quit" and signals set */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdatomic.h>
 

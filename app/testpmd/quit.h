@@ -1,14 +1,14 @@
-/* quit.h - is it time to end? */
+/* quit.h - asks the program to end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_QUIT_H
 #define APP_TESTPMD_QUIT_H
 
 #include <stdbool.h>
 
-/* What the command "quit" does, and Ctrl-C: whatever waits ends soon. Any thread, and signal handlers. */
+/* For "quit" and Ctrl-C: everything that waits ends soon. For any thread, and for signal handlers. */
 void quit_soon(void);
 
-/* Any thread. What waits asks for it time and again, since a signal may come just before a wait begins. */
+/* For any thread. Waiting code must ask again and again, since a signal may come just before a wait begins. */
 bool quit_is_wanted(void);
 
 #endif

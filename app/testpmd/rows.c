@@ -1,4 +1,4 @@
-/* rows.c - one row a setting: its option, its place in the file, its range, its default, what it does */
+/* rows.c - one row a setting: its option, its place in the file, its range, its default, its help */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static int take_device(const char *name, const char *text, void *place)
 	return app_option_take(&port_rows[0], name, text, &settings->ports[settings->port_count++]);
 }
 
-/* Of the last port. */
+/* Sets a value of the last port. */
 static int take_of_port(const char *name, const char *text, void *place)
 {
 	struct settings *settings = place;
@@ -101,7 +101,7 @@ static int take_of_port(const char *name, const char *text, void *place)
 			       &settings->ports[settings->port_count - 1]);
 }
 
-/* ---- the others ---- */
+/* ---- other settings ---- */
 
 #define AT(member) OPTION_AT(struct settings, member)
 #define WHOLE 0, sizeof(struct settings)
@@ -201,7 +201,7 @@ static const struct option_row table[] = {
 	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print all settings and the plan, and end" },
 	{ "help-settings", 0, OPTION_FLAG, AT(help), .help = "list the keys that a file of --config may have" },
 
-	/* words of DPDK's testpmd */
+	/* words of DPDK's testpmd that are refused */
 	INSTEAD("forward-mode", ROWS_NO_FORWARDS),
 	INSTEAD("tx-first", "start, or --auto-start, posts requests at once; there is no first burst"),
 	INSTEAD("portmask", "--device names each port that is used"),

@@ -12,17 +12,17 @@
 
 #define ROWS_NO_FORWARDS "frames are not forwarded but made by queue pairs: --mix says of which operations"
 
-extern const struct option_set rows_set;      /* of struct settings */
-extern const struct option_set rows_port_set; /* keys of [port.N], of struct settings_port */
+extern const struct option_set rows_set;      /* rows for struct settings */
+extern const struct option_set rows_port_set; /* rows for struct settings_port: keys of [port.N] */
 extern const struct settings rows_defaults;
-extern const char *const rows_idle_names[3]; /* of enum uroce_idle */
+extern const char *const rows_idle_names[3]; /* names for enum uroce_idle */
 
-/* A line for each key that a file may have: "[traffic] size: 1 ... 1048576: 4096: bytes of a message". */
+/* Prints a line for each key that a file may have: "[traffic] size: 1 ... 1048576: 4096: bytes of a message". */
 void rows_print_keys(void);
-/* The lines of "help" about what "set" changes. */
+/* Prints the lines of "help" about what "set" can change. */
 void rows_print_changes(FILE *out);
 
-/* May "set" change it? */
+/* Can "set" change it? */
 bool rows_can_change(const struct option_row *row);
 
 #endif

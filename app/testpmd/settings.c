@@ -1,4 +1,4 @@
-/* settings.c - reads the rows of settings from the command line, a file and the prompt */
+/* settings.c - reads settings from the command line, a file and the prompt, by the rows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *const origin_names[] = { [OPTION_DEFAULT] = "default",
 					    [OPTION_FROM_LINE] = "command line",
 					    [OPTION_FROM_PROMPT] = "prompt" };
 
-/* Those that a mix can have; the others are NULL. */
+/* The operations that a mix can have; the others are NULL. */
 const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_SEND] = "send",
 	[UROCE_WR_SEND_WITH_IMM] = "send_imm",
@@ -27,7 +27,9 @@ const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_FLUSH] = "flush",
 };
 
-/* What a setting was called where it was given: "--mtu", "FILE: [traffic] mtu"; good until two more are asked for. */
+/*
+ * The name of a setting as the user gave it: "--mtu", "FILE: [traffic] mtu". Valid until two more names are asked for.
+ */
 static const char *name_of(const struct settings *settings, const char *option)
 {
 	static char names[2][SETTINGS_TEXT_BYTES + 80];
@@ -47,10 +49,10 @@ static const char *name_of(const struct settings *settings, const char *option)
 
 struct file {
 	struct settings *settings;
-	bool ports_wanted; /* else the command line has named them */
+	bool ports_wanted; /* false: the command line has named the ports */
 };
 
-/* Its number, or -1. */
+/* The number of a port's section, or -1. */
 static int port_of_section(const char *section)
 {
 	unsigned number;
@@ -82,7 +84,7 @@ static int take_key(void *argument, const char *where, const char *section, cons
 		       APP_EXIT_OK;
 }
 
-/* Only a port may have several addresses. */
+/* Only addresses of a port may repeat a key. */
 static bool may_repeat(const char *section, const char *key)
 {
 	return port_of_section(section) >= 0 && (strcmp(key, "ip") == 0 || strcmp(key, "gateway") == 0);
@@ -96,7 +98,7 @@ static int read_file(struct settings *settings)
 	return app_ini_read(settings->config, &reader);
 }
 
-/* ---- what fits together ---- */
+/* ---- checks ---- */
 
 static int refuse_mix(const struct settings *settings, const char *part, const char *wanted)
 {
@@ -206,7 +208,7 @@ int settings_change(struct settings *settings, const char *name, const char *val
 	return error;
 }
 
-/* Not what is about a port, and no word of other programs. */
+/* Is it a setting, and not about a port, nor a word of other programs? */
 static bool is_setting(const struct option_row *row)
 {
 	return row->kind != OPTION_OTHER && row->kind != OPTION_INSTEAD &&

@@ -1,4 +1,4 @@
-/* settings.h - what uroce-testpmd is told: command line over file over default, each with where it came from */
+/* settings.h - the settings of uroce-testpmd, with where each came from: command line before file before default */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_SETTINGS_H
 #define APP_TESTPMD_SETTINGS_H
@@ -11,16 +11,19 @@
 /* Names of the operations as in --mix: "send", "send_imm", "write", ... */
 extern const char *const settings_op_names[SETTINGS_OPS];
 
-/* Reads argv and the file that --config names. 0 to go on, or 1 + what to exit with (said already). */
+/* Reads argv and the file that --config names. Returns 0 to go on, or 1 + the exit code. */
 int settings_read(struct settings *settings, int argc, char **argv);
 
-/* Changes one of size, depth, burst, mix, stats-period and verbose while it runs. 0, or what a complaint is worth. */
+/*
+ * Changes size, depth, burst, mix, stats-period or verbose while the program runs. Returns 0, or the code of a
+ * complaint.
+ */
 int settings_change(struct settings *settings, const char *name, const char *value);
 
-/* What was changed so is taken. */
+/* Records that the prompt has changed the setting. */
 void settings_came_from_prompt(const char *name);
 
-/* A line a setting: name, value, where it came from. */
+/* Prints a line for each setting: name, value, where it came from. */
 void settings_print(const struct settings *settings, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* show.c - tables for people */
+/* show.c - prints tables about ports, queue pairs and counters */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "common/clock.h"
 #include "testpmd/show.h"
 
-static struct uroce_stats cleared[SETTINGS_PORTS]; /* what the last clear saw */
-static struct uroce_stats shown[SETTINGS_PORTS];   /* what the last show of statistics saw, and when */
+static struct uroce_stats cleared[SETTINGS_PORTS]; /* counters at the last clear */
+static struct uroce_stats shown[SETTINGS_PORTS];   /* counters when statistics were last shown, and when that was */
 static double shown_at[SETTINGS_PORTS];
 
 static void show_link(const struct drivers_ethdev *port, FILE *out)
@@ -63,7 +63,7 @@ void show_port_info(const struct traffic *traffic, int port, FILE *out)
 	}
 }
 
-/* Frames that a port received and dropped, whatever for. */
+/* How many received frames a port has dropped for any reason. */
 static uint64_t dropped(const struct uroce_stats *stats)
 {
 	uint64_t sum = 0;
@@ -75,7 +75,7 @@ static uint64_t dropped(const struct uroce_stats *stats)
 	return sum;
 }
 
-/* Frames and bits a second since the statistics were last shown; nothing the first time. */
+/* Prints frames and bits a second since statistics were last shown; the first time nothing. */
 static void show_throughput(const struct uroce_stats *now, const struct uroce_stats *before, double seconds, FILE *out)
 {
 	if (before->count == 0 || seconds <= 0)
@@ -110,7 +110,7 @@ void show_port_stats(const struct traffic *traffic, int port, FILE *out)
 	}
 }
 
-/* What the driver counts, by its own names. */
+/* Prints the driver's own counters. */
 static void show_driver_xstats(uint16_t port_id, FILE *out)
 {
 	int count = rte_eth_xstats_get(port_id, NULL, 0);
@@ -262,11 +262,11 @@ void show_cm(const struct traffic *traffic, FILE *out)
 	free(values);
 }
 
-/* Counters of all ports together, by the beginning of their names or their ends. */
+/* Sums of counters over all ports, chosen by how their names begin or end. */
 struct sums {
 	uint64_t sent_again, probes, dropped, served, rx_bytes, tx_bytes;
-	uint64_t messages, bytes; /* of requests that are done */
-	bool asks;                /* a queue pair here sends requests */
+	uint64_t messages, bytes; /* of completed requests */
+	bool asks;                /* some queue pair here sends requests */
 };
 
 static bool ends_with(const char *name, const char *end)

@@ -7,27 +7,27 @@
 
 #include "testpmd/traffic.h"
 
-/* Of one port, 0 ...; or of all. */
+/* A port number from 0 on, or all ports. */
 #define SHOW_ALL (-1)
 void show_port_info(const struct traffic *traffic, int port, FILE *out);
-/* Counters since the last clear; only those that are not 0, each with its sentence. */
+/* Prints counters since the last clear: only those that are not 0, each with its sentence. */
 void show_port_stats(const struct traffic *traffic, int port, FILE *out);
-/* All of them, those of the driver, too. */
+/* Prints all counters, with those of the driver. */
 void show_port_xstats(const struct traffic *traffic, int port, FILE *out);
-/* What is shown counts from here on; with drivers what their drivers count does, too. */
+/* Shown counters count from here on; `drivers`: those of the drivers, too. */
 void show_clear(const struct traffic *traffic, int port, bool drivers);
-/* Connections by address: what there is now, and what has been counted. */
+/* Prints connections by address: those in use, and counters. */
 void show_cm(const struct traffic *traffic, FILE *out);
 void show_qps(struct traffic *traffic, FILE *out);
-/* One of them in full; why it is in ERR; either says so when there is none. */
+/* Prints a queue pair in full; or why it is in ERR. Both say so if it does not exist. */
 void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out);
 void show_why(struct traffic *traffic, uint32_t qp_num, FILE *out);
-/* How busy each has been since the last call. */
+/* Prints how busy each lcore has been since the last call. */
 void show_lcores(const struct traffic *traffic, FILE *out);
 /*
- * One line of what has happened since the last call: requests that are done here, what was sent again for them and what
- * only asked a silent peer; or, where no queue pair sends requests, those of peers that were served. NULL: only begins
- * anew.
+ * Prints a line about the time since the last call: requests completed here, packets sent again for them, and packets
+ * that only asked a silent peer; if no queue pair sends requests, those of peers that were served. NULL: only starts
+ * counting anew.
  */
 void show_rate(const struct traffic *traffic, FILE *out);
 

@@ -1,4 +1,4 @@
-/* traffic.c - the worker loop and the queue pairs of uroce-testpmd */
+/* traffic.c - creates the queue pairs of uroce-testpmd, and keeps requests outstanding on them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <sched.h>
@@ -19,13 +19,13 @@
 	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 
-/* Each queue pair has its own piece of memory on both sides: the message, then a counter for atomics. */
+/* Each queue pair has its own area on both sides: a message, and behind it a counter for atomics. */
 static uint64_t area_bytes(uint32_t message_bytes)
 {
 	return ((uint64_t)message_bytes + AREA_ALIGN - 1) / AREA_ALIGN * AREA_ALIGN + AREA_ALIGN;
 }
 
-/* Enough for the queue pairs of the settings, and for some of a peer's. */
+/* Enough for the queue pairs of the settings, and for a number of a peer's. */
 uint64_t traffic_memory_bytes(const struct settings *settings)
 {
 	uint64_t peers = area_bytes(1u << 20) * 64, ours = area_bytes(settings->size) * settings->qps;
@@ -33,7 +33,7 @@ uint64_t traffic_memory_bytes(const struct settings *settings)
 	return peers > ours ? peers : ours;
 }
 
-/* ---- the worker ---- */
+/* ---- the workers ---- */
 
 static uint64_t next_random(struct flow *flow)
 {
@@ -45,7 +45,7 @@ static uint64_t next_random(struct flow *flow)
 	return flow->random = x;
 }
 
-/* The weights may be changed meanwhile: what they are is read once. */
+/* The prompt may change the weights meanwhile, so each is read once. */
 static enum uroce_wr_opcode pick_operation(const struct settings *settings, struct flow *flow)
 {
 	uint64_t weights[SETTINGS_OPS], sum = 0, ticket;
@@ -61,7 +61,7 @@ static enum uroce_wr_opcode pick_operation(const struct settings *settings, stru
 	return settings_op_names[op] ? (enum uroce_wr_opcode)op : UROCE_WR_RDMA_WRITE;
 }
 
-/* Which piece of memory a flow has: flows of a port are numbered in their own order. */
+/* Finds the area of a flow: the flows of a port are numbered in their own order. */
 static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
 {
 	uint64_t number = (uint64_t)(flow - traffic->flows) / (traffic->port_count == 2 ? 2 : 1);
@@ -69,7 +69,7 @@ static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
 	return number * area_bytes(traffic->area_message_bytes);
 }
 
-/* The flow, and in the lowest bit whether it is a receive. */
+/* The wr_id: the index of the flow, and in the lowest bit whether it is a receive. */
 static uint64_t name_request(const struct traffic *traffic, const struct flow *flow, bool receive)
 {
 	return (uint64_t)(flow - traffic->flows) * 2 + receive;
@@ -107,7 +107,7 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 	return uroce_qp_post_send(flow->qp, &wr, NULL) == 0;
 }
 
-/* Into the port's shared queue when it has one. */
+/* Posts to the port's shared queue, if there is one. */
 static bool post_receive(struct traffic *traffic, struct flow *flow)
 {
 	const struct traffic_port *port = &traffic->ports[flow->port];
@@ -121,7 +121,7 @@ static bool post_receive(struct traffic *traffic, struct flow *flow)
 	return (port->srq ? uroce_srq_post_recv(port->srq, &wr, NULL) : uroce_qp_post_recv(flow->qp, &wr, NULL)) == 0;
 }
 
-/* The shared queue of a port is filled by the worker of its first queue: one thread at a time. */
+/* One thread at a time may post to the shared queue of a port: the worker of its first queue does. */
 static void fill_shared(struct traffic *traffic, struct flow *flow)
 {
 	struct traffic_port *port = &traffic->ports[flow->port];
@@ -151,7 +151,7 @@ static void feed(struct traffic *traffic, struct flow *flow)
 		flow->requests++;
 }
 
-/* The flow whose completion it is; a receive of a shared queue is taken by whom it says. */
+/* The flow that a completion belongs to; for a receive of a shared queue the completion names the QP. */
 static struct flow *flow_of(struct traffic *traffic, const struct uroce_wc *wc)
 {
 	struct flow *flow = &traffic->flows[wc->wr_id / 2];
@@ -174,7 +174,7 @@ static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
 	else
 		flow->requests--;
 	if (wc->status == UROCE_WC_SUCCESS && flow->asks && (wc->wr_id & 1))
-		return; /* it is counted where it was asked for */
+		return; /* counted by the flow that has sent the request */
 	if (wc->status == UROCE_WC_SUCCESS) {
 		atomic_fetch_add_explicit(&flow->messages, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);
@@ -217,7 +217,7 @@ static int run_worker(void *argument)
 	return 0;
 }
 
-/* Tells the workers to leave the queue pairs alone, or that they may go on, and waits until all know. */
+/* Asks the workers to leave the queue pairs alone, or to go on, and waits until all have noticed. */
 static void set_pause(struct traffic *traffic, bool pause)
 {
 	atomic_store_explicit(&traffic->pause, pause, memory_order_release);
@@ -290,7 +290,9 @@ int traffic_launch(struct traffic *traffic)
 		if (app_check("launching a worker", rte_eal_remote_launch(run_worker, &traffic->workers[i], i + 1)))
 			return -1;
 	}
-	/* Each has polled its lcore by then, which so is its own: uroce_cm_wait() polls those that nobody has. */
+	/*
+	 * After this each worker has polled its lcore and owns it: uroce_cm_wait() polls lcores that nobody has polled.
+	 */
 	set_pause(traffic, true);
 	set_pause(traffic, false);
 	return 0;
@@ -301,7 +303,7 @@ void traffic_close(struct traffic *traffic)
 	atomic_store(&traffic->quit, true);
 	rte_eal_mp_wait_lcore();
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
-		/* Nobody polls the lcores now: the main thread does. */
+		/* No worker polls the lcores now, so the main thread does. */
 		struct flow *flow = &traffic->flows[i];
 
 		uroce_lcore_poll(traffic->workers[flow->worker].lcore);
@@ -385,7 +387,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 	return app_complain(-1, "%s", traffic->trouble);
 }
 
-/* The part of an exchange that tells of a port; its queue pairs come with describe_flow(). */
+/* The part of an exchange about a port; describe_flow() adds its queue pairs. */
 static void describe_port(const struct traffic *traffic, unsigned port_index, struct exchange *out)
 {
 	const struct traffic_port *port = &traffic->ports[port_index];
@@ -416,7 +418,7 @@ int traffic_connect_ports(struct traffic *traffic)
 		describe_port(traffic, p, &sides[p]);
 		sides[p].mtu = traffic->settings->mtu;
 	}
-	/* Flows alternate between the ports: 2n asks, 2n + 1 serves it. */
+	/* Flows alternate between the ports: 2n sends requests, 2n + 1 serves them. */
 	for (uint32_t i = 0; i < 2 * qps && !error; i++)
 		error = create_flow(traffic, i % 2, i / 2, i % 2 == 0) ||
 			describe_flow(&traffic->flows[i], &sides[i % 2], i / 2);
@@ -445,7 +447,7 @@ int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t
 	ours->mtu = mtu;
 	for (uint32_t i = 0; i < qps && !error; i++)
 		error = create_flow(traffic, 0, i, asks) || describe_flow(&traffic->flows[i], ours, i);
-	/* Not resumed: traffic_accept() or traffic_drop_flows() does. */
+	/* Not resumed here, but in traffic_accept() or traffic_drop_flows(). */
 	return error ? -1 : 0;
 }
 
@@ -503,11 +505,11 @@ void traffic_drop_flows(struct traffic *traffic)
 	pthread_mutex_lock(&traffic->flows_lock);
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 		uroce_qp_destroy(traffic->flows[i].qp);
-		traffic->flows[i].qp = NULL; /* a receive that the flow has left in a shared queue names it */
+		traffic->flows[i].qp = NULL; /* a receive that it has left in a shared queue still names it */
 	}
 	atomic_store(&traffic->flow_count, 0);
 	pthread_mutex_unlock(&traffic->flows_lock);
-	/* What they still had in their CQs speaks of flows that are gone. */
+	/* Drops completions of flows that are gone. */
 	for (unsigned w = 0; w < traffic->worker_count; w++) {
 		while (traffic->workers[w].cqs[0] && uroce_cq_poll(traffic->workers[w].cqs[0], POLL_BATCH, wc) > 0)
 			;

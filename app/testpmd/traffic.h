@@ -1,8 +1,8 @@
-/* traffic.h - queue pairs that ask and queue pairs that serve, polled by EAL lcores */
+/* traffic.h - queue pairs that send requests and queue pairs that serve them, polled by EAL lcores */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each worker lcore polls one lcore of the engine, posts and polls for the queue pairs that live there. The main thread
- * only sets flags and reads counters; to create or destroy queue pairs it pauses the workers' posting.
+ * Each worker lcore polls one lcore of the engine, and posts and polls for that lcore's queue pairs. The main thread
+ * only sets flags and reads counters; to create or destroy queue pairs it pauses the workers.
  */
 #ifndef APP_TESTPMD_TRAFFIC_H
 #define APP_TESTPMD_TRAFFIC_H
@@ -21,16 +21,16 @@
 struct flow {
 	struct uroce_qp *qp;
 	unsigned port, worker;
-	bool asks, serves;           /* posts requests; posts receives */
-	uint32_t requests, receives; /* posted */
-	uint32_t room;               /* receives that may be */
+	bool asks, serves;           /* asks: it sends requests; serves: it posts receives */
+	uint32_t requests, receives; /* how many are posted */
+	uint32_t room;               /* how many receives may be posted */
 	uint64_t random;
 	uint64_t remote_va;
 	uint32_t remote_rkey;
 	_Atomic bool dead;
 	bool told;                        /* its death has been printed */
 	struct uroce_wc error;            /* why it died */
-	_Atomic uint64_t messages, bytes; /* of its requests; of one that only serves, of SENDs that it received */
+	_Atomic uint64_t messages, bytes; /* of its requests; if it only serves, of the SENDs that it has received */
 };
 
 struct worker {
@@ -41,11 +41,11 @@ struct worker {
 	_Atomic bool paused;
 };
 
-/* What a port has for its queue pairs. */
+/* What the queue pairs of a port share. */
 struct traffic_port {
 	struct app_port *port;
 	struct app_objects objects;
-	struct uroce_srq *srq; /* NULL: each queue pair has receives of its own */
+	struct uroce_srq *srq; /* NULL: each queue pair has its own receive queue */
 	uint8_t *memory;
 	unsigned first_worker, worker_count;
 };
@@ -56,46 +56,50 @@ struct traffic {
 	struct traffic_port ports[SETTINGS_PORTS];
 	unsigned port_count;
 	uint64_t memory_bytes;    /* of each port */
-	uint32_t cq_depth, depth; /* of the queues that are made */
+	uint32_t cq_depth, depth; /* depths of the queues as created */
 	struct worker workers[TRAFFIC_WORKERS];
 	unsigned worker_count;
 	struct flow flows[2 * EXCHANGE_QPS_MAX];
 	_Atomic uint32_t flow_count;
-	uint32_t area_message_bytes;    /* what a message may have; the target takes the initiator's */
-	_Atomic uint32_t message_bytes; /* what it has */
+	uint32_t area_message_bytes;    /* the largest message; a target uses the initiator's */
+	_Atomic uint32_t message_bytes; /* the size of messages now */
 	_Atomic bool running, pause, quit;
-	char trouble[160]; /* why a peer's queue pairs cannot be made or connected, for the peer, too; "" none */
-	pthread_mutex_t flows_lock; /* flows go, or are looked at by another thread than their workers */
+	/* why a peer's queue pairs could not be made or connected, told to the peer, too; "": they could */
+	char trouble[160];
+	pthread_mutex_t flows_lock; /* held while flows are destroyed, or read by another thread than their worker */
 };
 
-/* What a port needs for messages with these settings. */
+/* How many bytes a port needs for messages with these settings. */
 uint64_t traffic_memory_bytes(const struct settings *settings);
 
-/* 0, or -1 after a complaint. Ports are open; the EAL lcores 1 ... worker_count are free. */
+/* Returns 0, or -1 after a complaint. The ports are open, and the EAL lcores 1 ... worker_count are free. */
 int traffic_open(struct traffic *traffic);
 int traffic_launch(struct traffic *traffic);
-/* Stops the workers and gives everything back. */
+/* Stops the workers and frees everything. */
 void traffic_close(struct traffic *traffic);
 
-/* Both ends here: queue pairs between the two ports. */
+/* With both ends here: makes queue pairs between the two ports. */
 int traffic_connect_ports(struct traffic *traffic);
-/* Queue pairs of port 0, to be connected: fills ours. asks: the initiator's. */
+/* Makes queue pairs of port 0, to be connected later, and describes them in ours. asks: for the initiator. */
 int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t mtu, bool asks, struct exchange *ours);
 int traffic_accept(struct traffic *traffic, const struct exchange *theirs);
-/* Both with the exchange of a peer: of its queue pairs, or of those that the settings want. */
+/*
+ * traffic_serve(): exchanges lines with a peer and makes queue pairs for it. The other makes those that the settings
+ * ask for.
+ */
 bool traffic_serve(struct traffic *traffic, const struct exchange_line *line);
 int traffic_meet(struct traffic *traffic, const struct exchange_line *line);
 /* Destroys all queue pairs. */
 void traffic_drop_flows(struct traffic *traffic);
 
-/* A flow by its number, under flows_lock; NULL: there is none. */
+/* Finds a flow by its QP number, with flows_lock held; NULL: there is none. */
 struct flow *traffic_find(struct traffic *traffic, uint32_t qp_num);
 
-/* Messages have so many bytes from now on. 0, or -1 after a complaint: more than they began with. */
+/* From now on messages have so many bytes. Returns 0, or -1 after a complaint: more than at the start. */
 int traffic_resize(struct traffic *traffic, uint32_t bytes);
 
 void traffic_start(struct traffic *traffic);
-/* Posts no more and waits, at most 2 s, until what is outstanding has completed. */
+/* Posts nothing more, and waits up to 2 s until what is outstanding has completed. */
 void traffic_stop(struct traffic *traffic);
 
 #endif

@@ -1,4 +1,4 @@
-/* values.h - all that can be set in uroce-testpmd */
+/* values.h - the values of all settings of uroce-testpmd */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_TESTPMD_VALUES_H
 #define APP_TESTPMD_VALUES_H
@@ -13,10 +13,10 @@
 
 struct settings_port {
 	char device[SETTINGS_TEXT_BYTES];                                   /* empty: not given */
-	char addresses[UROCE_ADDRS_MAX][64], gateways[UROCE_ADDRS_MAX][64]; /* an empty gateway: there is none */
+	char addresses[UROCE_ADDRS_MAX][64], gateways[UROCE_ADDRS_MAX][64]; /* an empty gateway: none */
 	uint32_t address_count;
-	struct uroce_vlan vlan; /* of all its addresses */
-	uint32_t mtu;           /* 0: as the device likes */
+	struct uroce_vlan vlan; /* for all its addresses */
+	uint32_t mtu;           /* 0: the device's default */
 };
 
 struct settings {
@@ -24,7 +24,7 @@ struct settings {
 	uint32_t port_count; /* 0: two loop ports */
 	uint32_t nb_cores, idle, limit_qps, limit_mrs;
 	uint32_t size, qps, depth, burst, mtu, tcp_port;
-	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: as the ports like */
+	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: the ports' defaults */
 	uint32_t pkey, rkey, cq_depth;
 	uint32_t stats_period, verbose;
 	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
@@ -34,7 +34,7 @@ struct settings {
 	char peer[SETTINGS_TEXT_BYTES];
 	char cmdline_file[SETTINGS_TEXT_BYTES];
 	char config[SETTINGS_TEXT_BYTES];
-	char json[SETTINGS_TEXT_BYTES];   /* empty: none is written */
+	char json[SETTINGS_TEXT_BYTES];   /* empty: no file is written */
 	char record[SETTINGS_TEXT_BYTES]; /* empty: nothing is recorded */
 	char eal_args[SETTINGS_TEXT_BYTES];
 	uint32_t weights[SETTINGS_OPS]; /* from mix */

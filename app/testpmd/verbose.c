@@ -1,4 +1,4 @@
-/* verbose.c - a ring of completions, and its reader */
+/* verbose.c - a ring through which lcores pass completions to the thread that prints them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/verbose.h"
 

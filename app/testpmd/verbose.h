@@ -1,8 +1,8 @@
-/* verbose.h - completions of uroce-testpmd as lines of text, while it runs */
+/* verbose.h - prints completions of uroce-testpmd as lines while it runs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lcores that poll note completions in a ring and never wait for who reads the lines. What the ring has no room for is
- * counted, and the count is a line, too.
+ * Lcores that poll note completions in a ring, and never wait for the printing thread. Completions for which the ring
+ * has no room are counted, and the count is printed.
  */
 #ifndef APP_TESTPMD_VERBOSE_H
 #define APP_TESTPMD_VERBOSE_H
@@ -14,14 +14,14 @@
 #define VERBOSE_RECEIVES 1u
 #define VERBOSE_REQUESTS 2u
 
-/* APP_EXIT_OK, or what to exit with, said. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint. */
 int verbose_open(void);
 void verbose_close(void);
 
-/* By any lcore. level: of the setting. */
+/* For any lcore. level: that of the setting. */
 void verbose_note(uint32_t level, const struct uroce_wc *wc);
 
-/* What was noted since the last call; by one thread. */
+/* For one thread: prints what was noted since the last call. */
 void verbose_tell(FILE *out);
 
 #endif

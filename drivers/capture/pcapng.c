@@ -1,7 +1,4 @@
-/*
- * pcapng.c - writes the blocks of a pcapng file: header, one interface for each port, frames with time, direction,
- * comment
- */
+/* pcapng.c - writes the blocks of a pcapng file: header, interfaces, frames with time, direction and comment */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/pcapng.h"
 
