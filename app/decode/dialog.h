@@ -20,7 +20,7 @@
 enum dialog_side { DIALOG_ACTIVE, DIALOG_PASSIVE };
 
 struct dialog_message {
-	uint64_t number, time_ns; /* of the frame */
+	uint64_t number, time_ns; /* number and time of the frame */
 	uint8_t source[16], dest[16];
 	struct cm_message cm;
 	uint32_t connection;

@@ -7,10 +7,11 @@
 
 struct bare_config {
 	struct uroce_engine *engine;
-	struct uroce_device *devices[2]; /* of the host and of the target */
+	struct uroce_device *devices[2]; /* the devices of the host and of the target */
 	struct uroce_addr addrs[2];
 	uint32_t depth, bytes;
-	uint64_t disk_bytes; /* the target's data lies anywhere in so much memory, as in a namespace of that size */
+	/* size of the memory, like that of a namespace, in which the target's data lies anywhere */
+	uint64_t disk_bytes;
 	double seconds;
 };
 

@@ -7,13 +7,13 @@
 #include "drivers/fault/fault.h"
 
 struct failover {
-	struct app_port ports[2];        /* of the second link, the host's end first */
-	struct drivers_fault *faults[2]; /* of the first link */
+	struct app_port ports[2];        /* the ports of the second link, the host's first */
+	struct drivers_fault *faults[2]; /* the faults of the first link */
 	struct uroce_path path;          /* alternate path of the host's queues */
-	struct uroce_device *device;     /* of the host */
+	struct uroce_device *device;     /* the host's device */
 	double after_s;
 	uint64_t began_ns, cut_ns, resumed_ns;
-	uint32_t migrations; /* of the host's queues */
+	uint32_t migrations; /* migrations of the host's queues */
 };
 
 /* first: the ports of the first link, the host's first. Returns APP_EXIT_OK, or the exit code. */

@@ -41,7 +41,7 @@ struct host {
 	uint32_t block_bytes;
 	uint64_t kept_ns;
 	bool told; /* a failure has been printed */
-	/* of the admin command being waited for */
+	/* result of the admin command being waited for */
 	uint16_t admin_status;
 	uint64_t admin_result;
 };

@@ -207,9 +207,9 @@ static bool may_be_of_sync(const struct store_request *request, int error)
 }
 
 /*
- * Linux reports data that it could not write to whoever syncs first, whosever data it was, and then counts it as
- * written. So no later sync may vouch for earlier data, and a host that tries again must not get a success. A write
- * with RWF_DSYNC still vouches for its own data.
+ * When Linux cannot write data it reports that once, to the first who syncs, whosever data it was, and then counts the
+ * data as written. So no later sync may vouch for earlier data, and a host that tries again must not get a success. A
+ * write with RWF_DSYNC still vouches for its own data.
  */
 static void distrust_syncs(struct store *store, int error)
 {

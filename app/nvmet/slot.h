@@ -29,7 +29,7 @@ struct slot {
 	uint32_t data_lkey;
 	uint32_t pool_bytes; /* not 0: data was taken from the pool, with so many bytes */
 	bool counted;        /* counted in queue->commands */
-	struct store *store; /* of its namespace, which may have been removed by the end */
+	struct store *store; /* store of its namespace, which may have been removed by the end */
 	uint64_t began_ns;
 	enum nvmf_step step; /* the step that began last */
 };

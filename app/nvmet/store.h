@@ -75,7 +75,7 @@ struct store {
 	struct store_config config;
 	uint64_t bytes;
 	uint8_t *memory;       /* MEMORY: the blocks themselves, which hosts may access directly */
-	struct region *region; /* that memory, registered with ports; owned by the server */
+	struct region *region; /* key of that memory for ports; owned by the server */
 	int fd;
 	bool is_device;           /* FILE: a block device, with which no identity can be kept */
 	bool is_blank;            /* FILE: it was empty when it was opened, so no host knows it as a disk */
@@ -124,7 +124,7 @@ static inline void store_leave(struct store *store, uint32_t lcore)
 
 struct store_failures store_failures(struct store *store);
 
-/* Of all lcores together. */
+/* Counts the users of all lcores together. */
 uint32_t store_users(const struct store *store);
 
 static inline void store_submit(struct store_request *request)

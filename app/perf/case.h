@@ -76,7 +76,7 @@ struct perf_baseline_result {
 /* The same in lat mode: round trips of the stack compared with those of bare frames (raw_pingpong.h). */
 struct perf_raw_pingpong_result {
 	bool measured;
-	double rtt_us;                      /* of bare frames, median */
+	double rtt_us;                      /* round trip of bare frames, a median */
 	double ratio, ratio_p10, ratio_p90; /* the stack's divided by that, for each pair */
 
 	/* with a frame that is lost (recovery.h): the cost in bare round trips */
@@ -115,7 +115,7 @@ struct perf_result {
 	double cycles_per_packet;         /* per frame received or sent; 0: not known */
 	struct app_histogram *latency;    /* in TSC cycles; NULL in bw mode */
 	double latency_scale_us;          /* microseconds of a cycle; halved if a round trip is two messages */
-	const struct perf_series *series; /* of the end that starts; NULL in lat mode */
+	const struct perf_series *series; /* points of the end that starts; NULL in lat mode */
 	double cycle_s;
 };
 

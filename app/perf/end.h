@@ -63,14 +63,14 @@ struct perf_end;
 struct perf_end {
 	/* set by perf_end_open() */
 	struct uroce_lcore *lcore;
-	struct uroce_engine *engine; /* that of uroce-perf; NULL for ends of lcores.h */
+	struct uroce_engine *engine; /* the engine of uroce-perf; NULL for ends of lcores.h */
 	struct app_port *port;
 	struct app_port *alternate; /* port of the second link; NULL: there is none */
 	struct uroce_pd *pd;
 	uint32_t way;           /* 0: the end that starts the case; 1: the other */
 	struct perf_end *other; /* the other end when it is in this process */
 
-	/* of the current case */
+	/* what belongs to the current case */
 	struct perf_case test;
 	struct perf_layout layout;
 	bool requests; /* sends requests of its own */
@@ -94,11 +94,11 @@ struct perf_end {
 	struct uroce_mw_bind bind;
 	struct perf_peer peer;
 
-	/* of the run of the case */
+	/* what belongs to the run of the case */
 	enum perf_phase phase;
 	struct perf_tally tally;
 	struct app_histogram *latency;
-	uint64_t completed; /* of all flows */
+	uint64_t completed; /* requests of all flows that have completed */
 	uint64_t posted;
 	uint64_t seen_completed;                       /* at the last look at the clock */
 	struct app_drops drops;                        /* printed while nothing completes */

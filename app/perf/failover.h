@@ -14,12 +14,12 @@
 struct perf_failover {
 	bool open;
 	struct app_port ports[2];
-	struct drivers_fault *faults[2]; /* of the first link; owned by the caller */
+	struct drivers_fault *faults[2]; /* faults on the first link; owned by the caller */
 	struct perf_end *ends;
 	double after_s;
 	uint64_t cut_at, first_migration_at, resumed_at; /* TSC; 0: has not happened */
 	uint64_t migrated_at[2], migrations[2];
-	uint64_t completed; /* of ends[0], when the first end had migrated */
+	uint64_t completed; /* requests of ends[0] that had completed when the first end had migrated */
 };
 
 /* Returns APP_EXIT_OK, or the exit code after a complaint. */

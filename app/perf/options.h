@@ -15,7 +15,7 @@ enum perf_junk {
 	PERF_JUNK_ICRC,
 	PERF_JUNK_REQ_UNSERVED, /* requests to connect to a port at which nobody listens */
 	PERF_JUNK_REQ_OPEN,     /* to one whose listener does not answer */
-	PERF_JUNK_REQ_BAD,      /* of another management class */
+	PERF_JUNK_REQ_BAD,      /* requests to connect, of another management class */
 	PERF_JUNKS
 };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };

@@ -49,7 +49,7 @@ static void stop_measuring(struct perf_end *end)
 	end->phase = PHASE_DRAIN;
 }
 
-/* Of this end, and of the other one if it is in this process. */
+/* Adds up a counter of this end, and of the other one if it is in this process. */
 static uint64_t count_both(const struct perf_end *end, const char *name)
 {
 	return perf_end_counter(end, name) + (end->other ? perf_end_counter(end->other, name) : 0);

@@ -15,7 +15,7 @@
 
 struct recovery {
 	struct perf_end *ends;
-	struct drivers_fault *fault; /* of the port that receives the payload */
+	struct drivers_fault *fault; /* faults of the port that receives the payload */
 	struct app_histogram usual, lossy;
 	uint32_t nth;
 };

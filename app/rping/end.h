@@ -29,7 +29,7 @@ enum rping_state { RPING_READ_ADVERT, RPING_WRITE_ADVERT };
 struct rping_end {
 	const struct rping_options *options;
 	struct uroce_cm_id *id;
-	struct uroce_addr peer; /* of the client that a server's end belongs to */
+	struct uroce_addr peer; /* address of the client, for an end of a server */
 	struct uroce_qp *qp;
 	struct uroce_mr *mr;
 	uint8_t *memory; /* advertisements received and sent, then the two buffers */

@@ -29,7 +29,7 @@ void commands_use(struct traffic *traffic)
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
 	uint16_t port;  /* 0: the port of the settings */
-	uint16_t bytes; /* of each frame */
+	uint16_t bytes; /* bytes to keep of each frame */
 	uint32_t qp_num;
 };
 

@@ -112,8 +112,8 @@ static void tell(void (*write)(FILE *), FILE *where)
 
 /* TCP sockets, -1: none. */
 struct house {
-	int listener; /* of a target, which listens */
-	int dialled;  /* of an initiator, to its target */
+	int listener; /* a target's listening socket */
+	int dialled;  /* an initiator's connection to its target */
 };
 
 /* Runs besides the prompt until the end: prints statistics and deaths, and serves peers. */

@@ -265,7 +265,7 @@ void show_cm(const struct traffic *traffic, FILE *out)
 /* Sums of counters over all ports, chosen by how their names begin or end. */
 struct sums {
 	uint64_t sent_again, probes, dropped, served, rx_bytes, tx_bytes;
-	uint64_t messages, bytes; /* of completed requests */
+	uint64_t messages, bytes; /* sums over completed requests */
 	bool asks;                /* some queue pair here sends requests */
 };
 

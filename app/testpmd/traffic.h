@@ -28,9 +28,10 @@ struct flow {
 	uint64_t remote_va;
 	uint32_t remote_rkey;
 	_Atomic bool dead;
-	bool told;                        /* its death has been printed */
-	struct uroce_wc error;            /* why it died */
-	_Atomic uint64_t messages, bytes; /* of its requests; if it only serves, of the SENDs that it has received */
+	bool told;             /* its death has been printed */
+	struct uroce_wc error; /* why it died */
+	/* sums over its requests; if it only serves, over the SENDs that it has received */
+	_Atomic uint64_t messages, bytes;
 };
 
 struct worker {
@@ -55,7 +56,7 @@ struct traffic {
 	struct uroce_engine *engine;
 	struct traffic_port ports[SETTINGS_PORTS];
 	unsigned port_count;
-	uint64_t memory_bytes;    /* of each port */
+	uint64_t memory_bytes;    /* for each port */
 	uint32_t cq_depth, depth; /* depths of the queues as created */
 	struct worker workers[TRAFFIC_WORKERS];
 	unsigned worker_count;

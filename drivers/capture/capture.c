@@ -25,7 +25,7 @@
 #define BURST 64u
 #define FRAME_MAX_BYTES 4352u /* a path MTU of 4096 with all headers; longer ones take several mbufs */
 #define FRAME_MIN_BYTES 64u
-#define KEPT_MAX_BYTES (UINT16_MAX + 1u) /* of a frame that takes several mbufs */
+#define KEPT_MAX_BYTES (UINT16_MAX + 1u) /* the most that is kept of a frame in several mbufs */
 #define CLOCK_NS 1000000000              /* how often the rate of the cycles is measured */
 #define IDLE_US 500u
 

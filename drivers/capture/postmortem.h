@@ -9,8 +9,8 @@
 
 struct postmortem {
 	const struct uroce_qp_view *view;   /* the QP when it failed */
-	const struct drivers_tap *tap;      /* of the QP's port */
-	const struct uroce_addr *addresses; /* of the port */
+	const struct drivers_tap *tap;      /* the tap of the QP's port */
+	const struct uroce_addr *addresses; /* the port's addresses */
 	uint32_t address_count;
 	const char *port_name;
 	const char *directory;

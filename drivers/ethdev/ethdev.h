@@ -40,7 +40,7 @@ struct drivers_ethdev {
 	uint16_t mtu_bytes;        /* longest IP packet that passes whole; 0: no limit is known */
 	struct rte_mempool *pool;
 	bool own_pool;
-	struct uroce_mac mac;   /* of the port */
+	struct uroce_mac mac;   /* the port's MAC */
 	bool has_own_mac;       /* false: zeros (net_ring), and the device draws one */
 	bool frames_in_pieces;  /* the driver may divide a frame over several mbufs */
 	bool rx_checksums_done; /* the port checks IPv4 and UDP checksums, and marks wrong ones */

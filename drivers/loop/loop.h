@@ -17,7 +17,7 @@ struct rte_ring;
 /* Zeros stand for defaults. */
 struct drivers_loop_config {
 	const char *name;      /* unique in the process, at most 12 characters; NULL: "uroce_loop" */
-	uint16_t queue_count;  /* of each port; 0: 1 */
+	uint16_t queue_count;  /* queues of each port; 0: 1 */
 	uint32_t ring_entries; /* how many frames a direction of a queue holds, a power of two; 0: 1024 */
 	uint32_t mbuf_count;   /* mbufs in the pool; 0: enough for full rings and the engine */
 	uint32_t mbuf_bytes;   /* longest frame; 0: that of path MTU 4096 */

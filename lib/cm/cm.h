@@ -22,7 +22,7 @@
 #define CM_NONE UINT32_MAX
 /* private data of a REQ that are left to the user, behind the header of IP addressing */
 #define CM_USER_PRIVATE_BYTES 56u
-#define CM_ASKER_PRIVATE_BYTES 180u /* the same of a SIDR_REQ */
+#define CM_ASKER_PRIVATE_BYTES 180u /* the same for a SIDR_REQ: private data that are left to the user */
 #define CM_VENDOR_ID 0x75726Fu      /* our vendor id in ECE (C-32) */
 
 /* ECE option bits. An option is used only if both sides set it, and both are this implementation. */

@@ -38,7 +38,7 @@ struct cm_lap {
 	bool yields;             /* our LAP yields to the peer's, which goes first */
 	bool met;                /* a path of the peer's was loaded since our LAP left */
 	struct cm_path path;     /* the path that we last asked for */
-	uint64_t transaction_id; /* of our last LAP; 0: none yet */
+	uint64_t transaction_id; /* that of our last LAP; 0: none yet */
 	/* LAPs of the peer */
 	uint64_t came;            /* the one that is being judged */
 	uint64_t loaded;          /* the last one whose path was loaded */

@@ -36,7 +36,7 @@ struct uroce_cm_id {
 	struct uroce_cm_channel *_Atomic channel; /* a listener's is read by lcores */
 	uint64_t context;
 	struct uroce_qp *qp;
-	struct uroce_device *device; /* of an incoming REQ, then of the route, then of the QP */
+	struct uroce_device *device; /* where the REQ came in, then that of the route, then that of the QP */
 	struct uroce_lcore *lcore;   /* NULL: the id has no device yet */
 	bool is_request;             /* the peer began the connection */
 	bool has_route;              /* request.route leads to the peer */
@@ -77,7 +77,7 @@ struct uroce_cm_id {
 /* The connection manager of an lcore, while the engine has channels. */
 struct engine_connect {
 	_Alignas(64) struct cm *cm; /* lies behind this struct, in the same block */
-	uint64_t bytes;             /* of the whole block */
+	uint64_t bytes;             /* size of the whole block */
 	uint32_t psn;               /* next PSN of QP 1 */
 	/* ids whose path is being resolved, in the order of their calls, which is that of their REQs */
 	TAILQ_HEAD(, uroce_cm_id) resolving;

@@ -23,7 +23,7 @@ struct nvmf_queue {
 	uint32_t room; /* commands that the host may have under way on this connection */
 	uint32_t size; /* as the Connect said; the same as room before */
 	bool no_flow_control;
-	void *context;   /* of the program around this library */
+	void *context;   /* for the program around this library */
 	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
 };
 

@@ -10,7 +10,7 @@
 #define SGLS 0x00100005u     /* SGLs, keyed ones, data in capsules */
 #define ENTRY_SIZES_SQ 0x66u /* submission queue entries of 64 bytes exactly */
 #define ENTRY_SIZES_CQ 0x44u /* completion queue entries of 16 bytes */
-#define MULTIPATH 0x03u      /* several addresses, several controllers */
+#define MULTIPATH 0x03u      /* the subsystem has several ports and several controllers */
 #define THIN 0x01u           /* NSFEAT: used blocks may be fewer than all blocks */
 #define GRAINS 0x10u         /* NPWG to NOWS are valid */
 #define SHARED 0x01u         /* several controllers may have the namespace */

@@ -4,7 +4,7 @@
 #include "nvmf/row.h"
 
 #define RETAIN 0x80u
-#define ENTRY_BYTES 1024u /* of an entry of the discovery page, and of its header */
+#define ENTRY_BYTES 1024u /* size of an entry of the discovery page, and of its header */
 #define ERROR_BYTES 64u
 #define NO_FIELD 0xFFFFu /* the error is not about a field of the command */
 #define SMART_BYTES 512u

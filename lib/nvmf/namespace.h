@@ -13,7 +13,7 @@
 struct nvmf_counts {
 	uint64_t reads, writes, flushes, read_bytes, written_bytes;
 	uint64_t read_errors, write_errors, flush_errors;
-	uint64_t media_errors; /* of the errors those of the medium */
+	uint64_t media_errors; /* errors of the medium, which are among the errors */
 };
 
 void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts);
@@ -33,9 +33,9 @@ struct nvmf_namespace {
 	bool read_only;
 	/* a host may take its number for an earlier namespace: it may not write before it has read what this one is */
 	bool is_new;
-	void *store;                  /* of the program around this library */
+	void *store;                  /* for the program around this library */
 	bool degraded;                /* flushes fail from now on */
-	_Atomic uint64_t used_blocks; /* of a thin store; 0: the store is not thin */
+	_Atomic uint64_t used_blocks; /* blocks in use of a thin store; 0: the store is not thin */
 	struct nvmf_share shares[NVMF_THREADS_MAX];
 };
 

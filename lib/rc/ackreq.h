@@ -14,8 +14,8 @@
 #include "rc/qp_state.h"
 
 #define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* at most so many packets from one that asks to the next */
-#define ACKREQ_BEFORE_STALL 32u              /* the same where the window ends */
-#define ACKREQ_DEFERRED 8u                   /* the same where the queue has run empty */
+#define ACKREQ_BEFORE_STALL 32u              /* the most packets without asking before a window ends */
+#define ACKREQ_DEFERRED 8u                   /* the most packets without asking while the queue has run empty */
 
 static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
 

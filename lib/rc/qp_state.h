@@ -81,7 +81,7 @@ struct rc_responder {
 	uint8_t min_rnr_timer;
 	struct rc_ack ack;
 
-	/* the message under way */
+	/* fields about the message under way */
 	uint32_t message_bytes; /* SEND and WRITE: payload received so far */
 	uint64_t write_va;      /* WRITE: where the next byte goes */
 	uint32_t write_left;    /* WRITE: bytes of DMALen still to come */
@@ -89,7 +89,7 @@ struct rc_responder {
 };
 
 struct rc_credit {
-	/* of the requester */
+	/* written by the requester */
 	bool known;               /* an AETH has come */
 	bool probe;               /* one message may start without a credit */
 	uint32_t msn;             /* MSN of the newest AETH, 24 bits */
@@ -99,7 +99,7 @@ struct rc_credit {
 	uint32_t messages;        /* messages started */
 	uint64_t probe_deadline_ns;
 
-	/* of the responder */
+	/* written by the responder */
 	bool said;         /* an AETH has left */
 	uint8_t last_code; /* the credit code in the last AETH */
 };
@@ -256,7 +256,7 @@ struct rc_qp {
 	_Alignas(64) struct rc_requester requester;
 	struct rc_cc cc;
 	uint32_t last_aeth;
-	uint8_t checked_needs; /* enum rc_send_needs: a request with one of these needs must be checked before it begins */
+	uint8_t checked_needs; /* enum rc_send_needs: a request with one of these must be checked before it begins */
 	struct rc_gaps gaps;
 	void *send_cq;
 	struct rc_probe probe;

@@ -47,7 +47,7 @@ struct rc_replay_entry {
 };
 
 struct rc_replay {
-	uint16_t oldest, used; /* of the ring: index of the oldest entry, and number of entries */
+	uint16_t oldest, used; /* index of the oldest entry in the ring, and number of entries */
 	uint16_t queue_head, queue_tail;
 	uint16_t unfinished; /* entries in the queue that were never answered (S-12) */
 	uint16_t depth;      /* max_dest_rd_atomic in force, at most limit */

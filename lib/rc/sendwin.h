@@ -43,7 +43,7 @@ struct rc_send_wqe {
 	uint32_t imm;      /* FLUSH: enum uroce_flush */
 	uint64_t remote_va;
 	uint32_t rkey;                        /* for a local invalidate the key */
-	uint32_t length_bytes;                /* of the whole message */
+	uint32_t length_bytes;                /* length of the whole message */
 	psn_t first_psn;                      /* set when the request starts */
 	uint32_t psn_count;                   /* set when the request starts: how many PSNs it owns, at least 1 */
 	_Alignas(16) struct uroce_sge sges[]; /* or inline bytes */

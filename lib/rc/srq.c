@@ -33,7 +33,8 @@ struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, voi
 }
 
 /*
- * Copies word by word: a taker that will lose the race may read while a new entry is written, and this is no data race.
+ * Copies word by word with atomic accesses, so that it is no data race if a taker that will lose reads a slot being
+ * written.
  */
 static void copy_words(void *to, const void *from, uint32_t bytes)
 {

@@ -32,7 +32,7 @@ struct verb_pd {
 	struct ibv_pd ibv;
 	struct uroce_pd *pd;
 	struct verb_pd *parent; /* a parent domain's pd; NULL: it is no parent domain */
-	struct verb_td *thread; /* of a parent domain, or NULL */
+	struct verb_td *thread; /* thread domain of a parent domain, or NULL */
 	_Atomic uint32_t users; /* number of its parent domains */
 };
 

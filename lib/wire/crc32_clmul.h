@@ -98,8 +98,8 @@ TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool m
 }
 
 /*
- * Folds in the last 1 to 15 bytes. Together with the 16 bytes of x they become two pieces: one as long as they are,
- * which is folded in, and one of 16 bytes.
+ * Folds in the last bytes, n = 1 to 15. The 16 bytes of x and these n are cut anew: the first n are folded over the
+ * other 16.
  */
 TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes,
 					   bool moves)
