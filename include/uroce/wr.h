@@ -99,7 +99,7 @@ enum uroce_wc_status {
 	UROCE_WC_LOC_QP_OP_ERR,
 	UROCE_WC_LOC_EEC_OP_ERR,
 	UROCE_WC_LOC_PROT_ERR,
-	UROCE_WC_WR_FLUSH_ERR, /* not executed, or perhaps executed by the peer without our knowing (E-8) */
+	UROCE_WC_WR_FLUSH_ERR, /* not executed as far as we know: the peer may have executed it (E-8) */
 	UROCE_WC_MW_BIND_ERR,
 	UROCE_WC_BAD_RESP_ERR,
 	UROCE_WC_LOC_ACCESS_ERR,
