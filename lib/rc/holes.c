@@ -193,7 +193,7 @@ static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 	return true;
 }
 
-/* lands_alone() for this slot and all before it. holes.clear remembers for which slots that has been found. */
+/* lands_apart() for this slot and all before it. holes.clear remembers for which slots that has been found. */
 static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 {
 	uint32_t clear = qp->win.acked + 1; /* the oldest request has none before it */
