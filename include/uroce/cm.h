@@ -84,6 +84,9 @@ struct uroce_cm_event {
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
 
+/* Whose addresses an id takes that is bound to any: uroce_cm_set_family(). */
+enum uroce_cm_family { UROCE_CM_ANY_FAMILY, UROCE_CM_IPV4, UROCE_CM_IPV6 };
+
 /* Options in which 0 is meant as 0 and not as the default; as in rdma_cm, whose programs set all options. */
 enum uroce_cm_given {
 	UROCE_CM_GIVEN_TIMEOUT = 1 << 0,            /* no ACK timer */
@@ -172,6 +175,12 @@ UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uin
  * device has the address; -EINVAL: the id has a port, or is connecting.
  */
 UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
+/*
+ * Before the id is bound to any address: it takes only addresses of one family, and another id may have the port for
+ * those of the other family; as rdma_cm has it with 0.0.0.0, and with :: and RDMA_OPTION_ID_AFONLY. 0; -EINVAL: it has
+ * a port.
+ */
+UROCE_API int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family);
 /* As uroce_cm_listen(), where the id is bound; or at any address and a free port. */
 UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*

@@ -1,5 +1,6 @@
 /* cm_port.c - the port numbers of ids */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -8,25 +9,50 @@
 #include "cm/service.h"
 #include "engine/engine.h"
 #include "engine/log.h"
+#include "wire/encap.h"
 
-/* With the engine's lock held. */
-static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id, const uint8_t addr[16])
+static_assert(CM_ANY_FAMILY == (int)UROCE_CM_ANY_FAMILY && CM_IPV4 == (int)UROCE_CM_IPV4 &&
+		      CM_IPV6 == (int)UROCE_CM_IPV6,
+	      "the manager's are those of the public header");
+
+/* The family of an address; the unspecified one has the family that the id was told. */
+static enum cm_family family_of(const uint8_t addr[16], enum cm_family told)
 {
 	static const uint8_t any[16];
+
+	if (memcmp(any, addr, 16) == 0)
+		return told;
+	return encap_addr_is_ipv4(addr) ? CM_IPV4 : CM_IPV6;
+}
+
+/* Two ids of one port: does an address belong to both? */
+static bool meet(const struct cm_listener *one, const uint8_t addr[16], enum cm_family told)
+{
+	static const uint8_t any[16];
+	enum cm_family family = family_of(addr, told), other = family_of(one->addr, one->family);
+
+	if (family != other && family != CM_ANY_FAMILY && other != CM_ANY_FAMILY)
+		return false;
+	return memcmp(one->addr, addr, 16) == 0 || memcmp(any, addr, 16) == 0 || memcmp(one->addr, any, 16) == 0;
+}
+
+/* With the engine's lock held. */
+static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id, const uint8_t addr[16],
+			  enum cm_family family)
+{
 	const struct uroce_cm_id *id;
 
 	LIST_FOREACH(id, &engine->bound, with_bound)
 	{
-		if (id->listener.service_id == service_id &&
-		    (memcmp(id->listener.addr, addr, 16) == 0 || memcmp(any, addr, 16) == 0 ||
-		     memcmp(id->listener.addr, any, 16) == 0))
+		if (id->listener.service_id == service_id && meet(&id->listener, addr, family))
 			return true;
 	}
 	return false;
 }
 
 /* Finds a free port, beginning at a random one. 0: there is none. */
-static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, const uint8_t addr[16])
+static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, const uint8_t addr[16],
+			    enum cm_family family)
 {
 	uint32_t start = 0;
 
@@ -35,7 +61,7 @@ static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, c
 	for (uint32_t i = 0; i < PORTS; i++) {
 		uint16_t port = (uint16_t)(PORT_FIRST + (start + i) % PORTS);
 
-		if (!port_is_taken(engine, space | port, addr))
+		if (!port_is_taken(engine, space | port, addr, family))
 			return port;
 	}
 	return 0;
@@ -45,16 +71,27 @@ static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, c
 static int take_port(struct uroce_engine *engine, struct uroce_cm_id *id, const uint8_t addr[16], uint16_t port)
 {
 	uint64_t space = cm_service_id(id->datagrams ? CM_SPACE_UDP : CM_SPACE_TCP, 0);
+	enum cm_family family = id->listener.family;
 
 	if (port == 0)
-		port = choose_port(engine, space, addr);
-	if (port == 0 || port_is_taken(engine, space | port, addr))
+		port = choose_port(engine, space, addr, family);
+	if (port == 0 || port_is_taken(engine, space | port, addr, family))
 		return engine_refuse(-EADDRINUSE, "port %u: somebody has it already; 0 takes a free one", port);
 	memcpy(id->listener.addr, addr, sizeof(id->listener.addr));
 	id->listener.service_id = space | port;
 	id->port = port;
 	id->is_bound = true;
 	LIST_INSERT_HEAD(&engine->bound, id, with_bound);
+	return 0;
+}
+
+int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
+{
+	if ((unsigned)family > UROCE_CM_IPV6)
+		return engine_refuse(-EINVAL, "family %u: 0 ... %u", (unsigned)family, (unsigned)UROCE_CM_IPV6);
+	if (id->is_bound)
+		return engine_refuse(-EINVAL, "id: it has a port already; say the family first");
+	id->listener.family = (enum cm_family)family;
 	return 0;
 }
 

@@ -109,9 +109,13 @@ void cm_config_fit(struct cm_config *config, uint32_t connections);
 
 #define CM_LISTENERS 256u
 
+/* Whose requests a listener at any address takes. */
+enum cm_family { CM_ANY_FAMILY, CM_IPV4, CM_IPV6 };
+
 struct cm_listener {
 	uint64_t service_id;
 	uint8_t addr[16]; /* zeros: any */
+	enum cm_family family;
 	uint64_t context;
 	uint32_t backlog;          /* at most so many requests may wait for the user's answer */
 	_Atomic uint32_t pending;  /* requests that wait now */

@@ -1,12 +1,21 @@
 /* listener.c - the listeners of a host, found by service and address, with their backlogs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
+#include "wire/encap.h"
 
 static bool is_any(const uint8_t addr[16])
 {
 	static const uint8_t any[16];
 
 	return memcmp(addr, any, 16) == 0;
+}
+
+/* It listens at any address, and at this one. */
+static bool is_any_of(const struct cm_listener *listener, const uint8_t addr[16])
+{
+	enum cm_family family = encap_addr_is_ipv4(addr) ? CM_IPV4 : CM_IPV6;
+
+	return is_any(listener->addr) && (listener->family == CM_ANY_FAMILY || listener->family == family);
 }
 
 struct cm_listener *cm_listener_find(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16])
@@ -20,7 +29,7 @@ struct cm_listener *cm_listener_find(const struct cm_listeners *listeners, uint6
 			continue;
 		if (memcmp(listener->addr, addr, 16) == 0)
 			return listener;
-		if (is_any(listener->addr))
+		if (is_any_of(listener, addr))
 			found = listener;
 	}
 	return found;

@@ -49,7 +49,7 @@ struct uroce_cm_id {
 	/* the port number that the id holds; under the engine's lock */
 	bool is_bound; /* no other id may have it; false: the port it connects from */
 	uint16_t port;
-	struct cm_listener listener; /* listening: all of it is valid; bound: service_id and addr are */
+	struct cm_listener listener; /* listening: all of it is valid; bound: service_id, addr and family are */
 	LIST_ENTRY(uroce_cm_id) with_bound;
 	bool listens;
 	uint32_t slot; /* index in the engine's table of ids */

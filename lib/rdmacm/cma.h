@@ -40,6 +40,7 @@ struct cma_id {
 	bool owns_channel; /* set together with sync: the channel was made for the id */
 	bool is_ud;
 	uint8_t tos, ack_timeout;         /* set by rdma_set_option() */
+	bool af_only;                     /* so is this: bound to ::, the id takes no IPv4 */
 	struct rdma_conn_param asked;     /* what the peer's REQUEST asked for */
 	struct ibv_qp_init_attr *ep_attr; /* set by rdma_create_ep() on the passive side */
 	pthread_mutex_t lock;

@@ -64,6 +64,21 @@ CMA_API int rdma_destroy_id(struct rdma_cm_id *ours)
 	return 0;
 }
 
+/* Bound to any address: 0.0.0.0 never means IPv6, and :: does mean IPv4, unless the program says that it does not. */
+static enum uroce_cm_family family_of(const struct cma_id *id, const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET)
+		return UROCE_CM_IPV4;
+	return id->af_only ? UROCE_CM_IPV6 : UROCE_CM_ANY_FAMILY;
+}
+
+static int bind_id(struct cma_id *id, const struct sockaddr *addr, const struct uroce_addr *bound, uint16_t port)
+{
+	int error = uroce_cm_set_family(id->cm, family_of(id, addr));
+
+	return error ? error : uroce_cm_bind(id->cm, bound, port);
+}
+
 CMA_API int rdma_bind_addr(struct rdma_cm_id *ours, struct sockaddr *addr)
 {
 	struct cma_id *id = cma_id_of(ours);
@@ -72,7 +87,7 @@ CMA_API int rdma_bind_addr(struct rdma_cm_id *ours, struct sockaddr *addr)
 	int error = cma_read_address(addr, &bound, &port);
 
 	if (error == 0)
-		error = uroce_cm_bind(id->cm, &bound, port);
+		error = bind_id(id, addr, &bound, port);
 	if (error)
 		return cma_result(error);
 	memcpy(&ours->route.addr.src_storage, addr,
@@ -95,7 +110,7 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 	if (error == 0 && src)
 		error = cma_read_address(src, &source, &port);
 	if (error == 0 && src && port && uroce_cm_port(id->cm) == 0)
-		error = uroce_cm_bind(id->cm, &source, port);
+		error = bind_id(id, src, &source, port);
 	if (error == 0)
 		error = uroce_cm_route(id->cm, src ? &source : NULL, &dest, timeout_ms > 0 ? (unsigned)timeout_ms : 0);
 	if (error)
@@ -172,8 +187,12 @@ CMA_API int rdma_set_option(struct rdma_cm_id *ours, int level, int name, void *
 		*(name == RDMA_OPTION_ID_TOS ? &id->tos : &id->ack_timeout) = *(const uint8_t *)value;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR: /* a port is free as soon as its id is destroyed */
-	case RDMA_OPTION_ID_AFONLY:    /* IPv4 and IPv6 ports never conflict */
-		return bytes == sizeof(int) ? 0 : cma_result(-EINVAL);
+	case RDMA_OPTION_ID_AFONLY:
+		if (bytes != sizeof(int))
+			return cma_result(-EINVAL);
+		if (name == RDMA_OPTION_ID_AFONLY)
+			id->af_only = *(const int *)value != 0;
+		return 0;
 	default:
 		return cma_result(-ENOSYS);
 	}

@@ -10,6 +10,7 @@
 
 #include "verbs/ops.h"
 #include "verbs/pipe.h"
+#include "verbs/signals.h"
 
 /* An event as libibverbs reads it from the kernel. */
 struct entry {
@@ -223,9 +224,11 @@ static void *run(void *argument)
 
 static int start(struct uroce_device *device)
 {
+	sigset_t before = signals_block();
 	pthread_t thread;
 	int error = pthread_create(&thread, NULL, run, device);
 
+	signals_restore(before);
 	if (error == 0)
 		pthread_detach(thread);
 	return error;

@@ -11,6 +11,8 @@
 
 #include <uroce/port.h>
 
+#include "verbs/signals.h"
+
 #define CORES_BYTES 4096
 
 static struct {
@@ -149,11 +151,14 @@ static int start(struct stack *stack)
 
 int stack_get(struct stack **stack)
 {
+	sigset_t before = signals_block();
+
 	pthread_mutex_lock(&process.lock);
 	if (!process.tried)
 		process.error = start(&process.stack);
 	process.tried = true;
 	pthread_mutex_unlock(&process.lock);
+	signals_restore(before);
 	*stack = process.error ? NULL : &process.stack;
 	return process.error;
 }

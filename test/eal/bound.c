@@ -108,6 +108,31 @@ Test(bound, nobody_else_has_the_port)
 	calls_close(&network, channel, other);
 }
 
+/* As servers do it that have a listener for each family: 0.0.0.0, and :: which is told to be of IPv6 alone. */
+Test(bound, any_address_of_each_family_is_an_id_of_its_own)
+{
+	struct uroce_addr first = network_address("10.0.0.1");
+	struct uroce_cm_id *ids[4];
+
+	calls_open(&network, 1, &channel);
+	for (int i = 0; i < 4; i++)
+		ids[i] = make(false);
+	cr_assert_eq(uroce_cm_set_family(ids[0], UROCE_CM_IPV4), 0);
+	cr_assert_eq(uroce_cm_set_family(ids[1], UROCE_CM_IPV6), 0);
+	cr_assert_eq(uroce_cm_set_family(ids[2], UROCE_CM_IPV4), 0);
+	cr_assert_eq(uroce_cm_bind(ids[0], NULL, 80), 0);
+	cr_expect_eq(uroce_cm_bind(ids[2], NULL, 80), -EADDRINUSE, "of the same family");
+	cr_expect_eq(uroce_cm_bind(ids[3], NULL, 80), -EADDRINUSE, "of both");
+	cr_expect_eq(uroce_cm_bind(ids[1], NULL, 80), 0);
+	cr_expect_eq(uroce_cm_set_family(ids[1], UROCE_CM_IPV4), -EINVAL, "it is bound");
+	cr_expect_eq(uroce_cm_bind(ids[3], &first, 80), -EADDRINUSE, "one of IPv4's");
+	destroy(ids[0]);
+	cr_expect_eq(uroce_cm_bind(ids[3], &first, 80), 0, "which IPv6 does not have");
+	for (int i = 1; i < 4; i++)
+		destroy(ids[i]);
+	calls_close(&network, channel, NULL);
+}
+
 /* Without saying where: at any address, at a port that is free. And a backlog of 0 is no lack of one. */
 Test(bound, an_id_that_is_not_bound_listens_anywhere)
 {

@@ -144,7 +144,9 @@ Test(refusals_cm, ports_and_services)
 	EXPECT(-EINVAL, "channel: of another engine than the id", uroce_cm_migrate(id, others));
 	cr_assert_eq(uroce_cm_channel_destroy(others), 0);
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
+	EXPECT(-EINVAL, "family 3: 0 ... 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
 	cr_assert_eq(uroce_cm_bind(id, NULL, 0), 0);
+	EXPECT(-EINVAL, "id: it has a port already; say the family first", uroce_cm_set_family(id, UROCE_CM_IPV4));
 	EXPECT(-EINVAL, "id: it has a port, or is on its way to a peer", uroce_cm_bind(id, NULL, 0));
 	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);
 	calls_wait(channel, UROCE_CM_ROUTED);

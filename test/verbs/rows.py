@@ -66,6 +66,11 @@ def refusals():
                                     r"no queue pairs for raw packets are promised: as it should be"))
 
 
+def signals():
+    yield Row("signals of a process come to its own threads", [f"{BUILD}/test/verbs/verbs-signals"],
+              sees=(r"^400 signals, all came$",))
+
+
 def misuse():
     """One line with cause and remedy, and the exit code of all programs."""
     yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
@@ -233,6 +238,7 @@ def by_address(full):
 def matrix(full):
     yield from devices()
     yield from refusals()
+    yield from signals()
     yield from misuse()
     yield from beside_each_other()
     yield from pingpongs()

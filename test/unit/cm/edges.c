@@ -340,6 +340,7 @@ Test(edges, a_listener_has_an_address_and_an_mtu)
 	struct cm_listener *any = meet_listen(meet, MEET_B, 7174, 8), *elsewhere = meet_listen(meet, MEET_B, 7174, 8);
 	struct cm_listener *own = meet_listen(meet, MEET_B, 7174, 8), *other = meet_listen(meet, MEET_B, 7175, 8);
 	const struct cm_listeners *listeners = &meet->end[MEET_B].listeners;
+	const uint8_t ipv6[16] = { 0xFE, 0x80, [15] = 1 };
 	uint32_t a;
 
 	RULE("C-27");
@@ -348,6 +349,12 @@ Test(edges, a_listener_has_an_address_and_an_mtu)
 	cr_expect_eq(cm_listener_find(listeners, any->service_id, own->addr), own);
 	cr_expect_eq(cm_listener_find(listeners, any->service_id, connect.route.source), any);
 	cr_expect_eq(cm_listener_find(listeners, other->service_id, own->addr), other);
+	other->family = CM_IPV6;
+	cr_expect_null(cm_listener_find(listeners, other->service_id, own->addr), "any of another family");
+	cr_expect_eq(cm_listener_find(listeners, other->service_id, ipv6), other);
+	other->family = CM_IPV4;
+	cr_expect_eq(cm_listener_find(listeners, other->service_id, own->addr), other);
+	cr_expect_null(cm_listener_find(listeners, other->service_id, ipv6));
 	memcpy(other->addr, elsewhere->addr, 16);
 	cr_expect_null(cm_listener_find(listeners, other->service_id, own->addr));
 	own->path_mtu = 2;
