@@ -46,6 +46,7 @@ struct cma_id {
 	pthread_mutex_t lock;
 	pthread_cond_t acked;
 	uint32_t told, acks;
+	struct cma_id *next_id, **link_to_id; /* in the list of all, under its lock */
 };
 
 static inline struct cma_id *cma_id_of(struct rdma_cm_id *id)

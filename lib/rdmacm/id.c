@@ -111,13 +111,13 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 		error = cma_read_address(src, &source, &port);
 	if (error == 0 && src && port && uroce_cm_port(id->cm) == 0)
 		error = bind_id(id, src, &source, port);
-	if (error == 0)
-		error = uroce_cm_route(id->cm, src ? &source : NULL, &dest, timeout_ms > 0 ? (unsigned)timeout_ms : 0);
 	if (error)
 		return cma_result(error);
+	/* Another thread may read the event before the call that asks for it returns. */
 	memcpy(&ours->route.addr.dst_storage, dst,
 	       dst->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
-	return cma_complete(id);
+	error = uroce_cm_route(id->cm, src ? &source : NULL, &dest, timeout_ms > 0 ? (unsigned)timeout_ms : 0);
+	return error ? cma_result(error) : cma_complete(id);
 }
 
 /* Over Ethernet the route is known once the address is. */
@@ -130,8 +130,6 @@ CMA_API int rdma_resolve_route(struct rdma_cm_id *ours, int timeout_ms)
 	(void)timeout_ms;
 	if (error == 0 && ours->verbs == NULL)
 		error = -EINVAL;
-	if (error == 0)
-		error = cma_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	if (error) {
 		free(path);
 		return cma_result(error);
@@ -147,7 +145,8 @@ CMA_API int rdma_resolve_route(struct rdma_cm_id *ours, int timeout_ms)
 	free(ours->route.path_rec);
 	ours->route.path_rec = path;
 	ours->route.num_paths = 1;
-	return cma_complete(id);
+	error = cma_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return error ? cma_result(error) : cma_complete(id);
 }
 
 CMA_API int rdma_listen(struct rdma_cm_id *ours, int backlog)
