@@ -33,7 +33,7 @@ struct uroce_engine_config {
 		*lcore_ids; /* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
 	unsigned lcore_count; /* 0 means 1; at most UROCE_LCORES_MAX */
 	enum uroce_idle idle;
-	uint32_t max_qps; /* per engine; 0 means 4096 */
+	uint32_t max_qps; /* per engine, those for datagrams included; 0 means 4096 */
 	uint32_t max_mrs; /* per device; 0 means 4096 */
 	/*
 	 * Place no byte before its ICRC is known; costs a fifth of the throughput. For memory that one peer writes to

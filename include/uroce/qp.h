@@ -168,7 +168,8 @@ struct uroce_qp_error {
 
 /*
  * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random.
- * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: no QPN left.
+ * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: there are
+ * max_qps of the engine, or half as many of one of four lcores or more; or no QPN is left.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*

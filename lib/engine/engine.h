@@ -43,6 +43,7 @@ struct uroce_engine {
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
+	_Atomic uint32_t qp_count; /* of the places how many are taken, by queue pairs for datagrams, too */
 	struct engine_rest rest;
 
 	/* connections, under the lock: listeners, ports, and the key that decides which lcore gets a REQ */

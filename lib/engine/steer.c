@@ -67,6 +67,8 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		return engine_refuse_random();
+	if (atomic_load_explicit(&engine->qp_count, memory_order_relaxed) >= engine->config.max_qps)
+		return engine_refuse(-ENOSPC, "max_qps %u: so many queue pairs there are", engine->config.max_qps);
 	engine_rest_wake(&engine->rest, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
 		uint32_t at = ((drawn & ~engine->lcore_mask) + i + owner) & mask;
@@ -80,10 +82,10 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 		*index = at;
 		atomic_store_explicit(&slot->taken, true, memory_order_relaxed);
 		atomic_store_explicit(&slot->qpn, *qpn, memory_order_relaxed);
+		atomic_fetch_add_explicit(&engine->qp_count, 1, memory_order_relaxed);
 		return 0;
 	}
-	return engine_refuse(-ENOSPC, "max_qps %u: so many queue pairs there are, or their numbers rest still",
-			     engine->config.max_qps);
+	return engine_refuse(-ENOSPC, "lcore %u: its numbers of queue pairs are in use, or rest still", owner + 1);
 }
 
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)
@@ -99,4 +101,5 @@ void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
 	engine_rest_begin(&engine->rest, qpn, engine_now_ns(), time_wait_ns);
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
+	atomic_fetch_sub_explicit(&engine->qp_count, 1, memory_order_relaxed);
 }

@@ -113,7 +113,7 @@ struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	error = init->qp_type == IBV_QPT_RC ? create_rc(qp, pd, init) : create_ud(qp, pd, init);
 	if (error) {
 		free(qp);
-		return verb_refused(error);
+		return verb_refused(error == -ENOSPC ? -ENOMEM : error);
 	}
 	init->cap = qp->cap;
 	verb_event_add(VERB_QP, qp);

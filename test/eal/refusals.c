@@ -13,6 +13,7 @@
 #include <uroce/frame.h>
 #include <uroce/inspect.h>
 
+#include "engine/engine.h"
 #include "engine/lcore_state.h"
 #include "engine/pd.h"
 #include "network.h"
@@ -389,7 +390,13 @@ Test(refusals, more_than_there_is_room_for)
 	init = usual_init();
 	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
 		cr_assert_lt(++count, 64);
-	EXPECT(-ENOSPC, "max_qps 16: so many queue pairs there are, or their numbers rest still",
+	cr_expect_eq(count + 2, 16); /* each end has one */
+	EXPECT(-ENOSPC, "max_qps 16: so many queue pairs there are",
+	       uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
+	network.engine->config.max_qps = 64; /* for which the table of 32 places was not made */
+	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
+		cr_assert_lt(++count, 64);
+	EXPECT(-ENOSPC, "lcore 1: its numbers of queue pairs are in use, or rest still",
 	       uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
 	while (count)
 		cr_assert_eq(uroce_qp_destroy(qps[--count]), 0);

@@ -77,6 +77,26 @@ static void try_capabilities(void)
 	expect("no queue pairs for raw packets are promised", attr.max_raw_ipv6_qp == 0 && attr.max_raw_ethy_qp == 0);
 }
 
+/* As many as the device promises, and not one more. */
+static void try_many(void)
+{
+	struct ibv_device_attr attr = { .max_qp = 0 };
+	struct ibv_qp **qps;
+	bool good = true;
+	int count = 0;
+
+	ibv_query_device(context, &attr);
+	qps = calloc((size_t)attr.max_qp + 1, sizeof(*qps));
+	while (qps && count <= attr.max_qp && (qps[count] = create_qp(IBV_QPT_RC, NULL)) != NULL)
+		count++;
+	printf("%d queue pairs of %d\n", count, attr.max_qp);
+	expect("one queue pair more than max_qp says", count == attr.max_qp && errno == ENOMEM);
+	while (count > 0)
+		good &= ibv_destroy_qp(qps[--count]) == 0;
+	expect("they are destroyed", good);
+	free(qps);
+}
+
 static void try_multicast(void)
 {
 	struct ibv_qp *qp = create_qp(IBV_QPT_UD, NULL);
@@ -108,5 +128,6 @@ int main(void)
 	try_multicast();
 	try_srq();
 	try_capabilities();
+	try_many();
 	return failed;
 }
