@@ -307,8 +307,9 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 		return result;
 	result = rte_eth_dev_start(port->port_id);
 	if (result)
-		return drivers_error_set(error, result, "port %s does not start (%s): %s", port->name,
-					 rte_strerror(-result), why_not_started(info, result));
+		return drivers_error_set(error, drivers_quirks_of(info)->not_started ? -EAGAIN : result,
+					 "port %s does not start (%s): %s", port->name, rte_strerror(-result),
+					 why_not_started(info, result));
 	read_back(port);
 	open_filters(config, info, port);
 	if (drivers_quirks_of(info)->is_packet_socket)

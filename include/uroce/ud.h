@@ -3,6 +3,9 @@
 /*
  * A datagram is one packet, at most the device's path MTU, to a queue pair whose number and Q_Key are known, by
  * uroce_cm_resolve_datagrams() or by means of your own. It may be lost, and nobody is told.
+ *
+ * There are no multicast groups: IGMP and MLD tell switches who is in one, and uroce speaks neither. The calls of verbs
+ * and rdma_cm for them return EOPNOTSUPP.
  */
 #ifndef UROCE_UD_H
 #define UROCE_UD_H

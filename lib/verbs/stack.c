@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <uroce/port.h>
 
 #include "verbs/signals.h"
 
 #define CORES_BYTES 4096
+#define PATIENCE_S 60u
+#define TRIES_EACH_S 10u
 
 static struct {
 	pthread_mutex_t lock;
@@ -103,11 +106,25 @@ static int read_mtu(uint32_t *mtu_bytes)
 	return EINVAL;
 }
 
+/* A port that shares memory with a server has to wait for that; other causes are told at once. */
+static int open_or_wait(const char *name, const struct uroce_port_config *config, struct uroce_port **port)
+{
+	struct uroce_error error = { "" };
+	int code = uroce_port_open(name, config, port, &error);
+
+	if (code == -EAGAIN)
+		fprintf(stderr, "uroce: %s; waiting up to %u s for it\n", error.text, PATIENCE_S);
+	for (unsigned i = 0; code == -EAGAIN && i < PATIENCE_S * TRIES_EACH_S; i++) {
+		usleep(1000000 / TRIES_EACH_S);
+		code = uroce_port_open(name, config, port, &error);
+	}
+	return code ? complain(-code, error.text) : 0;
+}
+
 static int open_port(struct stack *stack, const char *name, enum uroce_idle idle, uint32_t mtu_bytes)
 {
 	struct uroce_port_config config = { .mtu_bytes = mtu_bytes };
 	char addresses[512], gateways[512];
-	struct uroce_error error = { "" };
 	struct uroce_engine_config engine = { .lcore_count = 1, .idle = idle };
 	struct uroce_eal_info eal;
 	int code;
@@ -122,9 +139,9 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	snprintf(gateways, sizeof(gateways), "%s", getenv("UROCE_GATEWAY") ? getenv("UROCE_GATEWAY") : "");
 	split(addresses, config.addresses);
 	split(gateways, config.gateways);
-	code = uroce_port_open(name, &config, &stack->port, &error);
+	code = open_or_wait(name, &config, &stack->port);
 	if (code)
-		return complain(-code, error.text);
+		return code;
 	stack->device = stack->port->device;
 	uroce_device_query(stack->device, &stack->info);
 	code = uroce_engine_start(stack->engine);

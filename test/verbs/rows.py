@@ -113,6 +113,16 @@ def beside_each_other():
               address="10.0.0.77/24", sees=(r"^there is none$",))
 
 
+def late_server():
+    """Of shared memory: the device is opened when the other end is there."""
+    run = f"{BUILD}/app/uroce-run -d net_memif0,socket=uroce-verbs-late,role"
+    yield Row("a memif client that begins before its server", ["sh", "-ec", f"""
+{run}=client --ip 10.8.0.2/24 ibv_devinfo & client=$!
+sleep 2; {run}=server --ip 10.8.0.1/24 timeout 20 ibv_rc_pingpong -g 0 > /dev/null 2>&1 & server=$!
+wait $client; kill $server"""], complains=True,
+              sees=(r"PORT_ACTIVE", r"start the memif server first; waiting up to 60 s for it"))
+
+
 def pingpongs():
     for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
         yield pingpong(program, "-c")
@@ -277,6 +287,7 @@ def matrix(full):
     yield from signals()
     yield from misuse()
     yield from beside_each_other()
+    yield from late_server()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
