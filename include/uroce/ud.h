@@ -11,6 +11,7 @@
 #define UROCE_UD_H
 
 #include <uroce/qp.h>
+#include <uroce/srq.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,8 @@ struct uroce_ud_init_attr {
 	uint32_t max_recv_sge; /* 1 ... 16 */
 	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
 	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
+	/* NULL: receives are posted to the queue pair; else they are the SRQ's, of the same PD, and max_recv_ is unused */
+	struct uroce_srq *srq;
 };
 
 /* Where a datagram goes. */
@@ -36,7 +39,10 @@ struct uroce_ud_addr {
 
 /* 0; -EINVAL: uroce_refusal() says what; -ENOMEM; -ENOSPC: 64 of an engine are in use, or no number is left. */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
-/* When it returns nothing is received any more; posted receives have no completion. 0; -ETIMEDOUT. */
+/*
+ * When it returns nothing is received any more. Posted receives have no completion; those of an SRQ stay there, but for
+ * one that was taken for a datagram too long for it. 0; -ETIMEDOUT.
+ */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);

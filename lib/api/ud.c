@@ -14,6 +14,7 @@
 #include "engine/numa_alloc.h"
 #include "engine/pd.h"
 #include "engine/route.h"
+#include "engine/srq.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 
@@ -23,6 +24,8 @@ static int check_init(const struct uroce_pd *pd, const struct uroce_ud_init_attr
 		return engine_refuse(-EINVAL, "send_cq: a CQ of the PD's device");
 	if (init->recv_cq == NULL || init->recv_cq->device != pd->device)
 		return engine_refuse(-EINVAL, "recv_cq: a CQ of the PD's device");
+	if (init->srq)
+		return init->srq->pd == pd ? 0 : engine_refuse(-EINVAL, "srq: one of the same PD");
 	if (init->max_recv_wr < 1 || init->max_recv_wr > LIMIT_QUEUE_DEPTH)
 		return engine_refuse(-EINVAL, "max_recv_wr %u: 1 ... %u", init->max_recv_wr, LIMIT_QUEUE_DEPTH);
 	if (init->max_recv_sge < 1 || init->max_recv_sge > LIMIT_SGE)
@@ -63,13 +66,14 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcor
 int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **result)
 {
 	int error = check_init(pd, init);
-	uint32_t depth = rte_align32pow2(init->max_recv_wr), slot_bytes;
+	uint32_t depth, sges;
 	struct uroce_ud *ud;
 
 	if (error)
 		return error;
-	slot_bytes = recv_wqe_slot_bytes(init->max_recv_sge);
-	ud = engine_numa_alloc(sizeof(*ud) + (uint64_t)depth * slot_bytes, pd->device->numa_node);
+	depth = init->srq ? 1 : rte_align32pow2(init->max_recv_wr);
+	sges = init->srq ? init->srq->rc->sge_limit : init->max_recv_sge;
+	ud = engine_numa_alloc(sizeof(*ud) + (uint64_t)depth * recv_wqe_slot_bytes(sges), pd->device->numa_node);
 	if (ud == NULL)
 		return engine_refuse(-ENOMEM, "no memory for a queue pair for datagrams");
 	ud->device = pd->device;
@@ -79,11 +83,8 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	ud->context = init->qp_context;
 	TAILQ_INIT(&ud->waiting);
 	ud->qkey = init->qkey ? init->qkey : UROCE_CM_UD_QKEY;
-	ud->receives.slots = (uint8_t *)(ud + 1);
-	ud->receives.slot_bytes = slot_bytes;
-	ud->receives.mask = depth - 1;
-	ud->receives.depth = depth;
-	ud->receives.sge_limit = init->max_recv_sge;
+	ud->srq = init->srq;
+	rc_recvq_place(&ud->receives, (uint8_t *)(ud + 1), depth, depth, sges, init->srq ? init->srq->rc : NULL);
 	error = enter(pd->device->engine, ud, init->lcore);
 	if (error) {
 		engine_numa_free(ud, bytes_of(ud));
@@ -92,6 +93,8 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	atomic_fetch_add(&pd->users, 1);
 	atomic_fetch_add(&ud->send_cq->users, 1);
 	atomic_fetch_add(&ud->recv_cq->users, 1);
+	if (ud->srq)
+		atomic_fetch_add(&ud->srq->users, 1);
 	*result = ud;
 	return 0;
 }
@@ -121,6 +124,8 @@ int uroce_ud_destroy(struct uroce_ud *ud)
 	atomic_fetch_sub(&ud->pd->users, 1);
 	atomic_fetch_sub(&ud->send_cq->users, 1);
 	atomic_fetch_sub(&ud->recv_cq->users, 1);
+	if (ud->srq)
+		atomic_fetch_sub(&ud->srq->users, 1);
 	engine_numa_free(ud, bytes_of(ud));
 	return 0;
 }
@@ -142,7 +147,7 @@ void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey)
 
 int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
 {
-	int error = rc_recvq_post(&ud->receives, wr);
+	int error = ud->srq ? -EINVAL : rc_recvq_post(&ud->receives, wr);
 
 	return error ? api_post_refuse_recv(&ud->receives, error, wr) : 0;
 }

@@ -15,6 +15,7 @@
 #include "engine/port_state.h"
 #include "engine/resolve.h"
 #include "engine/route.h"
+#include "engine/srq.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 #include "rc/path.h"
@@ -36,21 +37,28 @@ static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
 	return NULL;
 }
 
-/* Judges a datagram in the order of W-5: the ICRC comes last, because it costs most. CNT_COUNTERS: it is accepted. */
-static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet *packet,
-			     const struct rc_origin *origin)
+static bool fits(const struct rc_recv_wqe *wqe, const struct wire_packet *packet)
 {
-	const struct rc_recv_wqe *wqe = recvq_peek((struct rc_recvq *)(uintptr_t)&ud->receives);
+	return wqe && wqe->total_bytes >= UROCE_GRH_BYTES + packet->payload_bytes;
+}
 
+/*
+ * Judges a datagram in the order of W-5: the ICRC comes last, because it costs most; but a damaged datagram takes nothing
+ * from a shared queue. CNT_COUNTERS: it is accepted, and its receive is the first of the queue.
+ */
+static enum rc_counter judge(struct uroce_ud *ud, const struct wire_packet *packet, const struct rc_origin *origin)
+{
 	if (engine_route_find(&ud->device->config, origin->dest) < 0)
 		return CNT_PORT_ADDRESS;
 	if ((packet->pkey & 0x7FFF) != (PKEY_DEFAULT & 0x7FFF))
 		return CNT_PORT_PKEY;
 	if (packet->qkey != ud->qkey)
 		return CNT_PORT_UD_QKEY;
-	if (wqe == NULL || wqe->total_bytes < UROCE_GRH_BYTES + packet->payload_bytes)
+	if (ud->srq == NULL && !fits(recvq_peek(&ud->receives), packet))
 		return CNT_PORT_UD_RECEIVE;
-	return origin_icrc_is_right(origin, packet->payload) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+	if (!origin_icrc_is_right(origin, packet->payload))
+		return CNT_PORT_RX_ICRC;
+	return fits(rc_recvq_need(&ud->receives), packet) ? CNT_COUNTERS : CNT_PORT_UD_RECEIVE;
 }
 
 /* A walk over a list of pieces of memory. */
@@ -146,6 +154,19 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 	recvq_pop(&ud->receives);
 }
 
+/* Of a shared queue whose limit is armed (M-4). */
+static void tell_limit(const struct uroce_ud *ud)
+{
+	const struct uroce_event event = {
+		.type = UROCE_EVENT_SRQ_LIMIT_REACHED,
+		.qp_context = ud->srq->context,
+		.srq = ud->srq,
+	};
+
+	if (rc_srq_limit_reached(ud->srq->rc))
+		engine_deliver_event(ud->device, &event);
+}
+
 bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 		       const struct wire_packet *packet, const struct rc_origin *origin)
 {
@@ -164,6 +185,8 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 		port->counters[drop]++;
 	else
 		take(lcore, ud, packet, origin);
+	if (ud->srq)
+		tell_limit(ud);
 	return false;
 }
 

@@ -36,7 +36,6 @@ void *verb_unsupported(enum verb_unsupported what)
 		[VERB_RAW] = "queue pairs for raw packets",
 		[VERB_ODP] = "on-demand paging",
 		[VERB_MULTICAST] = "multicast",
-		[VERB_UD_SRQ] = "a shared receive queue of datagrams",
 	};
 	static _Atomic bool told[VERB_UNSUPPORTED];
 

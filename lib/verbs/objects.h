@@ -95,7 +95,7 @@ struct verb_qp {
 	struct verb_qp *next;
 };
 
-enum verb_unsupported { VERB_UC, VERB_XRC, VERB_RAW, VERB_ODP, VERB_MULTICAST, VERB_UD_SRQ, VERB_UNSUPPORTED };
+enum verb_unsupported { VERB_UC, VERB_XRC, VERB_RAW, VERB_ODP, VERB_MULTICAST, VERB_UNSUPPORTED };
 
 #define VERB_OF(type, member, pointer) ((struct type *)((char *)(pointer)-offsetof(struct type, member)))
 

@@ -56,6 +56,7 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.qp_context = (uintptr_t)qp,
 		.max_recv_wr = at_least_one(init->cap.max_recv_wr),
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
+		.srq = init->srq ? verb_srq_of(init->srq)->srq : NULL,
 	};
 	const struct uroce_device_info *info = &verb_context_of(pd->context)->stack->info;
 	int error;
@@ -67,6 +68,8 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	if (error)
 		return error;
 	qp->ibv.qp_base.qp_num = uroce_ud_num(qp->ud);
+	if (init->srq)
+		return 0;
 	qp->cap.max_recv_wr = 1;
 	while (qp->cap.max_recv_wr < ours.max_recv_wr)
 		qp->cap.max_recv_wr *= 2; /* as uroce_ud_create() rounds */
@@ -102,8 +105,6 @@ struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 		return verb_unsupported(VERB_UC);
 	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UD)
 		return verb_unsupported(init->qp_type == IBV_QPT_RAW_PACKET ? VERB_RAW : VERB_XRC);
-	if (init->qp_type == IBV_QPT_UD && init->srq)
-		return verb_unsupported(VERB_UD_SRQ);
 	if (init->send_cq == NULL || init->recv_cq == NULL)
 		return verb_refused(-EINVAL);
 	qp = calloc(1, sizeof(*qp));

@@ -225,6 +225,64 @@ Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
 	close_uds(&all);
 }
 
+/* Two queue pairs take from one SRQ; what is damaged or not for them takes nothing, and the limit is told. */
+Test(ud, receives_of_a_shared_queue)
+{
+	static struct datagrams all;
+	struct uroce_srq_attr shared = { .max_wr = 4, .max_sge = 1 };
+	struct uroce_ud_init_attr init = { .qp_context = 72 };
+	struct uroce_sge sge = { .length = GRH + 100 };
+	struct uroce_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct uroce_ud *own;
+	struct uroce_ud_addr to;
+	struct uroce_srq *srq;
+	struct uroce_event event;
+	struct uroce_wc wc;
+
+	RULE("M-4");
+	open_uds(&all, 1, NULL);
+	struct end *end = &all.network.ends[1];
+
+	cr_assert_eq(uroce_srq_create(end->pd, &shared, &srq), 0);
+	own = all.uds[1];
+	init.send_cq = init.recv_cq = end->cq;
+	init.srq = srq;
+	cr_assert_eq(uroce_ud_create(end->pd, &init, &all.uds[1]), 0);
+	cr_expect_eq(uroce_ud_post_recv(all.uds[1], &wr), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+	cr_expect_eq(uroce_srq_destroy(srq), -EBUSY);
+	sge.addr = (uintptr_t)end->buffer;
+	sge.lkey = uroce_mr_lkey(end->mr);
+	for (wr.wr_id = 1; wr.wr_id <= 3; wr.wr_id++)
+		cr_assert_eq(uroce_srq_post_recv(srq, &wr, NULL), 0);
+	while (uroce_event_poll(end->device, &event))
+		;
+	cr_assert_eq(uroce_srq_arm(srq, 2), 0);
+	to = address_of(&all, 1, false);
+	memset(all.network.ends[0].buffer, 0x5A, 100);
+	for (uint64_t i = 1; i <= 2; i++) {
+		cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 100), 0);
+		for (int poll = 0; poll < 10000 && uroce_cq_poll(end->cq, 1, &wc) == 0; poll++)
+			network_poll(&all.network);
+		cr_assert_eq(wc.wr_id, i);
+		cr_expect_eq(wc.status, UROCE_WC_SUCCESS);
+		cr_expect_eq(wc.byte_len, GRH + 100);
+		cr_expect_eq(end->buffer[GRH + 99], 0x5A);
+	}
+	cr_assert(uroce_event_poll(end->device, &event), "one receive is left, and two are the limit");
+	cr_expect_eq(event.type, UROCE_EVENT_SRQ_LIMIT_REACHED);
+	to.qkey++;
+	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 100), 0);
+	for (int poll = 0; poll < 1000; poll++)
+		network_poll(&all.network);
+	uroce_srq_query(srq, &shared);
+	cr_expect_eq(shared.count, 1, "another Q_Key takes none");
+	cr_assert_eq(uroce_ud_destroy(all.uds[1]), 0);
+	cr_assert_eq(uroce_srq_destroy(srq), 0);
+	all.uds[1] = own;
+	close_uds(&all);
+}
+
 /* ---- askers, each answered by the user ---- */
 
 static struct uroce_cm_event next_event(struct uroce_cm_channel *channel, enum uroce_cm_event_type type)

@@ -148,6 +148,7 @@ def short_perftest():
     yield perftest("ib_read_bw", "-m", "4096", "-n", "1000")
     yield perftest("ib_send_bw", "--use-srq", "-q", "4", "-n", "1000")
     yield perftest("ib_send_bw", "-c", "UD", "-s", "1024", "-n", "1000")
+    yield perftest("ib_send_bw", "-c", "UD", "--use-srq", "-q", "4", "-s", "1024", "-n", "1000")
     yield perftest("ib_send_lat", "-c", "UD", "-s", "1024", "-n", "1000")
 
 
@@ -164,6 +165,7 @@ def full_perftest():
             variants.remove(["-e"])
         if "send" in program:
             variants += [["--use-srq", "-q", "4"] if not latency else ["--use-srq"], ["-c", "UD", "-s", "1024"]]
+            variants += [["-c", "UD", "--use-srq", "-s", "1024"]]
         for words in variants:
             yield perftest(program, *words, "-n", "200" if "-a" in words else "1000")
 
