@@ -27,8 +27,7 @@ struct uroce_ud_init_attr {
 	uint32_t max_recv_sge; /* 1 ... 16 */
 	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
 	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
-	/* NULL: receives are posted to the queue pair; else they are the SRQ's, of the same PD, and max_recv_ is unused */
-	struct uroce_srq *srq;
+	struct uroce_srq *srq; /* whose the receives are, of the same PD; max_recv_ is unused. NULL: its own */
 };
 
 /* Where a datagram goes. */

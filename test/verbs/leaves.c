@@ -1,6 +1,6 @@
 /* leaves.c - a program that ends without a word to its peer: the peer is told, as the kernel does it */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage: verbs-leaves [ADDRESS]. Without one it listens, accepts and ends. Exit 1: a call failed, or nobody was told. */
+/* usage: verbs-leaves [ADDRESS]. Without one it listens, accepts and ends. Exit 1: it failed, or nothing was told. */
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
