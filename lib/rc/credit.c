@@ -132,10 +132,7 @@ bool rc_credit_unsolicited_due(struct rc_qp *qp)
 	sendwin_wake_by_posts(&qp->win, waits);
 	if (!waits)
 		return false;
-	/*
-	 * C1: sets post_wakes, then counts entries. Either the count sees an entry posted in between, or its post sees
-	 * post_wakes
-	 */
+	/* C1: sets post_wakes, then counts. The count sees an entry posted in between, or its post sees post_wakes. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return free_entries(qp) > 0;
 }

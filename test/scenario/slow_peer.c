@@ -145,8 +145,8 @@ Test(slow_peer, the_last_retry_is_judged_by_the_ack_timer)
 	RULE("T-3");
 	RULE("T-4");
 	for (uint32_t timer = 0; timer < 2; timer++) {
-		struct pair *pair =
-			pair_open(&(struct pair_options){ .mtu = MTU, .retry_cnt = 1, .timeout = timer ? 14 : 255 });
+		struct pair *pair = pair_open(&(struct pair_options){
+			.mtu = MTU, .retry_cnt = 1, .timeout = timer ? 14 : 255, .no_boards = true });
 
 		pair_cut(pair);
 		pair_write(pair, 0, 8);

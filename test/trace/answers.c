@@ -12,8 +12,8 @@ static void remove_asking(struct half_request *request, uint32_t index)
 }
 
 /*
- * An answer goes on where one of the askings has come to, and how it begins and ends tells which: a part may be answered
- * in front of the rest. Of those that begin at the same place only the last packet tells.
+ * An answer goes on where one of the askings has come to, and how it begins and ends tells which: a part may be
+ * answered in front of the rest. Of askings that begin at the same place only the last packet tells.
  */
 enum fit { FIT_NONE, FIT_PLACE, FIT_WENT_ON, FIT_FROM_WITHIN, FIT_EXACT };
 
