@@ -41,6 +41,7 @@ struct uroce_engine_config {
 	 * may lie there for a moment.
 	 */
 	bool check_icrc_first;
+	bool no_cnp;   /* packets that a switch has marked (ECN) draw no congestion notification; they are counted */
 	bool ack_each; /* ACK each message when it has come, not once for a burst: sooner, but more expensive */
 };
 

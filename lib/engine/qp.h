@@ -40,6 +40,7 @@ struct uroce_qp {
 	struct wire_frame_template template;  /* cache line by cache line: see prefetch_queued() */
 	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not in that list */
 	uint64_t waiting_since_ns;            /* since when it has been waiting for the peer's MAC */
+	uint32_t notified_us;                 /* when it last sent a congestion notification; a clock that wraps */
 	uint64_t quiet_until_ns;              /* after RESET: no new connection before this time (P-7) */
 	struct uroce_device *held[2];         /* devices that its paths use, which cannot be destroyed meanwhile */
 	struct uroce_cm_id *cm_id;            /* the id of its connection; NULL: none */

@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include "engine/congestion.h"
 #include "engine/connect.h"
 #include "engine/deliver.h"
 #include "engine/device_state.h"
@@ -133,6 +134,8 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 			       rc_qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
+	else if (__builtin_expect(origin->ce, 0) && packet->opcode != OP_ACKNOWLEDGE)
+		engine_congestion_marked(lcore, port, flow->qp);
 	if (response)
 		flow->responses = true;
 	else if (flow->ack_each)
@@ -203,6 +206,7 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.dest = encap->dest,
 		.device = port->device,
 		.vlan_id = encap->vlan_tci & WIRE_VLAN_ID,
+		.ce = uroce_traffic_class_ecn(encap->traffic_class) == UROCE_ECN_CE,
 		.ip = frame + encap->ip_offset,
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
 	};
@@ -282,6 +286,7 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 	flow->bytes = bytes;
 	flow->origin.ip_bytes = plain.ip_bytes;
 	flow->origin.ipv4 = plain.ipv4;
+	flow->origin.ce = uroce_traffic_class_ecn(plain.ip[1]) == UROCE_ECN_CE;
 	return true;
 }
 

@@ -24,6 +24,7 @@ struct rc_origin {
 	/* untagged IPv4: source and destination as in the header; 0: see source, dest and vlan_id */
 	uint64_t ipv4;
 	uint16_t vlan_id; /* 0: none; not valid if ipv4 is set */
+	bool ce;          /* a switch has marked the packet: congestion experienced */
 };
 
 /*

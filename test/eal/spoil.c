@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "wire/bytes.h"
+#include "wire/encap.h"
 #include "wire/icrc.h"
 
 #define BTH_AT 42u /* behind Ethernet, IPv4 and UDP */
@@ -65,6 +67,27 @@ uint16_t spoil_make_naks(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs,
 			continue;
 		frame[BTH_AT + 12] = 0x60;
 		sign(frame, mbufs[i]->pkt_len);
+	}
+	return count;
+}
+
+uint16_t spoil_mark_congestion(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			       void *unused)
+{
+	(void)port;
+	(void)queue;
+	(void)most;
+	(void)unused;
+	for (uint16_t i = 0; i < count; i++) {
+		uint8_t *ip = rte_pktmbuf_mtod_offset(mbufs[i], uint8_t *, 14);
+
+		if (ip[0] == 0x45) {
+			ip[1] |= 3;
+			ip[10] = ip[11] = 0;
+			store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, 20));
+		} else if (ip[0] >> 4 == 6) {
+			ip[1] |= 0x30;
+		}
 	}
 	return count;
 }

@@ -14,5 +14,8 @@ uint16_t spoil_break_responses(uint16_t port, uint16_t queue, struct rte_mbuf **
 /* An ACK then says that its packet is missing. */
 uint16_t spoil_make_naks(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
 			 void *unused);
+/* Each frame has passed a switch that was about to drop, and marked it instead. */
+uint16_t spoil_mark_congestion(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			       void *unused);
 
 #endif

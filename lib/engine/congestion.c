@@ -1,0 +1,37 @@
+/* congestion.c - sends congestion notifications (N-1) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/congestion.h"
+
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/port_state.h"
+#include "engine/qp.h"
+#include "engine/resolve.h"
+#include "wire/packet.h"
+
+#define INTERVAL_US 50u /* as NICs have it: np_min_time_between_cnps */
+#define DSCP 48u        /* as NICs have it: np_cnp_dscp; a class that switches serve first */
+
+void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
+{
+	const struct rc_qp *rc = qp_core(qp);
+	const struct wire_packet packet = {
+		.opcode = OP_CNP,
+		.flags = WIRE_BECN,
+		.dest_qpn = rc->dest_qpn,
+		.pkey = rc->pkey,
+		.source_qpn = qp->qpn, /* for the UDP source port alone: a CNP has no such field */
+	};
+	struct uroce_path path = rc->path;
+	uint32_t now_us = (uint32_t)(lcore->now_ns / 1000);
+
+	port->counters[CNT_PORT_CE]++;
+	if (lcore->engine->config.no_cnp || now_us - qp->notified_us < INTERVAL_US)
+		return;
+	path.traffic_class = uroce_traffic_class(DSCP, UROCE_ECN_NOT_ECT);
+	if (!engine_resolve_send(lcore, &path, &packet))
+		return;
+	qp->notified_us = now_us;
+	port->counters[CNT_PORT_CNP_SENT]++;
+	lcore->work++;
+}
