@@ -44,12 +44,12 @@ def streams(link, work, size, count, mtu, seconds):
 
 
 def repaired(link, count):
-    """What a READ gains where what is lost is asked for alone (0), beside all behind it again (1); by turns, for the
-    emulator has good and bad minutes."""
+    """What a READ gains where what is lost is asked for alone, beside all behind it again; by turns, for the emulator
+    has good and bad minutes."""
     for turn in range(2):
-        for repair in (1, 0):
-            words = f"mtu=1024 {PATIENT} repair={repair}"
-            yield Script(f"link: {link}, READs of {64 * KIB} bytes, read repair {repair}, turn {turn + 1}, uroce asks",
+        for repair, words in (("without", "repair=off "), ("with", "")):
+            words += f"mtu=1024 {PATIENT}"
+            yield Script(f"link: {link}, READs of {64 * KIB} bytes, {repair} read repair, turn {turn + 1}, uroce asks",
                          ours=(f"{words} meet pump:read:{64 * KIB}:{count} {REMARKS}", ["pump wrong=0"]),
                          linux=(f"mtu=1024 {PATIENT} meet sink:read:{64 * KIB}:{count}", ["sink wrong=0"]),
                          seconds=60)

