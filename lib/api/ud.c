@@ -150,7 +150,8 @@ int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
 	int error;
 
 	if (ud->srq)
-		return engine_refuse(-EINVAL, "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+		return engine_refuse(-EINVAL,
+				     "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
 	error = rc_recvq_post(&ud->receives, wr);
 	return error ? api_post_refuse_recv(&ud->receives, error, wr) : 0;
 }
