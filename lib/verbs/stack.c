@@ -106,17 +106,22 @@ static int read_mtu(uint32_t *mtu_bytes)
 	return EINVAL;
 }
 
-/* A port that shares memory with a server has to wait for that; other causes are told at once. */
+/*
+ * A port that shares memory with a server has to wait for that, and then for its link, which the two agree on a moment
+ * later; other causes are told at once.
+ */
 static int open_or_wait(const char *name, const struct uroce_port_config *config, struct uroce_port **port)
 {
 	struct uroce_error error = { "" };
 	int code = uroce_port_open(name, config, port, &error);
+	unsigned left = code == -EAGAIN ? PATIENCE_S * TRIES_EACH_S : 0;
 
-	if (code == -EAGAIN)
+	if (left > 0)
 		fprintf(stderr, "uroce: %s; waiting up to %u s for it\n", error.text, PATIENCE_S);
-	for (unsigned i = 0; code == -EAGAIN && i < PATIENCE_S * TRIES_EACH_S; i++) {
+	for (; left > 0 && (code == -EAGAIN || (code == 0 && !uroce_port_link_is_up((*port)->port_id))); left--) {
 		usleep(1000000 / TRIES_EACH_S);
-		code = uroce_port_open(name, config, port, &error);
+		if (code == -EAGAIN)
+			code = uroce_port_open(name, config, port, &error);
 	}
 	return code ? complain(-code, error.text) : 0;
 }
