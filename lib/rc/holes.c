@@ -235,6 +235,12 @@ static bool has_come(const struct rc_qp *qp, psn_t psn)
 	return ahead(qp, psn) < ahead(qp, holes->end) && find(qp, psn) == holes->count;
 }
 
+/* Does the response bring anything? Of a FLUSH or an ATOMIC WRITE it is empty, and the memory that these name is read. */
+static bool brings_data(const struct rc_send_wqe *wqe)
+{
+	return wqe_needs_response(wqe) && wqe->opcode != UROCE_WR_FLUSH && wqe->opcode != UROCE_WR_ATOMIC_WRITE;
+}
+
 bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
@@ -243,8 +249,7 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 	for (uint32_t i = slot + 1; (int32_t)(holes_of(qp)->clear - i) > 0; i++) {
 		const struct rc_send_wqe *newer = sendwin_slot(&qp->win, i);
 
-		if (wqe_needs_response(newer) && same_places(newer, wqe) &&
-		    has_come(qp, psn_add(newer->first_psn, index)))
+		if (brings_data(newer) && same_places(newer, wqe) && has_come(qp, psn_add(newer->first_psn, index)))
 			return true;
 	}
 	return false;

@@ -425,3 +425,22 @@ Test(newops, they_are_done_in_their_place)
 	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=5");
 	pair_close(pair);
 }
+
+/* The READ's buffer is what the ATOMIC WRITE sends: the answer to that has brought nothing that could stay there. */
+Test(newops, an_early_answer_to_an_atomic_write_leaves_no_data_out)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_READ, UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_WRITE };
+
+	RULE("Q-15");
+	pair_cut(pair);
+	for (uint32_t i = 0; i < 3; i++)
+		cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .opcode = opcodes[i] }, 0x8000, i ? 8 : 0), 0);
+	pair_transmit(pair, A);
+	memset(pair->side[A].memory + 0x8000, 0, 8);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 2, 0));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, 0));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 1, 8));
+	cr_assert_eq(pair->side[A].memory[0x8000], PACKETS_DATA);
+	pair_close(pair);
+}
