@@ -235,7 +235,7 @@ static bool has_come(const struct rc_qp *qp, psn_t psn)
 	return ahead(qp, psn) < ahead(qp, holes->end) && find(qp, psn) == holes->count;
 }
 
-/* Does the response bring anything? Of a FLUSH or an ATOMIC WRITE it is empty, and the memory that these name is read. */
+/* Does the response bring data? That to a FLUSH or an ATOMIC WRITE is empty, and the memory that these name is read. */
 static bool brings_data(const struct rc_send_wqe *wqe)
 {
 	return wqe_needs_response(wqe) && wqe->opcode != UROCE_WR_FLUSH && wqe->opcode != UROCE_WR_ATOMIC_WRITE;
