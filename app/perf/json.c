@@ -1,6 +1,7 @@
 /* json.c - the results for programs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,14 @@ struct perf_json {
 	json_t *root, *results;
 };
 
+/* An earlier file stays until there is something to write. */
+static FILE *open_without_emptying(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 struct perf_json *perf_json_open(const char *path, const char *page_path)
 {
 	struct perf_json *json = calloc(1, sizeof(*json));
@@ -35,8 +44,7 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 	if (page_path)
 		json->page = perf_page_open(page_path);
 	if (path && (json->page || page_path == NULL)) {
-		/* Opened without emptying it: an earlier file stays until there is something to write. */
-		json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
+		json->file = strcmp(path, "-") == 0 ? stdout : open_without_emptying(path);
 		if (json->file == NULL)
 			app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
 	}
@@ -220,15 +228,20 @@ static void complete(struct perf_json *json, bool interrupted)
 	json_object_set_new(json->root, "interrupted", json_boolean(interrupted));
 }
 
-/* Replaces the contents of the file. Something like a pipe cannot be emptied. */
+/*
+ * Replaces the contents of the file. It is cut only after it is written, or else who is killed between the two would
+ * lose the results. Something like a pipe can be neither rewound nor cut.
+ */
 static int write_file(struct perf_json *json)
 {
+	bool regular = is_regular(json->file);
 	char *text;
 	int error;
 
 	text = json_dumps(json->root, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
-	error = text == NULL || (is_regular(json->file) && ftruncate(fileno(json->file), 0) != 0) ||
-		fprintf(json->file, "%s\n", text) < 0 || fflush(json->file) != 0;
+	error = text == NULL || (regular && fseek(json->file, 0, SEEK_SET) != 0) ||
+		fprintf(json->file, "%s\n", text) < 0 || fflush(json->file) != 0 ||
+		(regular && ftruncate(fileno(json->file), ftell(json->file)) != 0);
 	free(text);
 	return error;
 }

@@ -184,12 +184,13 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 		return;
 	result->interruptions = count_interruptions() - interruptions_before;
 	perf->failures += result->tally.errors + result->tally.bad_bytes;
+	/* The file first: what a user sees in a row is kept, whatever ends the program then. */
+	if (perf->json)
+		perf_json_result(perf->json, result);
 	perf_report_result(result);
 	if (perf->options.histogram && result->latency)
 		perf_report_histogram(result);
 	perf->failures += misses_the_least(&perf->options, result);
-	if (perf->json)
-		perf_json_result(perf->json, result);
 }
 
 static int run_local(struct perf *perf)

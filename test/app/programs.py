@@ -458,6 +458,7 @@ def an_interrupted_run_leaves_its_results_to_people_and_programs(directory):
     """Also one that only a signal ends; what had been finished before is kept by whoever is killed."""
     path, page = os.path.join(directory, "x.json"), os.path.join(directory, "x.html")
     case = ["--op", "write", "--mode", "bw", "--json", path]
+    open(path, "w").write("what an earlier run left" * 1000)
     perf = Running(directory, "endless", "perf", *case, "-s", "4096", "--run_infinitely", "--report", page)
     perf.wait_for(r"(?s)\.\.\. .*\.\.\. ")
     want(perf.interrupt() == 130 and perf.text().endswith("uroce-perf: interrupted\n"), perf.text())
