@@ -101,6 +101,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.use_srq = options->use_srq && op_shares_receives(&perf_ops[op]),
 		.ack_each = options->ack_each,
 		.no_read_repair = options->no_read_repair,
+		.cc = options->cc,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
 		.both_ways = options->both_ways && !lat,
@@ -254,6 +255,7 @@ void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)
 	sum->rnr_resent += one->rnr_resent;
 	sum->probes += one->probes;
 	sum->rnr_naks += one->rnr_naks;
+	sum->cnps += one->cnps;
 	sum->cycles = one->cycles > sum->cycles ? one->cycles : sum->cycles;
 	sum->seconds = one->seconds > sum->seconds ? one->seconds : sum->seconds;
 	sum->peak_per_s += one->peak_per_s;

@@ -14,6 +14,7 @@ struct perf_case {
 	uint32_t size_bytes, mtu_bytes;
 	uint32_t idle; /* idle QPs of this end; the other process has its own */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
+	uint32_t cc;    /* enum uroce_cc */
 	double rate;    /* messages a second that an end may post; 0: no limit */
 	uint32_t burst; /* messages posted at once */
 	double seconds;
@@ -51,6 +52,7 @@ struct perf_tally {
 	uint64_t rnr_resent;  /* packets sent again after an RNR NAK */
 	uint64_t probes;      /* packets that only asked a silent peer */
 	uint64_t rnr_naks;    /* RNR NAKs that were received and waited for */
+	uint64_t cnps;        /* congestion notifications that lowered the rate */
 	uint64_t cycles;      /* how long the clock ran */
 	double seconds;
 	double peak_per_s; /* messages a second in the best window */

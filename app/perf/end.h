@@ -106,7 +106,7 @@ struct perf_end {
 	uint64_t now, phase_began, progressed, looked; /* TSC */
 	char failure[UROCE_EXPLAIN_BYTES];             /* what ended the case; only valid with errors */
 	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_rnr_resent;
-	uint64_t base_probes, base_rnr_naks;
+	uint64_t base_probes, base_rnr_naks, base_cnps;
 	uint64_t rx_began, rx_posted; /* slow receiver: since when it posts, and how many it has posted */
 	struct uroce_recv_wr *taken;  /* shared queue: entries to be posted again, as a list */
 	uint32_t taken_count;

@@ -25,6 +25,7 @@ static const struct {
 	{ "rnr_timer", offsetof(struct perf_case, rnr_timer), 0, 31 },
 	{ "rx_rate", offsetof(struct perf_case, rx_rate), 0, 1000000000 },
 	{ "traffic_class", offsetof(struct perf_case, traffic_class), 0, 255 },
+	{ "cc", offsetof(struct perf_case, cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN },
 	{ "burst", offsetof(struct perf_case, burst), 0, 1u << 20 },
 };
 
@@ -45,6 +46,7 @@ static const struct {
 	{ "rnr_resent", offsetof(struct perf_tally, rnr_resent) },
 	{ "probes", offsetof(struct perf_tally, probes) },
 	{ "rnr_naks", offsetof(struct perf_tally, rnr_naks) },
+	{ "cnps", offsetof(struct perf_tally, cnps) },
 };
 
 #define TALLY_NUMBERS (sizeof(tally_numbers) / sizeof(tally_numbers[0]))

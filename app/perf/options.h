@@ -22,6 +22,7 @@ enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 extern const char *const perf_mode_names[PERF_MODES];
 extern const char *const perf_junk_names[PERF_JUNKS];
+extern const char *const perf_cc_names[]; /* of enum uroce_cc */
 
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)
@@ -48,6 +49,7 @@ struct perf_options {
 		least_mpps;     /* less bandwidth, fewer millions of messages a second are a failure; 0: any will do */
 	bool histogram;         /* of latencies, printed */
 	uint32_t traffic_class; /* DSCP and ECN of the frames of both ends */
+	uint32_t cc;            /* enum uroce_cc */
 	bool ack_each;          /* no ACK for more than one message */
 	bool no_read_repair;    /* enum uroce_read_repair OFF; else ANY_ORDER, for both ends are ours */
 	double failover_s;      /* both ends here: so long into a case the first link is cut; 0: no second link */

@@ -69,6 +69,7 @@ void perf_end_begin(struct perf_end *end)
 	end->base_rnr_resent = perf_end_counter(end, "rnr_resent_packets");
 	end->base_probes = perf_end_counter(end, "early_probes");
 	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
+	end->base_cnps = perf_end_counter(end, "rp_cnp_handled");
 	end->phase_began = end->progressed = end->looked = end->now = rte_rdtsc();
 	begin_to_tell(end);
 	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
@@ -237,6 +238,7 @@ void perf_end_sum_up(struct perf_end *end)
 	end->tally.rnr_resent = perf_end_counter(end, "rnr_resent_packets") - end->base_rnr_resent;
 	end->tally.probes = perf_end_counter(end, "early_probes") - end->base_probes;
 	end->tally.rnr_naks = perf_end_counter(end, "rnr_nak_retry_err") - end->base_rnr_naks;
+	end->tally.cnps = perf_end_counter(end, "rp_cnp_handled") - end->base_cnps;
 	if (end->test.mode == PERF_LAT && has_clock(end))
 		end->tally.messages = end->latency->count;
 }

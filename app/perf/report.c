@@ -190,6 +190,10 @@ void perf_report_result(const struct perf_result *result)
 	if (tally->probes)
 		fprintf(out, "            %lu packets only asked a peer that was silent for long\n",
 			(unsigned long)tally->probes);
+	if (tally->cnps)
+		fprintf(out,
+			"            %lu congestion notifications came: switches marked packets\n",
+			(unsigned long)tally->cnps);
 	if (result->failover.cut)
 		fprintf(out,
 			"            the first link was cut: PATH_MIG %lu + %lu, after %.3f and %.3f ms; "

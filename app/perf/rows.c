@@ -18,6 +18,12 @@ const char *const perf_junk_names[PERF_JUNKS] = {
 	[PERF_JUNK_REQ_OPEN] = "req-open", [PERF_JUNK_REQ_BAD] = "req-bad",
 };
 
+const char *const perf_cc_names[] = {
+	[UROCE_CC_DEFAULT] = "default",
+	[UROCE_CC_FIXED] = "fixed",
+	[UROCE_CC_DCQCN] = "dcqcn",
+};
+
 const struct perf_options perf_defaults = {
 	.qps = 1,
 	.depth = 128,
@@ -207,6 +213,9 @@ static const struct option_row rows[] = {
 	  .help = "this side ACKs each message that asks for it, not all of a burst at once" },
 	{ "no-read-repair", 0, OPTION_FLAG, AT(no_read_repair),
 	  .help = "what comes before its turn of a READ is dropped, and all from what is missing on asked for again" },
+	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = perf_cc_names,
+	  .help = "congestion control of both ends: dcqcn sends ECN-capable packets, and slows down when it is told "
+		  "that switches mark them; fixed does not; default: dcqcn where the link tells its rate" },
 	{ "rx-rate", 0, OPTION_NUMBER, AT(rx_rate), 1, 1000000000, "N",
 	  "a slow receiver: it posts at most N receives a second", .usual = "" },
 	{ "use-srq", 0, OPTION_FLAG, AT(use_srq),

@@ -121,6 +121,7 @@ struct uroce_cm_options {
 	bool srq;                           /* and that has a shared receive queue */
 	uint32_t qkey;       /* accept, for datagrams: of the queue pair of qp_num; 0: UROCE_CM_UD_QKEY */
 	bool no_read_repair; /* enum uroce_read_repair OFF; else UPWARDS, or ANY_ORDER if the peer does, too */
+	uint8_t cc;          /* enum uroce_cc: how our end slows down when switches mark its packets */
 	bool tell_rested;    /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */
 };
 

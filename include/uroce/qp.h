@@ -98,6 +98,14 @@ static inline enum uroce_ecn uroce_traffic_class_ecn(uint8_t traffic_class)
  */
 enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_ANY_ORDER };
 
+/*
+ * Congestion control: how a QP slows down. FIXED: a window that losses make smaller, and no rate. DCQCN: the same
+ * window, and a rate that the peer's congestion notifications (CNP) lower, as NICs have it (N-2); what it sends is
+ * offered to switches as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DEFAULT: DCQCN if the link
+ * of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no switch on their way.
+ */
+enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN };
+
 /* Attributes of a QP. The mask of uroce_qp_modify() says which ones are meant. */
 struct uroce_qp_attr {
 	enum uroce_qp_state qp_state;
@@ -118,6 +126,8 @@ struct uroce_qp_attr {
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
 	bool no_probe;       /* send no probe before the ACK timer expires; default: a probe after some round trips */
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
+	uint8_t cc;          /* enum uroce_cc; a query returns the one in force */
+	uint32_t rate_mbps;  /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */
 	/*
 	 * After so many ms an idle QP asks its peer by itself whether it is alive; 0: never, the default. The death of
 	 * a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error() returns
@@ -153,7 +163,8 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_PATH_MIG_STATE = 1 << 17,
 	UROCE_QP_NO_PROBE = 1 << 18,
 	UROCE_QP_KEEPALIVE = 1 << 19,
-	UROCE_QP_READ_REPAIR = 1 << 20
+	UROCE_QP_READ_REPAIR = 1 << 20,
+	UROCE_QP_CC = 1 << 21
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
@@ -205,6 +216,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   MAX_DEST_RD_ATOMIC                             !                                x
  *   MIN_RNR_TIMER                                  x        x       x       x       x
  *   FLOW_CONTROL                                   x        x
+ *   CC                                             x
  *   ALT_PATH                                       x        x       x       x       x
  *   TIMEOUT                                                 !                       x
  *   RETRY_CNT                                               !                       x

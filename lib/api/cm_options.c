@@ -149,6 +149,7 @@ void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *opti
 		.timeout = timeout,
 		.keepalive_ms = options->keepalive_ms,
 		.read_repair = options->no_read_repair ? UROCE_READ_REPAIR_OFF : UROCE_READ_REPAIR_UPWARDS,
+		.cc = options->cc,
 		.min_rnr_timer =
 			or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer, RNR_TIMER_DEFAULT),
 		.path = { .traffic_class = route->traffic_class,

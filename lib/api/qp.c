@@ -64,6 +64,7 @@ static struct rc_qp_config core_config(const struct uroce_pd *pd, const struct u
 		.max_inline_data = init->max_inline_data,
 		.max_dest_rd_atomic = init->max_dest_rd_atomic,
 		.max_mtu_bytes = pd->device->config.mtu_bytes,
+		.line_mbps = uroce_port_link_mbps(pd->device->port_id),
 		.sq_sig_all = init->sq_sig_all,
 	};
 }
@@ -242,7 +243,8 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 	} steps[] = {
 		{ UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
 		{ UROCE_QPS_RTR, UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
-					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL },
+					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL |
+					 UROCE_QP_CC },
 		{ UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC |
 					 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE |
 					 UROCE_QP_READ_REPAIR },

@@ -11,6 +11,7 @@
 #include "engine/qp.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
+#include "rc/cc.h"
 #include "wire/neighbour.h"
 
 #define HOP_LIMIT_DEFAULT 64
@@ -170,13 +171,16 @@ bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *pat
 /* true: the MAC is known, and the template is complete. */
 static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	const struct uroce_path *path = &qp_core(qp)->path;
+	struct uroce_path path = qp_core(qp)->path;
 	struct uroce_mac mac;
 
-	if (!engine_resolve_find(lcore, path, &mac))
+	if (!engine_resolve_find(lcore, &path, &mac))
 		return false;
-	prepare_template(&qp->template, path, &mac, qp->qpn, qp_core(qp)->dest_qpn);
-	qp->port = engine_find_port(lcore, path->device);
+	/* N-2: switches may mark what it sends, unless its traffic class says something else about that. */
+	if (rc_cc_listens(qp_core(qp)) && uroce_traffic_class_ecn(path.traffic_class) == UROCE_ECN_NOT_ECT)
+		path.traffic_class |= UROCE_ECN_ECT0;
+	prepare_template(&qp->template, &path, &mac, qp->qpn, qp_core(qp)->dest_qpn);
+	qp->port = engine_find_port(lcore, path.device);
 	qp->resolved = true;
 	run_queue_move(qp, &qp->port->run_queue);
 	run_queue_add(qp);

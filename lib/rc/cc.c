@@ -4,11 +4,33 @@
 
 static const struct rc_cc_row *const rows[CC_ALGORITHMS] = {
 	[CC_FIXED] = &rc_cc_fixed,
+	[CC_DCQCN] = &rc_cc_dcqcn,
 };
 
 static const struct rc_cc_row *row_of(const struct rc_qp *qp)
 {
 	return rows[qp->cc.algorithm];
+}
+
+void rc_cc_choose(struct rc_qp *qp, enum uroce_cc cc)
+{
+	static const enum rc_cc_algorithm algorithms[] = { [UROCE_CC_FIXED] = CC_FIXED, [UROCE_CC_DCQCN] = CC_DCQCN };
+
+	row_of(qp)->reset(qp);
+	if (cc == UROCE_CC_DEFAULT)
+		cc = qp->line_mbps ? UROCE_CC_DCQCN : UROCE_CC_FIXED;
+	qp->cc.algorithm = (uint8_t)algorithms[cc];
+	row_of(qp)->reset(qp);
+}
+
+enum uroce_cc rc_cc_chosen(const struct rc_qp *qp)
+{
+	return qp->cc.algorithm == CC_DCQCN ? UROCE_CC_DCQCN : UROCE_CC_FIXED;
+}
+
+bool rc_cc_listens(const struct rc_qp *qp)
+{
+	return row_of(qp)->notified != NULL;
 }
 
 void rc_cc_reset(struct rc_qp *qp)
@@ -34,6 +56,22 @@ void rc_cc_timed_out(struct rc_qp *qp)
 void rc_cc_undo(struct rc_qp *qp)
 {
 	row_of(qp)->undo(qp);
+}
+
+void rc_cc_notified(struct rc_qp *qp, uint64_t now_ns)
+{
+	row_of(qp)->notified(qp, now_ns);
+}
+
+void rc_cc_elapsed(struct rc_qp *qp, uint64_t now_ns)
+{
+	row_of(qp)->elapsed(qp, now_ns);
+}
+
+void rc_cc_sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
+{
+	if (qp->pace.on)
+		row_of(qp)->sent(qp, bytes, now_ns);
 }
 
 uint32_t rc_cc_read_window(struct rc_qp *qp)

@@ -1,12 +1,13 @@
-/* cc.h - congestion control: how much may be in flight, and how much goes out at a time */
+/* cc.h - congestion control: how much may be in flight, how much goes out at a time, and how fast */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The requester asks how much it may send, and loss detection tells what has happened. An algorithm is a row of
  * functions, each told of one kind of event; only these functions write struct rc_cc and struct rc_cc_past. There is
- * one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for.
+ * one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for. An
+ * algorithm that sets a rate does so with pace.h: that limits what leaves, READ responses among it.
  *
- * To add an algorithm: write a file cc_NAME.c with its row, add its name here and its row in cc.c, and what it has to
- * remember to struct rc_cc_past.
+ * To add an algorithm: write a file cc_NAME.c with its row, add its name here and its row in cc.c, its name for
+ * programs to enum uroce_cc, and what it has to remember to struct rc_cc_past or a struct of its own.
  */
 #ifndef RC_CC_H
 #define RC_CC_H
@@ -19,7 +20,7 @@
 #define CC_OPEN PSN_WINDOW /* the window in PSNs that limits nothing */
 #define CC_LEAST 8u        /* the smallest window */
 
-enum rc_cc_algorithm { CC_FIXED, CC_ALGORITHMS };
+enum rc_cc_algorithm { CC_FIXED, CC_DCQCN, CC_ALGORITHMS };
 
 /* One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. */
 struct rc_cc_row {
@@ -40,9 +41,27 @@ struct rc_cc_row {
 
 	/* The peer was only slow: the last timed_out() was told of no loss. */
 	void (*undo)(struct rc_qp *qp);
+
+	/* The peer tells that a switch has marked what we have sent. NULL: the algorithm does not listen. */
+	void (*notified)(struct rc_qp *qp, uint64_t now_ns);
+
+	/* While the QP is paced, before it sends: time has passed. */
+	void (*elapsed)(struct rc_qp *qp, uint64_t now_ns);
+
+	/* While the QP is paced: so many bytes of frames have left. */
+	void (*sent)(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
 };
 
-extern const struct rc_cc_row rc_cc_fixed;
+extern const struct rc_cc_row rc_cc_fixed, rc_cc_dcqcn;
+
+/* ---- which algorithm ---- */
+
+/* From now on this one, as if the connection were new. DEFAULT: dcqcn if the link tells its rate, else fixed. */
+void rc_cc_choose(struct rc_qp *qp, enum uroce_cc cc);
+enum uroce_cc rc_cc_chosen(const struct rc_qp *qp);
+
+/* Does the algorithm listen to notifications? Then switches may be told that packets can be marked instead of lost. */
+bool rc_cc_listens(const struct rc_qp *qp);
 
 /* ---- what has happened ---- */
 
@@ -51,6 +70,9 @@ void rc_cc_delivered(struct rc_qp *qp);
 void rc_cc_lost(struct rc_qp *qp, uint64_t now_ns);
 void rc_cc_timed_out(struct rc_qp *qp);
 void rc_cc_undo(struct rc_qp *qp);
+void rc_cc_notified(struct rc_qp *qp, uint64_t now_ns);
+void rc_cc_elapsed(struct rc_qp *qp, uint64_t now_ns);
+void rc_cc_sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
 
 /* snd_una has moved. */
 static inline void cc_delivered(struct rc_qp *qp)

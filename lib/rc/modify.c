@@ -29,8 +29,9 @@ struct transition {
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
-#define RTR_OPTIONAL \
-	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH)
+#define RTR_OPTIONAL                                                                                                  \
+	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH | \
+	 UROCE_QP_CC)
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
@@ -135,6 +136,7 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_RETRY_CNT, attr->retry_cnt > 7 },
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
 		{ UROCE_QP_READ_REPAIR, attr->read_repair > UROCE_READ_REPAIR_ANY_ORDER },
+		{ UROCE_QP_CC, attr->cc > UROCE_CC_DCQCN },
 		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_ALT_PATH, alternate_is_bad(qp, attr, mask) },
@@ -192,6 +194,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_loss_set_probes(qp, !attr->no_probe);
 	if (mask & UROCE_QP_READ_REPAIR)
 		qp->read_repair = attr->read_repair;
+	if (mask & UROCE_QP_CC)
+		rc_cc_choose(qp, (enum uroce_cc)attr->cc);
 	if (mask & UROCE_QP_KEEPALIVE)
 		rc_keepalive_set(qp, attr->keepalive_ms);
 	if (mask & UROCE_QP_ALT_PATH)
@@ -282,6 +286,8 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.imprecise_errors = qp->imprecise_errors,
 		.no_probe = !qp->probe.enabled,
 		.read_repair = qp->read_repair,
+		.cc = (uint8_t)rc_cc_chosen(qp),
+		.rate_mbps = qp->pace.mbps,
 		.keepalive_ms = (uint32_t)(qp->keepalive.interval_ns / 1000000),
 		.alt_path = qp->migration.path,
 		.alt_pkey = qp->migration.pkey,

@@ -12,13 +12,15 @@
 #include "rc/holes.h"
 #include "rc/keepalive.h"
 #include "rc/migration.h"
-#include "rc/parts.h"
 #include "rc/outbox.h"
+#include "rc/pace.h"
+#include "rc/parts.h"
 #include "rc/requester.h"
 #include "rc/loss.h"
 #include "rc/ring_size.h"
 #include "rc/srq.h"
 #include "rc/work.h"
+#include "wire/hints.h"
 
 static uint64_t round_up_to_line(uint64_t bytes)
 {
@@ -86,6 +88,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->context = config->context;
 	qp->shares_receives = config->srq != NULL;
 	qp->max_mtu_bytes = config->max_mtu_bytes;
+	qp->line_mbps = config->line_mbps;
 	qp->sq_psn = psn_make(config->start_psn);
 	rc_holes_borrow_from(qp, config->boards);
 	qp_clear_mr_cache(qp);
@@ -101,6 +104,7 @@ static void set_defaults(struct rc_qp *qp)
 	rc_loss_set_probes(qp, true);
 	qp->imprecise_errors = false;
 	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	rc_cc_choose(qp, UROCE_CC_DEFAULT);
 	qp_set_flow_control(qp, false);
 	rc_keepalive_set(qp, 0);
 	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);
@@ -163,13 +167,17 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 /* W-5; in RTR a QP takes requests but no responses. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
-	if (!opcode_is_rc(packet->opcode))
-		return packet->opcode == OP_CNP ? CNT_PORT_CNP : CNT_PORT_OTHER_CLASS;
+	bool notifies = packet->opcode == OP_CNP;
+
+	if (notifies && !rc_cc_listens(qp))
+		return CNT_PORT_CNP;
+	if (!notifies && !opcode_is_rc(packet->opcode))
+		return CNT_PORT_OTHER_CLASS;
 	if (qp->state < UROCE_QPS_RTR || qp->state > UROCE_QPS_SQD)
 		return CNT_PORT_QP_STATE;
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
 		return CNT_PORT_EARLY_RESPONSE;
-	if ((packet->flags & WIRE_MIGREQ) && migration_may_be_asked(&qp->migration, origin))
+	if ((packet->flags & WIRE_MIGREQ) && !notifies && migration_may_be_asked(&qp->migration, origin))
 		return CNT_COUNTERS; /* judged after its ICRC was checked */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
@@ -196,11 +204,24 @@ static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, cons
 	return true;
 }
 
+/* N-2 */
+static enum rc_counter take_notification(struct rc_qp *qp, const struct wire_packet *packet,
+					 const struct rc_origin *origin, uint64_t now_ns)
+{
+	if (!origin_icrc_is_right(origin, packet->payload))
+		return CNT_PORT_RX_ICRC;
+	qp->counters[CNT_CNP_HANDLED]++;
+	rc_cc_notified(qp, now_ns);
+	return CNT_COUNTERS;
+}
+
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_origin checked;
 
+	if (packet->opcode == OP_CNP)
+		return take_notification(qp, packet, origin, now_ns);
 	if (qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR) {
 		if (!origin_icrc_is_right(origin, packet->payload))
 			return CNT_PORT_RX_ICRC;
@@ -217,7 +238,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
  * X-3: before RTR there is nothing to answer; requests start in RTS, and in SQD those that have started go on:
  * qp_work().
  */
-bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+static inline bool transmit_frames(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
@@ -226,6 +247,30 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		more |= rc_responder_transmit(qp, out);
 	if (qp_work(qp, WORK_REQUESTER))
 		more |= rc_requester_transmit(qp, now_ns, out);
+	return more;
+}
+
+/* N-3 */
+NOINLINE bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	uint32_t before = out->packet_count;
+	uint64_t bytes = 0;
+	bool more;
+
+	rc_cc_elapsed(qp, now_ns);
+	rc_pace_begin(qp, now_ns);
+	more = transmit_frames(qp, now_ns, out);
+	for (uint32_t i = before; i < out->packet_count; i++)
+		bytes += out->frame_bytes[i];
+	rc_cc_sent(qp, bytes, now_ns);
+	return rc_pace_end(qp, bytes, more && outbox_has_packet_room(out), now_ns) ||
+	       (more && !outbox_has_packet_room(out));
+}
+
+bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	bool more = qp_is_paced(qp) ? transmit_paced(qp, now_ns, out) : transmit_frames(qp, now_ns, out);
+
 	if (qp_work(qp, WORK_REPORTS))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;
@@ -233,7 +278,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out)
 {
-	return rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
+	return qp_is_paced(qp) || rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
 }
 
 bool rc_qp_port_failed(struct rc_qp *qp)

@@ -39,6 +39,7 @@ struct rc_qp_config {
 	uint32_t max_inline_data;
 	uint32_t max_dest_rd_atomic; /* how many replay entries to allocate */
 	uint32_t max_mtu_bytes;      /* the largest path MTU of the port */
+	uint32_t line_mbps;          /* what the link of the port carries; 0: it does not tell */
 	uint32_t start_psn;          /* random, used if the application sets none (P-2) */
 	bool sq_sig_all;
 };
@@ -119,7 +120,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /*
  * The same when nothing but requests has come since the last call: it adds responses alone, and spares a responder from
- * reading its send queue. true also if an event is due: then the host calls rc_qp_transmit().
+ * reading its send queue. true also if an event is due or the QP is paced: then the host calls rc_qp_transmit().
  */
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 

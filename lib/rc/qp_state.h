@@ -148,6 +148,25 @@ struct rc_cc_past {
 	uint64_t lost_ns; /* time of the last loss; 0: there was none */
 };
 
+/* The rate at which frames may leave: written by pace.h. */
+struct rc_pace {
+	uint64_t next_ns; /* the next frame may leave then */
+	uint32_t mbps;
+	uint16_t room; /* how many frames the call of rc_qp_transmit() may still add */
+	bool on;       /* there is a rate */
+	bool holds;    /* something waits until next_ns */
+};
+
+/* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
+struct rc_dcqcn {
+	uint64_t time_ns;  /* when a period of time began: each ends with a higher rate */
+	uint64_t alpha_ns; /* when alpha last changed; 0: there was no notification yet */
+	uint32_t alpha;    /* how much of what we send gets marked: ALPHA_ONE is all of it */
+	uint32_t target_mbps;
+	uint32_t bytes;                 /* sent since a period of bytes began */
+	uint8_t time_steps, byte_steps; /* periods since the last notification */
+};
+
 /* How many answers the copies of packets may still draw: an answer to a copy shows that the peer lives, and no more. */
 struct rc_owed {
 	uint32_t responses; /* responses to READs and the like, in packets */
@@ -226,7 +245,7 @@ struct rc_qp {
 	bool imprecise_errors; /* report a local fault at once, on the oldest request (E-3) */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* has a shared receive queue: recvq.srq */
-	bool slow_timers;      /* counts credits or has a keep-alive: further timers to look at */
+	bool slow_timers;      /* counts credits, has a keep-alive or is paced: further timers to look at */
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
 	uint32_t qpn;
@@ -244,6 +263,8 @@ struct rc_qp {
 	struct rc_board *parts;  /* parts of READs owed once more, while replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
+	struct rc_pace pace;            /* read only with slow_timers, as what follows */
+	struct rc_dcqcn dcqcn;
 
 	_Alignas(64) struct rc_mr_cache mr_cache[QP_MR_CACHE_ENTRIES];
 	struct rc_mr_table *mrs;
@@ -275,6 +296,7 @@ struct rc_qp {
 	struct rc_keepalive keepalive;
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
+	uint32_t line_mbps; /* of the link; 0: it tells none */
 	uint32_t dest_qpn;
 	psn_t sq_psn, rq_psn; /* as set by rc_qp_modify() */
 	uint8_t timeout, max_dest_rd_atomic;
@@ -291,12 +313,12 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
 
-/* State, keep-alive or flow control has changed: sets again the fields that each packet reads instead of those. */
+/* State, keep-alive, flow control or pacing has changed: sets again what each packet reads instead of those. */
 static inline void qp_note_attributes(struct rc_qp *qp)
 {
 	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives;
 
-	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns;
+	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns || qp->pace.on;
 	qp->checked_needs = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
 }

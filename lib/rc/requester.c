@@ -9,8 +9,9 @@
 #include "rc/emit.h"
 #include "rc/fail.h"
 #include "rc/holes.h"
-#include "rc/request.h"
 #include "rc/loss.h"
+#include "rc/pace.h"
+#include "rc/request.h"
 #include "rc/tail_probe.h"
 #include "wire/hints.h"
 
@@ -367,7 +368,7 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	bool holds_back = !cc_burst_is_full(qp), more;
+	bool paced = qp_is_paced(qp), holds_back = !cc_burst_is_full(qp) || paced, more;
 	uint32_t limit = 0, before;
 
 	if (loss_waits_for_receiver(qp))
@@ -382,7 +383,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
 	if (__builtin_expect(holds_back, 0))
-		limit = outbox_hold_back(out, cc_burst(qp));
+		limit = outbox_hold_back(out, paced && pace_room(qp) < cc_burst(qp) ? pace_room(qp) : cc_burst(qp));
 	more |= send(qp, now_ns, out);
 	if (__builtin_expect(holds_back, 0)) {
 		out->packet_limit = limit;

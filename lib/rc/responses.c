@@ -9,6 +9,7 @@
 #include "rc/emit.h"
 #include "rc/fail.h"
 #include "rc/flush.h"
+#include "rc/pace.h"
 #include "rc/parts.h"
 #include "rc/report.h"
 #include "rc/verdict.h"
@@ -206,13 +207,30 @@ static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 	ack_repeat_said(&qp->responder.ack);
 }
 
+/* Answers what was asked for. false: there is more to answer, which comes before any ACK (S-14). */
+static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (__builtin_expect(qp->replay.has_parts, 0) && !respond_parts(qp, out))
+		return false;
+	return qp->replay.queue_head == REPLAY_NONE || respond_queue(qp, out);
+}
+
+/* The same, as far as the rate of the QP allows it (N-3). */
+NOINLINE bool respond_paced(struct rc_qp *qp, struct rc_outbox *out)
+{
+	uint32_t limit = outbox_hold_back(out, pace_room(qp)), before = out->packet_count;
+	bool done = respond(qp, out);
+
+	out->packet_limit = limit;
+	pace_spend(qp, out->packet_count - before);
+	return done;
+}
+
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_ack *ack = &qp->responder.ack;
 
-	if (__builtin_expect(qp->replay.has_parts, 0) && !respond_parts(qp, out))
-		return true;
-	if (qp->replay.queue_head != REPLAY_NONE && !respond_queue(qp, out))
+	if (!(qp_is_paced(qp) ? respond_paced(qp, out) : respond(qp, out)))
 		return true;
 	if ((ack->due & WORK_REPEAT_ACK) && outbox_has_packet_room(out))
 		repeat_ack(qp, out);

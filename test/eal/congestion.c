@@ -21,6 +21,7 @@ static struct network network;
 static struct wire_packet notification;
 static struct wire_encap around;
 static unsigned notifications;
+static uint8_t seen_class; /* of the last RoCE packet that came to end 1 */
 
 /* Keeps the last notification that comes to end 0. */
 static uint16_t see(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most, void *unused)
@@ -45,19 +46,47 @@ static uint16_t see(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint
 	return count;
 }
 
-static void on_frames_to(int end, rte_rx_callback_fn seen)
+static uint16_t see_class(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			  void *unused)
 {
-	cr_assert(rte_eth_add_rx_callback(network.loop.ports[end].port_id, 0, seen, NULL));
+	(void)port;
+	(void)queue;
+	(void)most;
+	(void)unused;
+	for (uint16_t i = 0; i < count; i++) {
+		struct wire_encap encap;
+
+		if (wire_encap_parse(rte_pktmbuf_mtod(mbufs[i], const uint8_t *), mbufs[i]->pkt_len, true, &encap) ==
+		    WIRE_FRAME_ROCE)
+			seen_class = encap.traffic_class;
+	}
+	return count;
 }
 
-static void open_seen(bool ipv6)
+static const struct rte_eth_rxtx_callback *on_frames_to(int end, rte_rx_callback_fn seen)
+{
+	const struct rte_eth_rxtx_callback *callback =
+		rte_eth_add_rx_callback(network.loop.ports[end].port_id, 0, seen, NULL);
+
+	cr_assert(callback);
+	return callback;
+}
+
+static void open_with(bool ipv6, enum uroce_cc cc, uint8_t traffic_class)
 {
 	notifications = 0;
 	network_open(&network, 1);
+	network.cc = (uint8_t)cc;
+	network.traffic_class = traffic_class;
 	for (int end = 0; end < 2; end++)
 		network_create_qp(&network, end, 64, -1);
 	network_connect(&network, ipv6);
 	on_frames_to(0, see);
+}
+
+static void open_seen(bool ipv6)
+{
+	open_with(ipv6, UROCE_CC_DEFAULT, 0);
 }
 
 static void exchange(enum uroce_wr_opcode opcode, unsigned messages, uint32_t bytes)
@@ -84,7 +113,7 @@ static void expect_notifications(bool ipv6)
 	cr_expect_geq(sent, 1);
 	cr_expect_leq(sent, spent_us / 50 + 1, "%lu in %lu us", sent, spent_us);
 	cr_expect_eq(notifications, sent);
-	cr_expect_eq(network_counter(&network, 0, "drop_cnp"), sent);
+	cr_expect_eq(network_counter(&network, 0, "rp_cnp_ignored"), sent);
 	cr_expect_eq(around.ipv6, ipv6);
 	cr_expect_eq(around.traffic_class, 48 << 2);
 	cr_expect_eq(notification.flags, WIRE_BECN);
@@ -138,4 +167,68 @@ Test(congestion, unmarked_packets_draw_none)
 	cr_expect_eq(network_counter(&network, 1, "np_ecn_marked_roce_packets"), 0);
 	cr_expect_eq(notifications, 0);
 	network_close(&network);
+}
+
+static uint32_t rate_mbps(int end)
+{
+	struct uroce_qp_attr attr;
+
+	cr_assert_eq(uroce_qp_query(network.ends[end].qp, &attr), 0);
+	return attr.rate_mbps;
+}
+
+static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcode)
+{
+	const struct rte_eth_rxtx_callback *marker;
+	uint64_t began_ns;
+	uint32_t rate;
+
+	open_with(false, UROCE_CC_DCQCN, 0);
+	marker = on_frames_to(marked, spoil_mark_congestion);
+	for (unsigned i = 0; i < 1000 && network_counter(&network, sender, "rp_cnp_handled") < 3; i++)
+		exchange(opcode, 10, 4096);
+	rate = rate_mbps(sender);
+	cr_expect_geq(network_counter(&network, sender, "rp_cnp_handled"), 3);
+	cr_expect_eq(network_counter(&network, sender, "rp_cnp_ignored"), 0);
+	cr_expect(rate > 0 && rate < 50000, "%u", rate);
+	cr_expect_eq(rte_eth_remove_rx_callback(network.loop.ports[marked].port_id, 0, marker), 0);
+	for (began_ns = engine_now_ns(); rate_mbps(sender) && engine_now_ns() - began_ns < 10000000000;)
+		exchange(opcode, 10, 4096);
+	cr_expect_eq(rate_mbps(sender), 0, "%u after 10 s without a mark", rate_mbps(sender));
+	network_close(&network);
+}
+
+Test(congestion, with_dcqcn_the_sender_slows_down_and_recovers)
+{
+	RULE("N-2");
+	expect_slows_down(0, 1, UROCE_WR_RDMA_WRITE);
+}
+
+Test(congestion, so_does_who_answers_reads)
+{
+	RULE("N-2");
+	expect_slows_down(1, 0, UROCE_WR_RDMA_READ);
+}
+
+/* What the program asked for is left as it is. */
+Test(congestion, with_dcqcn_packets_are_offered_as_ecn_capable)
+{
+	static const struct {
+		enum uroce_cc cc;
+		uint8_t given, seen;
+	} rows[] = { { UROCE_CC_DEFAULT, 0, 0 },
+		     { UROCE_CC_FIXED, 0, 0 },
+		     { UROCE_CC_DCQCN, 0, UROCE_ECN_ECT0 },
+		     { UROCE_CC_DCQCN, 26 << 2, 26 << 2 | UROCE_ECN_ECT0 },
+		     { UROCE_CC_DCQCN, UROCE_ECN_ECT1, UROCE_ECN_ECT1 } };
+
+	RULE("N-2");
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		seen_class = 0xFF;
+		open_with(false, rows[i].cc, rows[i].given);
+		on_frames_to(1, see_class);
+		exchange(UROCE_WR_RDMA_WRITE, 1, 64);
+		cr_expect_eq(seen_class, rows[i].seen, "row %zu: %#x", i, seen_class);
+		network_close(&network);
+	}
 }

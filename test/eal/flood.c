@@ -133,7 +133,7 @@ static const struct junk junk[] = {
 	{ "drop_udp_checksum", spoil_udp_checksum, true },
 	{ "drop_truncated", spoil_length, true },
 	{ "drop_ip_fragment", spoil_fragment, true },
-	{ "drop_cnp", spoil_notification, false },
+	{ "rp_cnp_ignored", spoil_notification, false },
 	{ "drop_not_roce", spoil_port, true },
 	{ "drop_neighbour", spoil_type, true },
 	{ "drop_ghost_response", spoil_response, false },

@@ -208,7 +208,7 @@ static const struct row rows[] = {
 	{ "another receiver", "drop_address", dest_address, 4, false, false },
 	{ "another P_Key", "drop_pkey", limited_pkey, 15, false, false },
 	{ "opcode of another class", "drop_other_class", other_class, 9, false, false },
-	{ "congestion notification", "drop_cnp", cnp, 1, false, false },
+	{ "congestion notification", "rp_cnp_ignored", cnp, 1, false, false },
 	{ "UDP checksum wrong in a bit", "drop_udp_checksum", udp_checksum_wrong, 16, true, false },
 	{ "hop limit 0", "drop_ip_header", hop_limit_zero, 1, true, false },
 	{ "source that nobody has", "drop_ip_header", bad_source, 4, false, false },

@@ -123,8 +123,10 @@ void network_connect(struct network *network, bool ipv6)
 			.retry_cnt = 3,
 			.rnr_retry = 7,
 			.min_rnr_timer = 1,
+			.cc = network->cc,
 			.path = { .source = network_address(address_of(i, ipv6)),
 				  .dest = network_address(address_of(!i, ipv6)),
+				  .traffic_class = network->traffic_class,
 				  .vlan_id = network->vlan_ids[i],
 				  .vlan_priority = network->vlan_priorities[i] },
 		};

@@ -32,6 +32,8 @@ struct network {
 	uint16_t vlan_ids[2]; /* of each end's path, and the priority; 0 when opened */
 	uint8_t vlan_priorities[2];
 	uint8_t timeout; /* ACK timeout of the next network_connect(), 4.096 us << it; 8 when opened: 1.05 ms */
+	/* its traffic class and enum uroce_cc: 0 when opened */
+	uint8_t traffic_class, cc;
 };
 
 struct rte_mbuf;

@@ -147,6 +147,7 @@ static void create(struct sim_world *world, struct sim_end *end)
 		.max_dest_rd_atomic = config->dest_rd_atomic,
 		.max_mtu_bytes = LIMIT_MTU_BYTES,
 		.start_psn = 1,
+		.line_mbps = config->marks ? (uint32_t)(8000000 / (config->byte_ps ? config->byte_ps : 80)) : 0,
 		.sq_sig_all = config->signal_all,
 	};
 	uint64_t bytes = rc_qp_bytes(&create);

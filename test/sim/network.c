@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rc/cc.h"
 #include "sim/model.h"
 #include "sim/network.h"
 #include "sim/slow.h"
@@ -290,6 +291,18 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 
 /* ---- its arrival, as lib/engine/receive.c does it ---- */
 
+/* A switch has marked the frame: who sent it gets a notification at once. */
+static void notify_sender(struct sim_world *world, const struct sim_frame *frame)
+{
+	struct sim_random random = random_stream(world->options->seed, STREAM_MARK, world->marks_drawn++);
+	struct sim_end *sender = &world->ends[frame->from];
+
+	if (!random_chance(&random, world->config.marks) || !sender->qp || sender->life != frame->life ||
+	    sender->qp->state < UROCE_QPS_RTR || sender->qp->state > UROCE_QPS_SQD)
+		return;
+	rc_cc_notified(sender->qp, world_clock(world, sender));
+}
+
 static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    const struct wire_packet *packet, struct rc_origin *origin)
 {
@@ -315,6 +328,8 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		sim_world_take_outbox(world, end);
 		sim_world_wake_after(world, end, wire_opcode(packet->opcode)->response);
 		sim_world_arm(world, end);
+		if (world->config.marks)
+			notify_sender(world, frame);
 	} else {
 		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
 			sim_world_trouble(world, end, 1);

@@ -19,6 +19,7 @@
 #define CONFIG_PACE 1
 #define CONFIG_CALM 2
 #define CONFIG_ORDER 3
+#define CONFIG_MARKS 4
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -271,6 +272,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	struct sim_random pace = random_stream(options->seed, STREAM_CONFIG, CONFIG_PACE);
 	struct sim_random calm = random_stream(options->seed, STREAM_CONFIG, CONFIG_CALM);
 	struct sim_random order = random_stream(options->seed, STREAM_CONFIG, CONFIG_ORDER);
+	struct sim_random marks = random_stream(options->seed, STREAM_CONFIG, CONFIG_MARKS);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -286,6 +288,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		draw_calm(&calm, config);
 		config->any_order = random_chance(&order, 400000);
 		config->repair = random_chance(&order, 500000) ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_OFF;
+		config->marks = random_chance(&marks, 300000) ? PICK(&marks, 100, 1000, 10000, 100000) : 0;
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
 		if (config->stop_after == MILLION)
@@ -324,6 +327,8 @@ void sim_swarm_print(const struct sim_config *config)
 		if (config->rates[i])
 			printf(" %s %u", sim_fault_names[i], config->rates[i]);
 	}
+	if (config->marks)
+		printf(", marks %u", config->marks);
 	if (config->stop_after == UINT32_MAX)
 		printf(", to the end\n");
 	else

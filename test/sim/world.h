@@ -27,7 +27,7 @@
 #define SIM_TEXT_BYTES 512u
 
 /* Streams of random numbers, besides that of the configuration. */
-enum sim_stream { STREAM_CONNECT = 1, STREAM_APP, STREAM_REQUEST, STREAM_FRAME, STREAM_POLL, STREAM_HOST };
+enum sim_stream { STREAM_CONNECT = 1, STREAM_APP, STREAM_REQUEST, STREAM_FRAME, STREAM_POLL, STREAM_HOST, STREAM_MARK };
 
 struct sim_region {
 	uint64_t at;
@@ -221,6 +221,7 @@ struct sim_world {
 	uint64_t completed_ns; /* when a request last completed, of any QP */
 	uint64_t events, hash;
 	uint32_t posted, frames_alive;
+	uint64_t marks_drawn; /* frames that might have been marked */
 	uint64_t frames, payload_frames, bytes_done, errors, flushes, successes;
 	uint64_t tally[CNT_QP_COUNTERS]; /* of all QPs that have gone */
 	bool failed;

@@ -1,0 +1,47 @@
+/* pace.h - spreads what a QP sends over time, at the rate that congestion control allows */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them. While the QP is ahead
+ * of its rate no SEND, WRITE and READ response leaves, and no new request; ACKs, NAKs, probes and requests for what is
+ * missing do, because they are few and peers wait for them. A QP that is not paced pays for one comparison.
+ */
+#ifndef RC_PACE_H
+#define RC_PACE_H
+
+#include "rc/outbox.h"
+#include "rc/qp_state.h"
+
+/*
+ * What a QP has not sent in time may leave at once, but no more than so many ns' worth: two ticks of the host's timers,
+ * for they wake a QP that much too late.
+ */
+#define PACE_BURST_NS 16384u
+
+static inline bool qp_is_paced(const struct rc_qp *qp)
+{
+	return __builtin_expect(qp->slow_timers, 0) && qp->pace.on;
+}
+
+/* From now on what leaves is limited to `mbps` Mbit/s, at least 1. */
+void rc_pace_set(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns);
+void rc_pace_stop(struct rc_qp *qp);
+
+/* A call of rc_qp_transmit() begins: finds out how many frames may leave in it. */
+void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns);
+
+/* How many frames may leave still. */
+static inline uint32_t pace_room(const struct rc_qp *qp)
+{
+	return qp->pace.room;
+}
+
+/* `frames` frames have been added. */
+static inline void pace_spend(struct rc_qp *qp, uint32_t frames)
+{
+	qp->pace.room = (uint16_t)(frames < qp->pace.room ? qp->pace.room - frames : 0);
+}
+
+/* The call ends after `bytes` bytes of frames. more: it has more to send. Returns whether that may leave at once. */
+bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool more, uint64_t now_ns);
+
+#endif

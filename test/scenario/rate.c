@@ -1,0 +1,201 @@
+/* rate.c - congestion notifications, and what leaves at the rate that they leave (N-2, N-3) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rc/cc.h"
+#include "rule.h"
+
+#define MTU 1024u
+#define LINE 8000u /* Mbit/s: a byte a ns */
+#define AT_ONCE 8u   /* packets of the MTU in two ticks at half of that */
+
+static const struct wire_packet notification = { .opcode = OP_CNP, .flags = WIRE_BECN };
+
+static struct pair *open_listening(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .receives = 4 });
+
+	for (enum side_name side = A; side <= B; side++) {
+		pair->side[side].qp->line_mbps = LINE;
+		rc_cc_choose(pair->side[side].qp, UROCE_CC_DCQCN);
+	}
+	pair->now_ns = 1000000;
+	return pair;
+}
+
+static void notify(struct pair *pair, enum side_name side)
+{
+	struct wire_packet packet = notification;
+
+	packet.pkey = 0xFFFF;
+	packet.dest_qpn = pair->side[side].qp->qpn;
+	pair_inject(pair, side, packet);
+}
+
+/* Returns how many packets leave a side now. */
+static uint32_t leaves(struct pair *pair, enum side_name side)
+{
+	uint32_t before = pair->side[side].packets;
+
+	pair_transmit(pair, side);
+	return pair->side[side].packets - before;
+}
+
+Test(rate, after_a_notification_packets_leave_in_bursts_at_half_of_the_rate_of_the_line)
+{
+	struct pair *pair = open_listening();
+	const struct rc_qp *qp = pair->side[A].qp;
+	uint64_t began_ns = pair->now_ns, bytes = 0;
+
+	RULE("N-3");
+	notify(pair, A);
+	cr_assert_eq(qp->counters[CNT_CNP_HANDLED], 1);
+	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
+	for (uint32_t bursts = 0; bursts < 8; bursts++) {
+		cr_assert_eq(leaves(pair, A), AT_ONCE);
+		cr_assert_eq(leaves(pair, A), 0);
+		bytes += AT_ONCE * MTU;
+		if (bursts == 7)
+			break;
+		cr_assert_neq(rc_qp_deadline(qp), RC_NEVER);
+		pair->now_ns = rc_qp_deadline(qp);
+		rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+		cr_assert_geq(pair->now_ns - began_ns, 2 * bytes, "too early");
+		cr_assert_leq(pair->now_ns - began_ns, 2 * (bytes + bytes / 10), "too late");
+	}
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	pair_close(pair);
+}
+
+Test(rate, what_was_not_sent_in_time_makes_one_burst_and_no_more)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	notify(pair, A);
+	pair->now_ns += 100000;
+	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), AT_ONCE);
+	pair->now_ns += 1;
+	cr_assert_leq(leaves(pair, A), AT_ONCE);
+	cr_assert_eq(leaves(pair, A), 0);
+	pair_close(pair);
+}
+
+Test(rate, read_responses_keep_to_it_as_well)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	notify(pair, B);
+	pair_request(pair, read_packet(pair, 0, 0, 32 * MTU));
+	cr_assert_eq(pair->side[B].packets, AT_ONCE);
+	cr_assert_eq(leaves(pair, B), 0);
+	pair->now_ns = rc_qp_deadline(pair->side[B].qp);
+	cr_assert_eq(leaves(pair, B), AT_ONCE);
+	pair_close(pair);
+}
+
+/* B is ahead of its rate with requests of its own. */
+Test(rate, acks_do_not_wait)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	notify(pair, B);
+	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 64 * MTU), 0);
+	cr_assert_eq(leaves(pair, B), AT_ONCE);
+	pair_forget(pair);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 0, 0, MTU, MTU));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	pair_close(pair);
+}
+
+Test(rate, who_is_ahead_and_has_nothing_to_send_waits_for_nothing)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	pair->step_ns = 0;
+	notify(pair, A);
+	cr_assert_eq(pair_write(pair, 1, 64), 0);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_assert_gt(pair->side[A].qp->pace.next_ns, pair->now_ns);
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_close(pair);
+}
+
+Test(rate, without_further_notifications_it_is_gone_after_a_while)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-2");
+	notify(pair, A);
+	pair->now_ns += 100000000;
+	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), 64);
+	cr_assert(!pair->side[A].qp->pace.on);
+	pair_close(pair);
+}
+
+/* All that can be lost is lost as without a rate, and nothing waits for ever. */
+static int lose_some(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	(void)pair;
+	(void)from;
+	(void)packet;
+	return number % 7 != 3;
+}
+
+Test(rate, losses_are_mended_at_the_rate)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	pair->copies = lose_some;
+	for (uint32_t round = 0; round < 20; round++) {
+		notify(pair, A);
+		notify(pair, B);
+		cr_assert_eq(pair_write(pair, 1, 20 * MTU), 0);
+		cr_assert_eq(pair_read(pair, 2, 20 * MTU), 0);
+		cr_assert_eq(pair_send(pair, 3, 64), 0);
+		cr_assert_eq(pair_recv(pair, B, 3, 0, 64), 0);
+		cr_assert(pair_settle(pair, 60000000000));
+		expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 READ SUCCESS len=20480", "wr=3 SEND SUCCESS");
+	}
+	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+Test(rate, a_notification_from_elsewhere_is_dropped)
+{
+	struct pair *pair = open_listening();
+	struct uroce_path elsewhere = pair->side[B].qp->path;
+
+	RULE("N-2");
+	elsewhere.source.bytes[15] ^= 1;
+	pair->inject_path = &elsewhere;
+	notify(pair, A);
+	cr_assert_eq(pair->side[A].drops[CNT_PORT_ADDRESS], 1);
+	pair->inject_path = NULL;
+	pair->inject_damage = true;
+	if (!pair->side[A].checked) /* else the host would have dropped it */
+		notify(pair, A);
+	cr_assert_eq(pair->side[A].qp->counters[CNT_CNP_HANDLED], 0);
+	cr_assert(!pair->side[A].qp->pace.on);
+	pair_close(pair);
+}
+
+Test(rate, who_does_not_listen_ignores_it)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+
+	RULE("N-2");
+	notify(pair, A);
+	cr_assert_eq(pair->side[A].drops[CNT_PORT_CNP], 1);
+	cr_assert(!pair->side[A].qp->pace.on);
+	pair_close(pair);
+}

@@ -1,0 +1,176 @@
+/* cc_dcqcn.c - the rate that congestion notifications lower, and how it comes back (N-2) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "rc/cc.h"
+#include "rule.h"
+
+#define LINE 10000u
+#define MS 1000000u
+
+static struct rc_qp qp;
+
+static void begin(uint32_t line_mbps)
+{
+	qp = (struct rc_qp){ .line_mbps = line_mbps, .mtu_bytes = 1024 };
+	rc_cc_choose(&qp, UROCE_CC_DCQCN);
+	cr_assert(!qp.pace.on && cc_is_open(&qp));
+}
+
+static uint32_t rate(void)
+{
+	return qp.pace.on ? qp.pace.mbps : LINE;
+}
+
+static void notify(uint64_t now_ns)
+{
+	rc_cc_notified(&qp, now_ns);
+}
+
+Test(cc_dcqcn, notifications_lower_the_rate_by_half_at_first_and_no_further_than_the_least)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	cr_expect_eq(rate(), LINE / 2);
+	notify(MS + 50000);
+	cr_expect_eq(rate(), LINE / 4);
+	for (unsigned i = 2; i < 100; i++)
+		notify(MS + i * 50000);
+	cr_expect_eq(rate(), 1);
+}
+
+Test(cc_dcqcn, of_notifications_within_4_us_the_first_counts)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	notify(MS + 3999);
+	cr_expect_eq(rate(), LINE / 2);
+	notify(MS + 4000);
+	cr_expect_eq(rate(), LINE / 4);
+}
+
+Test(cc_dcqcn, fast_recovery_goes_back_half_of_the_way_a_period)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	rc_cc_elapsed(&qp, MS + 299999);
+	cr_expect_eq(rate(), 5000);
+	rc_cc_elapsed(&qp, MS + 300000);
+	cr_expect_eq(rate(), 7500);
+	rc_cc_elapsed(&qp, MS + 600000);
+	cr_expect_eq(rate(), 8750);
+	rc_cc_elapsed(&qp, MS + 900000);
+	cr_expect_eq(rate(), 9375);
+}
+
+/* Twice halved: recovery is back at half of the line after its five periods, and goes on 40 Mbit/s at a time. */
+Test(cc_dcqcn, beyond_it_goes_on_in_small_steps)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	notify(2 * MS - 800000);
+	rc_cc_elapsed(&qp, 2 * MS - 800000 + 5 * 300000);
+	cr_expect_leq(rate(), LINE / 2);
+	cr_expect_geq(rate(), LINE / 2 - LINE / 100);
+	rc_cc_elapsed(&qp, 2 * MS - 800000 + 25 * 300000);
+	cr_expect_leq(rate(), LINE / 2 + 20 * 40);
+	cr_expect_geq(rate(), LINE / 2 + 18 * 40 - LINE / 100);
+}
+
+Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
+{
+	uint32_t before;
+
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	notify(MS + 4000);
+	rc_cc_sent(&qp, 9999999, MS + 4000);
+	cr_expect_eq(rate(), LINE / 4);
+	rc_cc_sent(&qp, 1, MS + 4000);
+	cr_expect_eq(rate(), LINE / 4 + LINE / 8);
+	for (unsigned i = 1; i < 6; i++)
+		rc_cc_sent(&qp, 10000000, MS + 4000);
+	rc_cc_elapsed(&qp, MS + 4000 + 5 * 300000);
+	before = qp.dcqcn.target_mbps;
+	rc_cc_elapsed(&qp, MS + 4000 + 6 * 300000);
+	cr_expect_eq(qp.dcqcn.target_mbps, before + 400);
+}
+
+Test(cc_dcqcn, a_rate_that_has_reached_the_line_is_no_limit_any_more)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	cr_expect(qp.slow_timers);
+	rc_cc_elapsed(&qp, MS + 1000 * MS);
+	cr_expect(!qp.pace.on && !qp.slow_timers);
+	rc_cc_sent(&qp, 20000000, MS + 1000 * MS);
+	cr_expect(!qp.pace.on);
+}
+
+/* A QP that is told again after a long time without a notification is slowed down less than at first. */
+Test(cc_dcqcn, what_was_seldom_marked_is_slowed_down_a_little)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	rc_cc_elapsed(&qp, 1000 * MS);
+	notify(1000 * MS);
+	cr_expect_gt(rate(), LINE - LINE / 100);
+	cr_expect_lt(rate(), LINE);
+}
+
+Test(cc_dcqcn, a_new_path_begins_without_a_rate)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	rc_cc_reset(&qp);
+	cr_expect(!qp.pace.on && !qp.slow_timers);
+	notify(2 * MS);
+	cr_expect_eq(rate(), LINE / 2);
+}
+
+Test(cc_dcqcn, of_a_link_that_tells_no_rate_100_gbit_are_assumed)
+{
+	RULE("N-2");
+	begin(0);
+	notify(MS);
+	cr_expect_eq(qp.pace.mbps, 50000);
+}
+
+Test(cc_dcqcn, is_the_default_where_the_link_tells_its_rate)
+{
+	RULE("N-2");
+	begin(LINE);
+	rc_cc_choose(&qp, UROCE_CC_DEFAULT);
+	cr_expect_eq(rc_cc_chosen(&qp), UROCE_CC_DCQCN);
+	notify(MS);
+	rc_cc_choose(&qp, UROCE_CC_FIXED);
+	cr_expect_eq(rc_cc_chosen(&qp), UROCE_CC_FIXED);
+	cr_expect(!qp.pace.on && !rc_cc_listens(&qp));
+	qp.line_mbps = 0;
+	rc_cc_choose(&qp, UROCE_CC_DEFAULT);
+	cr_expect_eq(rc_cc_chosen(&qp), UROCE_CC_FIXED);
+}
+
+/* Losses are answered as by `fixed`. */
+Test(cc_dcqcn, has_the_window_of_fixed)
+{
+	RULE("N-2");
+	begin(LINE);
+	rc_cc_lost(&qp, MS);
+	cr_expect_eq(cc_window(&qp), 256);
+	rc_cc_timed_out(&qp);
+	cr_expect_eq(cc_window(&qp), CC_LEAST);
+	qp.win.snd_una = psn_make(CC_LEAST);
+	cc_delivered(&qp);
+	cr_expect_eq(cc_window(&qp), 2 * CC_LEAST);
+	rc_cc_undo(&qp);
+	cr_expect(cc_is_open(&qp));
+}
