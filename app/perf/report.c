@@ -191,8 +191,7 @@ void perf_report_result(const struct perf_result *result)
 		fprintf(out, "            %lu packets only asked a peer that was silent for long\n",
 			(unsigned long)tally->probes);
 	if (tally->cnps)
-		fprintf(out,
-			"            %lu congestion notifications came: switches marked packets\n",
+		fprintf(out, "            %lu congestion notifications came: switches marked packets\n",
 			(unsigned long)tally->cnps);
 	if (result->failover.cut)
 		fprintf(out,

@@ -8,7 +8,7 @@
 
 #define MTU 1024u
 #define LINE 8000u /* Mbit/s: a byte a ns */
-#define AT_ONCE 8u   /* packets of the MTU in two ticks at half of that */
+#define AT_ONCE 8u /* packets of the MTU in two ticks at half of that */
 
 static const struct wire_packet notification = { .opcode = OP_CNP, .flags = WIRE_BECN };
 
