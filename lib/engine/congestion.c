@@ -7,12 +7,13 @@
 #include "engine/port_state.h"
 #include "engine/qp.h"
 #include "engine/resolve.h"
+#include "rc/cc.h"
 #include "wire/packet.h"
 
 #define INTERVAL_US 50u /* as NICs have it: np_min_time_between_cnps */
 #define DSCP 48u        /* as NICs have it: np_cnp_dscp; a class that switches serve first */
 
-void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
+void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp, bool response)
 {
 	const struct rc_qp *rc = qp_core(qp);
 	const struct wire_packet packet = {
@@ -26,12 +27,17 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 	uint32_t now_us = (uint32_t)(lcore->now_ns / 1000);
 
 	port->counters[CNT_PORT_CE]++;
-	if (lcore->engine->config.no_cnp || now_us - qp->notified_us < INTERVAL_US)
+	if (now_us - qp->notified_us < INTERVAL_US)
+		return;
+	qp->notified_us = now_us;
+	/* It is the responses that it has asked for: it can ask for fewer, whether or not the peer heeds the CNP. */
+	if (response && rc_cc_listens(rc))
+		rc_cc_notified(qp_core(qp), lcore->now_ns);
+	if (lcore->engine->config.no_cnp)
 		return;
 	path.traffic_class = uroce_traffic_class(DSCP, UROCE_ECN_NOT_ECT);
 	if (!engine_resolve_send(lcore, &path, &packet))
 		return;
-	qp->notified_us = now_us;
 	port->counters[CNT_PORT_CNP_SENT]++;
 	lcore->work++;
 }

@@ -85,14 +85,17 @@ uint32_t engine_interface_mtu(unsigned index)
 	return ask(index, SIOCGIFMTU, NULL, &answer) == 0 ? (uint32_t)answer.ifr_mtu : UINT16_MAX;
 }
 
+/* 10 Mbit/s is what each tap tells that nobody has told its speed; no link that carries RoCE is that slow. */
 uint32_t engine_interface_mbps(unsigned index)
 {
 	struct ethtool_cmd told = { .cmd = ETHTOOL_GSET };
 	struct ifreq answer;
+	uint32_t mbps;
 
-	if (ask(index, SIOCETHTOOL, &told, &answer) != 0 || ethtool_cmd_speed(&told) == (uint32_t)SPEED_UNKNOWN)
+	if (ask(index, SIOCETHTOOL, &told, &answer) != 0)
 		return 0;
-	return ethtool_cmd_speed(&told);
+	mbps = ethtool_cmd_speed(&told);
+	return mbps == (uint32_t)SPEED_UNKNOWN || mbps == SPEED_10 ? 0 : mbps;
 }
 
 void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES])

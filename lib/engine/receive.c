@@ -135,7 +135,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
 	else if (__builtin_expect(origin->ce, 0) && packet->opcode != OP_ACKNOWLEDGE && packet->opcode != OP_CNP)
-		engine_congestion_marked(lcore, port, flow->qp);
+		engine_congestion_marked(lcore, port, flow->qp, response);
 	if (response)
 		flow->responses = true;
 	else if (flow->ack_each)

@@ -6,20 +6,28 @@
  * lowers the rate by alpha/2; without any the rate goes back in steps, half of the way to what it was first, then
  * beyond. A QP begins without a limit, and has none again when its rate has reached that of the link. Time is looked at
  * only when the QP sends or hears of congestion, so that an idle one needs no timer.
+ *
+ * NICs are made for round trips of some 10 us and for notifications each 50 us. So that a longer path or a slower link
+ * does as well, periods grow with the time between notifications, which a slow link sends as seldom as its packets, and
+ * none is shorter than a round trip, in which a change of the rate makes itself felt; a step is at most a sixteenth of
+ * what it begins from; and the first notification halves what the QP has sent in a round trip, if that is known.
  */
 #include "rc/cc.h"
 #include "rc/pace.h"
 
 #define ALPHA_ONE (1u << 20)
 #define ALPHA_SHIFT 8u            /* dce_tcp_g: a new sample weighs 1/256 */
-#define ALPHA_PERIOD_NS 55000u    /* dce_tcp_rtt */
-#define TIME_PERIOD_NS 300000u    /* rpg_time_reset */
+#define ALPHA_PERIOD_US 55u       /* dce_tcp_rtt */
+#define TIME_PERIOD_US 300u       /* rpg_time_reset */
 #define BYTE_PERIOD 10000000u     /* rpg_byte_reset */
 #define FAST_STEPS 5u             /* rpg_threshold: so many steps go half of the way back */
 #define ACTIVE_MBPS 40u           /* rpg_ai_rate: further ones aim that much higher */
 #define HYPER_MBPS 400u           /* rpg_hai_rate: and that much when time and bytes both say so */
 #define LEAST_MBPS 1u             /* rpg_min_rate */
-#define REDUCE_PERIOD_NS 4000u    /* rate_reduce_monitor_period: the rate falls no more often */
+#define PATIENCE 16u              /* and packets so often in an ACK timeout */
+#define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
+#define USUAL_GAP_US 50u          /* between notifications: min_time_between_cnps */
+#define LONGEST_GAP_US 10000u     /* what comes later is another congestion */
 #define UNKNOWN_LINE_MBPS 100000u /* of a link that does not tell its rate */
 
 static void reset(struct rc_qp *qp)
@@ -55,18 +63,42 @@ static uint32_t line_mbps(const struct rc_qp *qp)
 	return qp->line_mbps ? qp->line_mbps : UNKNOWN_LINE_MBPS;
 }
 
-/* Each period without a notification, since the first one, makes alpha smaller. */
-static void age_alpha(struct rc_dcqcn *dcqcn, uint64_t now_ns)
+/* A change is felt after a round trip, so that the next one waits that long. */
+static uint32_t at_least_a_trip(const struct rc_qp *qp, uint32_t us)
 {
-	while (dcqcn->alpha_ns && now_ns - dcqcn->alpha_ns >= ALPHA_PERIOD_NS) {
+	return qp->rtt.srtt_ns / 1000 > us ? (uint32_t)(qp->rtt.srtt_ns / 1000) : us;
+}
+
+/* How long a period is that takes usual_us where notifications come as often as usual. */
+static uint32_t period_us(const struct rc_qp *qp, uint32_t usual_us)
+{
+	return at_least_a_trip(qp, usual_us * qp->dcqcn.gap_us / USUAL_GAP_US);
+}
+
+static void measure_gap(struct rc_dcqcn *dcqcn, uint32_t now_us)
+{
+	uint32_t gap_us = now_us - dcqcn->heard_us;
+	bool measured = dcqcn->gap_us && gap_us > USUAL_GAP_US && gap_us < LONGEST_GAP_US;
+
+	dcqcn->heard_us = now_us;
+	dcqcn->gap_us = measured ? (uint16_t)gap_us : USUAL_GAP_US;
+}
+
+/* Each period without a notification makes alpha smaller. */
+static void age_alpha(struct rc_qp *qp, uint32_t now_us)
+{
+	struct rc_dcqcn *dcqcn = &qp->dcqcn;
+	uint32_t each_us = period_us(qp, ALPHA_PERIOD_US);
+
+	while (now_us - dcqcn->alpha_us >= each_us) {
 		uint32_t less = dcqcn->alpha >> ALPHA_SHIFT;
 
 		if (less == 0) {
-			dcqcn->alpha_ns = now_ns;
+			dcqcn->alpha_us = now_us;
 			return;
 		}
 		dcqcn->alpha -= less;
-		dcqcn->alpha_ns += ALPHA_PERIOD_NS;
+		dcqcn->alpha_us += each_us;
 	}
 }
 
@@ -76,11 +108,11 @@ static void raise_rate(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
 	uint32_t more = dcqcn->time_steps > dcqcn->byte_steps ? dcqcn->time_steps : dcqcn->byte_steps,
 		 fewer = dcqcn->time_steps + dcqcn->byte_steps - more, mbps;
+	uint32_t step = fewer > FAST_STEPS ? HYPER_MBPS : more > FAST_STEPS ? ACTIVE_MBPS : 0;
 
-	if (fewer > FAST_STEPS)
-		dcqcn->target_mbps += HYPER_MBPS;
-	else if (more > FAST_STEPS)
-		dcqcn->target_mbps += ACTIVE_MBPS;
+	if (step > dcqcn->target_mbps / 16)
+		step = dcqcn->target_mbps / 16 + 1;
+	dcqcn->target_mbps += step;
 	mbps = (dcqcn->target_mbps + qp->pace.mbps + 1) / 2;
 	if (mbps >= line_mbps(qp))
 		rc_pace_stop(qp);
@@ -96,9 +128,10 @@ static uint8_t next_step(uint8_t steps)
 static void elapsed(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
+	uint32_t each_us = period_us(qp, TIME_PERIOD_US), now_us = (uint32_t)(now_ns / 1000);
 
-	while (qp->pace.on && now_ns - dcqcn->time_ns >= TIME_PERIOD_NS) {
-		dcqcn->time_ns += TIME_PERIOD_NS;
+	while (qp->pace.on && now_us - dcqcn->time_us >= each_us) {
+		dcqcn->time_us += each_us;
 		dcqcn->time_steps = next_step(dcqcn->time_steps);
 		raise_rate(qp, now_ns);
 	}
@@ -116,22 +149,50 @@ static void sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
 	raise_rate(qp, now_ns);
 }
 
+/*
+ * The lowest rate. Each packet of the MTU leaves within a sixteenth of our ACK timeout, for a peer with the same timeout
+ * must not take the wait for a response for a loss.
+ */
+static uint32_t least_mbps(const struct rc_qp *qp)
+{
+	uint64_t patience_ns = qp->loss.timeout_ns / PATIENCE, mbps;
+
+	if (patience_ns == 0)
+		return LEAST_MBPS;
+	mbps = (uint64_t)qp->mtu_bytes * 8 * 1000 / patience_ns + 1;
+	return mbps > LEAST_MBPS ? (uint32_t)mbps : LEAST_MBPS;
+}
+
+/* The rate of a QP without a limit: what is in flight in a round trip, if that is known, else that of the link. */
+static uint32_t first_mbps(const struct rc_qp *qp)
+{
+	uint64_t bits = (uint64_t)psn_distance(qp->win.snd_nxt, qp->win.snd_una) * qp->mtu_bytes * 8, mbps;
+
+	if (qp->rtt.srtt_ns == 0 || bits == 0)
+		return line_mbps(qp);
+	mbps = bits * 1000 / qp->rtt.srtt_ns + 1;
+	return mbps < line_mbps(qp) ? (uint32_t)mbps : line_mbps(qp);
+}
+
 static void notified(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
-	uint32_t mbps;
+	uint32_t now_us = (uint32_t)(now_ns / 1000), mbps;
+	bool first = dcqcn->gap_us == 0;
 
 	elapsed(qp, now_ns);
-	if (qp->pace.on && dcqcn->time_steps == 0 && now_ns - dcqcn->time_ns < REDUCE_PERIOD_NS)
+	measure_gap(dcqcn, now_us);
+	if (qp->pace.on && dcqcn->time_steps == 0 && now_us - dcqcn->time_us < at_least_a_trip(qp, REDUCE_PERIOD_US))
 		return;
-	age_alpha(dcqcn, now_ns);
-	dcqcn->target_mbps = qp->pace.on ? qp->pace.mbps : line_mbps(qp);
+	if (!first)
+		age_alpha(qp, now_us);
+	dcqcn->target_mbps = qp->pace.on ? qp->pace.mbps : first_mbps(qp);
 	mbps = dcqcn->target_mbps - (uint32_t)((uint64_t)dcqcn->target_mbps * dcqcn->alpha / (2 * ALPHA_ONE));
 	dcqcn->alpha += (ALPHA_ONE - dcqcn->alpha) >> ALPHA_SHIFT;
-	dcqcn->time_ns = dcqcn->alpha_ns = now_ns;
+	dcqcn->time_us = dcqcn->alpha_us = now_us;
 	dcqcn->bytes = 0;
 	dcqcn->time_steps = dcqcn->byte_steps = 0;
-	rc_pace_set(qp, mbps > LEAST_MBPS ? mbps : LEAST_MBPS, now_ns);
+	rc_pace_set(qp, mbps > least_mbps(qp) ? mbps : least_mbps(qp), now_ns);
 }
 
 const struct rc_cc_row rc_cc_dcqcn = {

@@ -15,8 +15,8 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 		first = qp->probe.deadline_ns;
 	if (!qp->slow_timers)
 		return first;
-	if (qp->pace.holds && qp->pace.next_ns < first)
-		first = qp->pace.next_ns;
+	if (qp->pace.holds && qp->pace.wake_ns < first)
+		first = qp->pace.wake_ns;
 	if (qp->credit.probe_deadline_ns < first)
 		first = qp->credit.probe_deadline_ns;
 	return qp->keepalive.deadline_ns < first ? qp->keepalive.deadline_ns : first;

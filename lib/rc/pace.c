@@ -3,6 +3,7 @@
 #include "rc/pace.h"
 
 #define BIT_NS_AT_1_MBPS 1000u
+#define LOOK_NS 1000000u /* who waits looks so often whether the rate has risen */
 
 /* How long `bytes` bytes take at the rate. */
 static uint64_t duration_ns(const struct rc_pace *pace, uint64_t bytes)
@@ -14,9 +15,13 @@ void rc_pace_set(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
 {
 	struct rc_pace *pace = &qp->pace;
 
-	pace->mbps = mbps;
-	if (pace->on)
+	if (pace->on) {
+		/* What it is ahead is a matter of bytes. */
+		if (pace->next_ns > now_ns)
+			pace->next_ns = now_ns + (pace->next_ns - now_ns) * pace->mbps / mbps;
+		pace->mbps = mbps;
 		return;
+	}
 	*pace = (struct rc_pace){ .on = true, .mbps = mbps, .next_ns = now_ns };
 	qp_note_attributes(qp);
 }
@@ -34,8 +39,17 @@ void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns)
 
 	pace->holds = false;
 	pace->room = 0;
+	if (pace->next_ns + PACE_BURST_NS < now_ns)
+		pace->next_ns = now_ns - PACE_BURST_NS;
 	if (now_ns >= pace->next_ns)
 		pace->room = (uint16_t)(frames < 1 ? 1 : frames < OUTBOX_PACKETS ? frames : OUTBOX_PACKETS);
+}
+
+void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out)
+{
+	qp->pace.next_ns += duration_ns(&qp->pace, bytes);
+	if (qp->pace.next_ns > now_ns)
+		outbox_hold_back(out, 0);
 }
 
 bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool more, uint64_t now_ns)
@@ -44,9 +58,8 @@ bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool more, uint64_t now_ns)
 
 	if (!pace->on)
 		return more;
-	if (bytes && pace->next_ns + PACE_BURST_NS < now_ns)
-		pace->next_ns = now_ns - PACE_BURST_NS;
 	pace->next_ns += duration_ns(pace, bytes);
 	pace->holds = more && pace->next_ns > now_ns;
+	pace->wake_ns = pace->next_ns < now_ns + LOOK_NS ? pace->next_ns : now_ns + LOOK_NS;
 	return more && !pace->holds;
 }

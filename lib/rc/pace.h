@@ -1,9 +1,10 @@
 /* pace.h - spreads what a QP sends over time, at the rate that congestion control allows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them. While the QP is ahead
- * of its rate no SEND, WRITE and READ response leaves, and no new request; ACKs, NAKs, probes and requests for what is
- * missing do, because they are few and peers wait for them. A QP that is not paced pays for one comparison.
+ * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them; and of a READ the
+ * responses that it asks for, because they fill the way as well. While the QP is ahead of its rate no SEND, WRITE and
+ * READ response leaves, and no new request; ACKs, NAKs, probes and requests for what is missing do, because they are
+ * few and peers wait for them. A QP that is not paced pays for one comparison.
  */
 #ifndef RC_PACE_H
 #define RC_PACE_H
@@ -39,6 +40,16 @@ static inline uint32_t pace_room(const struct rc_qp *qp)
 static inline void pace_spend(struct rc_qp *qp, uint32_t frames)
 {
 	qp->pace.room = (uint16_t)(frames < qp->pace.room ? qp->pace.room - frames : 0);
+}
+
+/* A READ that asks for so many bytes has been added: what is behind it waits, if that is ahead of the rate. */
+void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out);
+
+/* Time has passed: a wait that is over is not waited for again. The host calls rc_qp_transmit() next. */
+static inline void pace_timer(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (qp->pace.wake_ns <= now_ns)
+		qp->pace.holds = false;
 }
 
 /* The call ends after `bytes` bytes of frames. more: it has more to send. Returns whether that may leave at once. */

@@ -310,6 +310,8 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 {
 	rc_credit_timer(&qp->credit, now_ns);
+	if (qp->slow_timers)
+		pace_timer(qp, now_ns);
 	if (rc_loss_timer(qp, now_ns)) {
 		if (qp->slow_timers && loss_waits_beside(qp))
 			rc_keepalive_unanswered(qp, now_ns);

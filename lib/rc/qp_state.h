@@ -150,20 +150,23 @@ struct rc_cc_past {
 
 /* The rate at which frames may leave: written by pace.h. */
 struct rc_pace {
-	uint64_t next_ns; /* the next frame may leave then */
+	uint64_t next_ns; /* what has left so far will have left at the rate by then */
+	uint64_t wake_ns; /* when to look again, while something waits */
 	uint32_t mbps;
 	uint16_t room; /* how many frames the call of rc_qp_transmit() may still add */
 	bool on;       /* there is a rate */
-	bool holds;    /* something waits until next_ns */
+	bool holds;    /* something waits */
 };
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
-	uint64_t time_ns;  /* when a period of time began: each ends with a higher rate */
-	uint64_t alpha_ns; /* when alpha last changed; 0: there was no notification yet */
+	uint32_t time_us;  /* when a period of time began: each ends with a higher rate */
+	uint32_t alpha_us; /* when alpha last changed */
 	uint32_t alpha;    /* how much of what we send gets marked: ALPHA_ONE is all of it */
 	uint32_t target_mbps;
 	uint32_t bytes;                 /* sent since a period of bytes began */
+	uint32_t heard_us;              /* when the last notification came */
+	uint16_t gap_us;                /* how long after the one before; 0: none has come yet */
 	uint8_t time_steps, byte_steps; /* periods since the last notification */
 };
 
@@ -286,6 +289,7 @@ struct rc_qp {
 	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
+	uint32_t line_mbps; /* of the link; 0: it tells none */
 	struct rc_recvq recvq;
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;
@@ -296,7 +300,6 @@ struct rc_qp {
 	struct rc_keepalive keepalive;
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
-	uint32_t line_mbps; /* of the link; 0: it tells none */
 	uint32_t dest_qpn;
 	psn_t sq_psn, rq_psn; /* as set by rc_qp_modify() */
 	uint8_t timeout, max_dest_rd_atomic;

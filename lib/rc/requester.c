@@ -258,6 +258,8 @@ NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uin
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	commit(qp, wqe, psn_add(win->snd_nxt, responses), 1, index + responses == wqe->psn_count, true, now_ns, out);
 	rc_request_write_rd_atomic(qp, slot, index, responses, out);
+	if (qp_is_paced(qp) && wqe->opcode == UROCE_WR_RDMA_READ)
+		rc_pace_ask(qp, (uint64_t)responses << qp->mtu_shift, now_ns, out);
 	return PLAN_DONE;
 }
 

@@ -18,6 +18,8 @@ BASE_TOOLS = ["flock", "ip"]
 MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe", "rdma_ucm"]
 # For a bad link: in the guest, since the kernel of the machine may lack them.
 MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
+# A switch that marks packets before it drops them (congestion.py).
+MODULES += ["sch_tbf", "sch_codel"]
 # A host of an NVMe target (storage.py).
 MODULES += ["nvme_rdma", "ext4"]
 TOOLS = ["ibv_rc_pingpong", "ibv_srq_pingpong", "ibv_ud_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw",

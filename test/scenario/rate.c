@@ -84,6 +84,27 @@ Test(rate, what_was_not_sent_in_time_makes_one_burst_and_no_more)
 	pair_close(pair);
 }
 
+/* What a READ asks for counts, and what was ahead at one rate is less so at a higher one. */
+Test(rate, reads_are_asked_for_at_the_rate)
+{
+	struct pair *pair = open_listening();
+	const struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("N-3");
+	notify(pair, A);
+	for (uint64_t id = 1; id <= 3; id++)
+		cr_assert_eq(pair_read(pair, id, 400 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), 1);
+	cr_assert_eq(leaves(pair, A), 0);
+	pair->now_ns += 350000; /* of the 819 us that its responses take; after 300 it is 6000 Mbit/s, then 7000 */
+	cr_assert_eq(leaves(pair, A), 0);
+	cr_assert_leq(rc_qp_deadline(qp), pair->now_ns + 320000);
+	pair->now_ns += 320000;
+	cr_assert_eq(leaves(pair, A), 1);
+	cr_assert_eq(leaves(pair, A), 0);
+	pair_close(pair);
+}
+
 Test(rate, read_responses_keep_to_it_as_well)
 {
 	struct pair *pair = open_listening();
@@ -125,6 +146,26 @@ Test(rate, who_is_ahead_and_has_nothing_to_send_waits_for_nothing)
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	cr_assert_gt(pair->side[A].qp->pace.next_ns, pair->now_ns);
 	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_close(pair);
+}
+
+/* What waited is gone, and nothing is left to do that would look at the rate again. */
+Test(rate, the_wait_of_a_qp_in_error_ends)
+{
+	struct pair *pair = open_listening();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("N-3");
+	notify(pair, A);
+	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), AT_ONCE);
+	cr_assert_neq(rc_qp_deadline(qp), RC_NEVER);
+	cr_assert_eq(rc_qp_modify(qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_ERR }, UROCE_QP_STATE, NULL), 0);
+	pair->now_ns += 1000000000;
+	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE WR_FLUSH_ERR");
 	pair_close(pair);
 }
 

@@ -193,11 +193,16 @@ static void poll_once(struct sim_world *world, struct sim_end *end)
 
 /* ---- the loop ---- */
 
+/* Nothing to do, and nothing that waits for its turn at the rate of its QP. */
+static bool is_done(const struct sim_end *end)
+{
+	return sim_app_is_done(end) && !(end->qp && end->qp->pace.holds);
+}
+
 static bool is_finished(const struct sim_world *world)
 {
 	for (uint32_t i = 0; i < world->config.connections; i++) {
-		if (world->connections[i].closing || !sim_app_is_done(&world->ends[2 * i]) ||
-		    !sim_app_is_done(&world->ends[2 * i + 1]))
+		if (world->connections[i].closing || !is_done(&world->ends[2 * i]) || !is_done(&world->ends[2 * i + 1]))
 			return false;
 	}
 	return true;

@@ -40,6 +40,17 @@ Test(cc_dcqcn, notifications_lower_the_rate_by_half_at_first_and_no_further_than
 	cr_expect_eq(rate(), 1);
 }
 
+/* 1024 bytes in a sixteenth of 1.05 ms are 125 Mbit/s. */
+Test(cc_dcqcn, nor_than_what_a_peer_with_the_same_timeout_waits_for)
+{
+	RULE("N-2");
+	begin(LINE);
+	qp.loss.timeout_ns = 4096 << 8;
+	for (unsigned i = 1; i < 100; i++)
+		notify(MS + i * 50000);
+	cr_expect_eq(rate(), 126, "%u", rate());
+}
+
 Test(cc_dcqcn, of_notifications_within_4_us_the_first_counts)
 {
 	RULE("N-2");
@@ -72,11 +83,11 @@ Test(cc_dcqcn, beyond_it_goes_on_in_small_steps)
 	RULE("N-2");
 	begin(LINE);
 	notify(MS);
-	notify(2 * MS - 800000);
-	rc_cc_elapsed(&qp, 2 * MS - 800000 + 5 * 300000);
+	notify(MS + 50000);
+	rc_cc_elapsed(&qp, MS + 50000 + 5 * 300000);
 	cr_expect_leq(rate(), LINE / 2);
 	cr_expect_geq(rate(), LINE / 2 - LINE / 100);
-	rc_cc_elapsed(&qp, 2 * MS - 800000 + 25 * 300000);
+	rc_cc_elapsed(&qp, MS + 50000 + 25 * 300000);
 	cr_expect_leq(rate(), LINE / 2 + 20 * 40);
 	cr_expect_geq(rate(), LINE / 2 + 18 * 40 - LINE / 100);
 }
@@ -86,19 +97,74 @@ Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
 	uint32_t before;
 
 	RULE("N-2");
-	begin(LINE);
+	begin(10 * LINE);
 	notify(MS);
 	notify(MS + 4000);
 	rc_cc_sent(&qp, 9999999, MS + 4000);
-	cr_expect_eq(rate(), LINE / 4);
+	cr_expect_eq(rate(), 10 * LINE / 4);
 	rc_cc_sent(&qp, 1, MS + 4000);
-	cr_expect_eq(rate(), LINE / 4 + LINE / 8);
+	cr_expect_eq(rate(), 10 * LINE / 4 + 10 * LINE / 8);
 	for (unsigned i = 1; i < 6; i++)
 		rc_cc_sent(&qp, 10000000, MS + 4000);
 	rc_cc_elapsed(&qp, MS + 4000 + 5 * 300000);
 	before = qp.dcqcn.target_mbps;
 	rc_cc_elapsed(&qp, MS + 4000 + 6 * 300000);
 	cr_expect_eq(qp.dcqcn.target_mbps, before + 400);
+}
+
+/* 500 us between notifications are ten times the usual. */
+Test(cc_dcqcn, where_notifications_come_seldom_periods_are_longer)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	notify(MS + 500000);
+	rc_cc_elapsed(&qp, MS + 500000 + 2999000);
+	cr_expect_lt(rate(), LINE / 2 - LINE / 10);
+	rc_cc_elapsed(&qp, MS + 500000 + 3000000);
+	cr_expect_gt(rate(), LINE / 2 - LINE / 10);
+	notify(50 * MS); /* so late that it is another congestion */
+	cr_expect_eq(qp.dcqcn.gap_us, 50);
+}
+
+Test(cc_dcqcn, the_rate_changes_once_a_round_trip)
+{
+	RULE("N-2");
+	begin(LINE);
+	qp.rtt.srtt_ns = 2 * MS;
+	notify(10 * MS);
+	notify(10 * MS + 40000);
+	cr_expect_eq(rate(), LINE / 2);
+	rc_cc_elapsed(&qp, 12 * MS - 1000);
+	cr_expect_eq(rate(), LINE / 2);
+	rc_cc_elapsed(&qp, 12 * MS);
+	cr_expect_eq(rate(), LINE / 2 + LINE / 4);
+	notify(12 * MS + 1000);
+	cr_expect_lt(rate(), LINE / 2);
+}
+
+/* 250 packets of 1024 bytes in flight in 2 ms are 1024 Mbit/s. */
+Test(cc_dcqcn, the_first_notification_halves_what_was_sent_in_a_round_trip)
+{
+	RULE("N-2");
+	begin(LINE);
+	qp.rtt.srtt_ns = 2 * MS;
+	qp.win.snd_una = psn_make(PSN_MASK - 99);
+	qp.win.snd_nxt = psn_make(150);
+	notify(MS);
+	cr_expect_eq(rate(), 513);
+}
+
+Test(cc_dcqcn, a_step_is_at_most_a_sixteenth)
+{
+	RULE("N-2");
+	begin(LINE);
+	for (unsigned i = 0; i < 8; i++)
+		notify(MS + i * 50000);
+	rc_cc_elapsed(&qp, 2 * MS - 650000 + 5 * 300000);
+	cr_expect_eq(qp.dcqcn.target_mbps, 79);
+	rc_cc_elapsed(&qp, 2 * MS - 650000 + 6 * 300000);
+	cr_expect_eq(qp.dcqcn.target_mbps, 79 + 79 / 16 + 1);
 }
 
 Test(cc_dcqcn, a_rate_that_has_reached_the_line_is_no_limit_any_more)
