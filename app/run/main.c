@@ -166,6 +166,18 @@ static void say(const struct settings *settings, const char *name, const char *v
 		setenv(name, value, 1);
 }
 
+/*
+ * A setting that the stack reads from a variable, too: the option wins over what the user has given the variable, and
+ * that over the file and the default.
+ */
+static void say_setting(const struct settings *settings, const char *option, const char *name, const char *value)
+{
+	const char *given = getenv(name);
+
+	if (given == NULL || *given == '\0' || app_option_is_given(&set, option))
+		say(settings, name, value);
+}
+
 /* Sets an environment variable to `more` in front of its present value. */
 static void say_first(const struct settings *settings, const char *name, const char *more)
 {
@@ -194,15 +206,15 @@ static void set_environment(const struct settings *settings, const char *librari
 	snprintf(text, sizeof(text), "%s%s", libraries, access(text, R_OK) == 0 ? "" : "/../rdmacm");
 	say_first(settings, "LD_LIBRARY_PATH", text);
 	say(settings, "UROCE_IP", settings->ip);
-	say(settings, "UROCE_IDLE", idle_names[settings->idle]);
+	say_setting(settings, "idle", "UROCE_IDLE", idle_names[settings->idle]);
 	if (settings->gateway[0])
-		say(settings, "UROCE_GATEWAY", settings->gateway);
+		say_setting(settings, "gateway", "UROCE_GATEWAY", settings->gateway);
 	if (settings->mtu_bytes) {
 		snprintf(text, sizeof(text), "%u", settings->mtu_bytes);
-		say(settings, "UROCE_MTU", text);
+		say_setting(settings, "mtu", "UROCE_MTU", text);
 	}
 	if (settings->explain)
-		say(settings, "UROCE_EXPLAIN", "1");
+		say_setting(settings, "explain", "UROCE_EXPLAIN", "1");
 }
 
 /* Finds the provider where it is installed, or where it was built. */

@@ -208,6 +208,33 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
 
 
 @case
+def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
+    """uroce-run, and the variables that the stack of the program reads."""
+    if not os.path.exists(program("run")):
+        raise Skipped("this build has no libibverbs")
+    config = directory + "/run.ini"
+    open(config, "w").write("[port]\ndevice=net_ring0\nip=10.0.0.1/24\ngateway=10.0.0.3\nmtu=512\nidle=yield\n"
+                            "explain=1\n")
+    names = ("UROCE_IDLE", "UROCE_MTU", "UROCE_GATEWAY", "UROCE_EXPLAIN")
+    options = ("--idle", "sleep", "--mtu", "256", "--gateway", "10.0.0.5", "--explain")
+    given, empty, none = ("poll", "1024", "10.0.0.4", "0"), ("",) * 4, (None,) * 4
+    bare = ("-d", "net_ring0", "--ip", "10.0.0.1/24")
+    for words, before, wanted in ((("-c", config), given, given), (bare, given, given),
+                                  (("-c", config), none, ("yield", "512", "10.0.0.3", "1")),
+                                  (("-c", config), empty, ("yield", "512", "10.0.0.3", "1")),
+                                  ((*bare, *options), given, ("sleep", "256", "10.0.0.5", "1")),
+                                  (bare, none, ("sleep", "", "", ""))):
+        environment = {name: value for name, value in os.environ.items() if name not in names}
+        environment.update((name, value) for name, value in zip(names, before) if value is not None)
+        shown = " ".join(f'"${name}"' for name in names)
+        done = subprocess.run([program("run"), *words, "sh", "-c", f"printf '%s\\n' {shown}"], env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        if done.returncode == 3:
+            raise Skipped(done.stderr.strip())
+        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:4]) == wanted, words, before, done)
+
+
+@case
 def perf_knows_every_option_of_perftest(_):
     """Those that its eight programs name: none is called unrecognized."""
     names = set()
