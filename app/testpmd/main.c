@@ -456,7 +456,7 @@ int main(int argc, char **argv)
 	capture_serve_others();
 	engine.lcore_count = settings.nb_cores;
 	engine.max_qps = settings.limit_qps;
-	engine.max_mrs = settings.limit_mrs;
+	engine.max_mrs = settings.limit_mrs + KEYS_PORT_MRS; /* the limit is about regions; windows come on top */
 	traffic.settings = &settings;
 	traffic.worker_count = settings.nb_cores;
 	if (uroce_engine_create(&engine, &traffic.engine) != 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/ports.h"
+#include "testpmd/keys.h"
 #include "testpmd/rows.h"
 
 #define COMMAND_COLUMN 28u
@@ -151,8 +152,8 @@ static const struct option_row table[] = {
 	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = rows_idle_names, IN("lcores", "idle"),
 	  .help = "what an lcore does that finds nothing to do: poll, yield or sleep" },
 	{ "mix", 0, OPTION_TEXT, AT(mix), .value = "OP:W[,...]", IN("traffic", "mix"),
-	  .help = "operations, and how often each one is chosen: send, send_imm, write, write_imm, awrite, "
-		  "flush, read, fadd and cswap with weights of 0 ... 1000000" },
+	  .help = "operations, and how often each one is chosen: send, send_imm, send_inv, write, write_imm, "
+		  "awrite, flush, read, fadd and cswap with weights of 0 ... 1000000" },
 	{ "size", 's', OPTION_SIZE, AT(size), 1, 1 << 20, "N", IN("traffic", "size"),
 	  .help = "bytes of a message; those of atomics are always 8" },
 	{ "qps", 'q', OPTION_NUMBER, AT(qps), 1, 1024, "N", IN("traffic", "qps"),
@@ -194,7 +195,7 @@ static const struct option_row table[] = {
 	  .help = "queue pairs that fail leave their last frames in the directory DIR" },
 	{ "limit-qps", 0, OPTION_NUMBER, AT(limit_qps), 1, 1 << 20, "N", IN("limits", "qps"),
 	  .help = "queue pairs that may exist" },
-	{ "limit-mrs", 0, OPTION_NUMBER, AT(limit_mrs), 1, 1 << 20, "N", IN("limits", "mrs"),
+	{ "limit-mrs", 0, OPTION_NUMBER, AT(limit_mrs), 1, (1 << 20) - KEYS_PORT_MRS, "N", IN("limits", "mrs"),
 	  .help = "memory regions that may exist" },
 	{ "eal-args", 0, OPTION_TEXT, AT(eal_args), .value = "TEXT", IN("eal", "args"),
 	  .help = "EAL options, used when none stand before \"--\"" },

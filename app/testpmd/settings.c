@@ -18,6 +18,7 @@ static const char *const origin_names[] = { [OPTION_DEFAULT] = "default",
 const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_SEND] = "send",
 	[UROCE_WR_SEND_WITH_IMM] = "send_imm",
+	[UROCE_WR_SEND_WITH_INV] = "send_inv",
 	[UROCE_WR_RDMA_WRITE] = "write",
 	[UROCE_WR_RDMA_WRITE_WITH_IMM] = "write_imm",
 	[UROCE_WR_RDMA_READ] = "read",
@@ -124,15 +125,11 @@ static int read_mix(struct settings *settings)
 			*number++ = '\0';
 		while (op < SETTINGS_OPS && (settings_op_names[op] == NULL || strcmp(settings_op_names[op], name) != 0))
 			op++;
-		if (strcmp(name, "send_inv") == 0)
-			return refuse_mix(
-				settings, shown,
-				"a mix without send_inv: a peer binds a memory window for each of them, which "
-				"uroce-perf --op send_inv arranges");
 		if (op == SETTINGS_OPS || (number && !app_number_parse(number, 0, 1000000, &weight)))
 			return refuse_mix(
 				settings, shown,
-				"NAME:WEIGHT of send, send_imm, write, write_imm, awrite, flush, read, fadd, cswap");
+				"NAME:WEIGHT of send, send_imm, send_inv, write, write_imm, awrite, flush, read, fadd, "
+				"cswap");
 		settings->weights[op] += (uint32_t)weight;
 		sum += weight;
 	}

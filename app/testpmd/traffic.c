@@ -1,5 +1,6 @@
 /* traffic.c - creates the queue pairs of uroce-testpmd, and keeps requests outstanding on them */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include <rte_launch.h>
 
+#include "testpmd/mix.h"
 #include "testpmd/traffic.h"
 #include "testpmd/verbose.h"
 
@@ -15,11 +17,17 @@
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
 #define SRQ_MAX 32768u
+#define COUNTER_BYTES 8u
 #define PEERS_MAY                                                                            \
 	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 
-/* Each queue pair has its own area on both sides: a message, and behind it a counter for atomics. */
+/* What a completion is of. */
+enum work { WORK_REQUEST, WORK_RECEIVE, WORK_KEY, WORKS };
+
+/* Each queue pair has its own area on both sides: a message, behind it a counter for atomics, and what keys.h says. */
+static_assert(COUNTER_BYTES + sizeof(struct keys_words) <= AREA_ALIGN, "the words of keys are behind the counter");
+
 static uint64_t area_bytes(uint32_t message_bytes)
 {
 	return ((uint64_t)message_bytes + AREA_ALIGN - 1) / AREA_ALIGN * AREA_ALIGN + AREA_ALIGN;
@@ -35,32 +43,6 @@ uint64_t traffic_memory_bytes(const struct settings *settings)
 
 /* ---- the workers ---- */
 
-static uint64_t next_random(struct flow *flow)
-{
-	uint64_t x = flow->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return flow->random = x;
-}
-
-/* The prompt may change the weights meanwhile, so each is read once. */
-static enum uroce_wr_opcode pick_operation(const struct settings *settings, struct flow *flow)
-{
-	uint64_t weights[SETTINGS_OPS], sum = 0, ticket;
-	uint32_t op = 0;
-
-	for (uint32_t i = 0; i < SETTINGS_OPS; i++) {
-		weights[i] = __atomic_load_n(&settings->weights[i], __ATOMIC_RELAXED);
-		sum += weights[i];
-	}
-	ticket = (next_random(flow) >> 11) % (sum ? sum : 1);
-	while (op + 1 < SETTINGS_OPS && ticket >= weights[op])
-		ticket -= weights[op++];
-	return settings_op_names[op] ? (enum uroce_wr_opcode)op : UROCE_WR_RDMA_WRITE;
-}
-
 /* Finds the area of a flow: the flows of a port are numbered in their own order. */
 static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
 {
@@ -69,16 +51,42 @@ static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
 	return number * area_bytes(traffic->area_message_bytes);
 }
 
-/* The wr_id: the index of the flow, and in the lowest bit whether it is a receive. */
-static uint64_t name_request(const struct traffic *traffic, const struct flow *flow, bool receive)
+/* The wr_id. */
+static uint64_t name_work(const struct traffic *traffic, const struct flow *flow, enum work work)
 {
-	return (uint64_t)(flow - traffic->flows) * 2 + receive;
+	return (uint64_t)(flow - traffic->flows) * WORKS + work;
+}
+
+static struct keys_place place_of(const struct traffic *traffic, const struct flow *flow)
+{
+	const struct traffic_port *port = &traffic->ports[flow->port];
+	uint64_t counter = area_of(traffic, flow) + area_bytes(traffic->area_message_bytes) - AREA_ALIGN;
+
+	return (struct keys_place){
+		.qp = flow->qp,
+		.ours = (struct keys_words *)(void *)(port->memory + counter + COUNTER_BYTES),
+		.theirs = flow->remote_va + counter + COUNTER_BYTES,
+		.rkey = flow->remote_rkey,
+		.mr = port->objects.mr,
+		.open_addr = (uintptr_t)port->memory + counter,
+		.wr_id = name_work(traffic, flow, WORK_KEY),
+	};
+}
+
+/* The key that a SEND invalidates; 0: there is none yet, and the flow goes on when there is. */
+static uint32_t take_key(const struct traffic *traffic, struct flow *flow)
+{
+	const struct keys_place place = place_of(traffic, flow);
+	uint32_t key = traffic->settings->rkey ? traffic->settings->rkey : keys_take(&flow->keys, &place);
+
+	flow->wants_key = key == 0;
+	return key;
 }
 
 static bool post_request(struct traffic *traffic, struct flow *flow)
 {
 	const struct traffic_port *port = &traffic->ports[flow->port];
-	enum uroce_wr_opcode op = pick_operation(traffic->settings, flow);
+	enum uroce_wr_opcode op = flow->wants_key ? UROCE_WR_SEND_WITH_INV : mix_pick(traffic->settings, &flow->random);
 	bool atomic = op >= UROCE_WR_ATOMIC_CMP_AND_SWP && op <= UROCE_WR_ATOMIC_WRITE;
 	uint64_t counter = area_bytes(traffic->area_message_bytes) - AREA_ALIGN;
 	uint64_t area = area_of(traffic, flow);
@@ -88,7 +96,7 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 		.lkey = uroce_mr_lkey(port->objects.mr),
 	};
 	struct uroce_send_wr wr = {
-		.wr_id = name_request(traffic, flow, false),
+		.wr_id = name_work(traffic, flow, WORK_REQUEST),
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = op,
@@ -104,6 +112,8 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 		wr.flush = UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT;
 		wr.flush_bytes = sge.length;
 	}
+	if (op == UROCE_WR_SEND_WITH_INV && (wr.rkey = take_key(traffic, flow)) == 0)
+		return false;
 	return uroce_qp_post_send(flow->qp, &wr, NULL) == 0;
 }
 
@@ -116,7 +126,7 @@ static bool post_receive(struct traffic *traffic, struct flow *flow)
 		.length = traffic->area_message_bytes,
 		.lkey = uroce_mr_lkey(port->objects.mr),
 	};
-	struct uroce_recv_wr wr = { .wr_id = name_request(traffic, flow, true), .sg_list = &sge, .num_sge = 1 };
+	struct uroce_recv_wr wr = { .wr_id = name_work(traffic, flow, WORK_RECEIVE), .sg_list = &sge, .num_sge = 1 };
 
 	return (port->srq ? uroce_srq_post_recv(port->srq, &wr, NULL) : uroce_qp_post_recv(flow->qp, &wr, NULL)) == 0;
 }
@@ -134,6 +144,13 @@ static void fill_shared(struct traffic *traffic, struct flow *flow)
 		;
 }
 
+static void offer_keys(const struct traffic *traffic, struct flow *flow)
+{
+	const struct keys_place place = place_of(traffic, flow);
+
+	keys_offer(&flow->keys, &place);
+}
+
 static void feed(struct traffic *traffic, struct flow *flow)
 {
 	uint32_t depth = traffic->settings->depth, burst = traffic->settings->burst;
@@ -145,6 +162,8 @@ static void feed(struct traffic *traffic, struct flow *flow)
 	else if (flow->serves)
 		while (flow->receives < flow->room && post_receive(traffic, flow))
 			flow->receives++;
+	if (flow->serves)
+		offer_keys(traffic, flow);
 	if (!flow->asks || !atomic_load_explicit(&traffic->running, memory_order_relaxed))
 		return;
 	while (flow->requests < depth && burst-- > 0 && post_request(traffic, flow))
@@ -154,27 +173,32 @@ static void feed(struct traffic *traffic, struct flow *flow)
 /* The flow that a completion belongs to; for a receive of a shared queue the completion names the QP. */
 static struct flow *flow_of(struct traffic *traffic, const struct uroce_wc *wc)
 {
-	struct flow *flow = &traffic->flows[wc->wr_id / 2];
+	struct flow *flow = &traffic->flows[wc->wr_id / WORKS];
 
 	if (flow->qp && uroce_qp_num(flow->qp) == wc->qp_num)
 		return flow;
 	flow = traffic_find(traffic, wc->qp_num);
-	return flow ? flow : &traffic->flows[wc->wr_id / 2];
+	return flow ? flow : &traffic->flows[wc->wr_id / WORKS];
 }
 
 static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
 {
 	struct flow *flow = flow_of(traffic, wc);
+	enum work work = (enum work)(wc->wr_id % WORKS);
 	uint32_t verbose = __atomic_load_n(&traffic->settings->verbose, __ATOMIC_RELAXED);
 
-	if (verbose)
+	if (verbose && work != WORK_KEY)
 		verbose_note(verbose, wc);
-	if (wc->wr_id & 1)
+	if (work == WORK_RECEIVE)
 		flow->receives -= traffic->ports[flow->port].srq == NULL;
+	else if (work == WORK_KEY)
+		keys_completed(&flow->keys, wc);
 	else
 		flow->requests--;
-	if (wc->status == UROCE_WC_SUCCESS && flow->asks && (wc->wr_id & 1))
-		return; /* counted by the flow that has sent the request */
+	if (work == WORK_RECEIVE && wc->status == UROCE_WC_SUCCESS && wc->wc_flags & UROCE_WC_WITH_INV)
+		keys_invalidated(&flow->keys, wc->invalidated_rkey);
+	if (wc->status == UROCE_WC_SUCCESS && (work == WORK_KEY || (work == WORK_RECEIVE && flow->asks)))
+		return; /* no message, or counted by the flow that has sent it */
 	if (wc->status == UROCE_WC_SUCCESS) {
 		atomic_fetch_add_explicit(&flow->messages, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);
@@ -243,7 +267,7 @@ static int open_port(struct traffic *traffic, unsigned index)
 	struct app_objects_config objects = {
 		.device = port->port->device,
 		.bytes = traffic->memory_bytes,
-		.access = PEERS_MAY,
+		.access = PEERS_MAY | UROCE_ACCESS_MW_BIND,
 	};
 
 	port->memory = objects.memory = calloc(1, traffic->memory_bytes);
@@ -267,7 +291,7 @@ int traffic_open(struct traffic *traffic)
 	pthread_mutex_init(&traffic->flows_lock, NULL);
 	traffic->memory_bytes = traffic_memory_bytes(traffic->settings);
 	traffic->depth = traffic->settings->depth;
-	traffic->cq_depth = traffic->settings->qps * 8 * traffic->settings->depth + 64;
+	traffic->cq_depth = traffic->settings->qps * (8 * traffic->settings->depth + KEYS_WRS) + 64;
 	if (traffic->settings->cq_depth)
 		traffic->cq_depth = traffic->settings->cq_depth;
 	traffic->area_message_bytes = traffic->settings->size;
@@ -308,6 +332,7 @@ void traffic_close(struct traffic *traffic)
 
 		uroce_lcore_poll(traffic->workers[flow->worker].lcore);
 		uroce_qp_destroy(flow->qp);
+		keys_close(&flow->keys);
 	}
 	atomic_store(&traffic->flow_count, 0);
 	for (unsigned w = 0; w < traffic->worker_count; w++) {
@@ -333,11 +358,12 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	struct flow *flow = &traffic->flows[atomic_load(&traffic->flow_count)];
 	uint32_t depth = traffic->depth;
 	struct uroce_qp_init_attr init = {
-		.max_send_wr = asks || traffic->settings->both ? depth : 1,
+		.max_send_wr = (asks || traffic->settings->both ? depth : 0) + KEYS_WRS,
 		.max_recv_wr = port->srq ? 0 : 2 * depth,
 		.srq = port->srq,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
+		.max_inline_data = KEYS_INLINE_BYTES,
 		.max_dest_rd_atomic = 16,
 	};
 
@@ -350,10 +376,11 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
 	init.lcore = flow->worker + 1;
 	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
+	memset(place_of(traffic, flow).ours, 0, sizeof(struct keys_words));
 	if (app_check("queue pair", uroce_qp_create(port->objects.pd, &init, &flow->qp)))
 		return -1;
 	atomic_fetch_add(&traffic->flow_count, 1);
-	return 0;
+	return flow->serves && app_check("memory windows", keys_open(&flow->keys, port->objects.pd)) ? -1 : 0;
 }
 
 static int connect_flow(struct traffic *traffic, struct flow *flow, const struct exchange *peer, uint32_t number)
@@ -505,6 +532,7 @@ void traffic_drop_flows(struct traffic *traffic)
 	pthread_mutex_lock(&traffic->flows_lock);
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 		uroce_qp_destroy(traffic->flows[i].qp);
+		keys_close(&traffic->flows[i].keys);
 		traffic->flows[i].qp = NULL; /* a receive that it has left in a shared queue still names it */
 	}
 	atomic_store(&traffic->flow_count, 0);

@@ -13,6 +13,7 @@
 #include "common/objects.h"
 #include "common/ports.h"
 #include "testpmd/exchange.h"
+#include "testpmd/keys.h"
 #include "testpmd/settings.h"
 
 #define TRAFFIC_WORKERS 16
@@ -27,6 +28,8 @@ struct flow {
 	uint64_t random;
 	uint64_t remote_va;
 	uint32_t remote_rkey;
+	struct keys keys;
+	bool wants_key; /* the next request is a SEND with invalidate, for which it has no key yet */
 	_Atomic bool dead;
 	bool told;             /* its death has been printed */
 	struct uroce_wc error; /* why it died */

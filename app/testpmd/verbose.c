@@ -45,6 +45,8 @@ static void tell_one(const struct uroce_wc *wc, FILE *out)
 		fprintf(out, " from QP 0x%06x", wc->src_qp);
 	if (wc->status == UROCE_WC_SUCCESS && wc->wc_flags & UROCE_WC_WITH_IMM)
 		fprintf(out, ", immediate 0x%08x", wc->imm);
+	if (wc->status == UROCE_WC_SUCCESS && wc->wc_flags & UROCE_WC_WITH_INV)
+		fprintf(out, ", key 0x%08x is invalid now", wc->invalidated_rkey);
 	fprintf(out, "\n");
 }
 

@@ -322,13 +322,14 @@ def testpmd_sends_traffic_to_a_target_over_memif(directory):
     try:
         target.wait_for("serving peers")
         peer = Running(directory, "peer", "testpmd", *memif(directory, "client", "02:00:00:00:00:02"), *port, "--ip",
-                       "10.1.0.2/24", "--peer", "127.0.0.1", "--stats-period", "1")
+                       "10.1.0.2/24", "--peer", "127.0.0.1", "--stats-period", "1", "--mix",
+                       "write:1,send_inv:1,read:1")
         peer.wait_for(r"messages/s")
         target.wait_for(r"[1-9]\d* requests/s served, received +\d+\.\d+ Gbit/s")
         want(peer.interrupt() == 0, "peer's status", peer.text())
         target.wait_for("the peer has left")
         want(target.interrupt() == 0, "target's status", target.text())
-        want(counter(target.text(), "rx_write_requests") > 0, target.text())
+        want(min(counter(target.text(), f"rx_{what}_requests") for what in ("write", "send")) > 0, target.text())
         want("failed" not in peer.text(), peer.text())
     finally:
         target.kill()

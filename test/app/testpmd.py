@@ -106,11 +106,11 @@ SESSION = (
      r"^and [1-9]\d* completions more, for which there was no room$"),
     ("set mix send:1,read:1", "mix is send:1,read:1"),
     ("set verbose 1", "verbose is 1", r"^QP 0x\w{6}: RECV SUCCESS, 200 bytes from QP 0x\w{6}$"),
+    ("set mix send_inv:1,read:1", "mix is send_inv:1,read:1",
+     r"^QP 0x\w{6}: RECV SUCCESS, 200 bytes from QP 0x\w{6}, key 0x\w{8} is invalid now$"),
     ("set verbose 3", "verbose is 3", r"^QP 0x\w{6}: RDMA_READ SUCCESS, 200 bytes$"),
     ("set verbose 0", "verbose is 0"),
     ("set verbose 4", "a number from 0 to 3"),
-    ("set mix send_inv:1", "without send_inv: a peer binds a memory window"),
-    ("set mix write:1,read:1", "mix is write:1,read:1"),
     ("port stop 2", "port 2: there are 0 ... 1, or all"),
     ("port stop 0", "port 0 is stopped: its link is down"),
     ("port start all", "port 0 is started"),
@@ -206,6 +206,40 @@ def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
     for port in told["ports"]:
         want(port["rx_frames"] > 400 and port["counters"]["rx_write_requests"] > 10, port)
         want(port["counters"]["retransmitted_packets"] == 0, "nothing is lost", port)
+
+
+@case
+def each_send_with_invalidate_of_a_mix_takes_a_key_that_its_peer_has_offered(directory):
+    """A key that is not valid, not yet or not any more, ends its queue pair."""
+    path = os.path.join(directory, "final.json")
+    for options in ((), ("--both", "--srq", "--tx-depth", "1"), ("--reorder", "2%", "--size", "3000"),
+                    ("--both", "--nb-cores", "2", "--loss", "2%", "--dup", "2%")):
+        with Prompt("--mix", "send_inv:2,send:1,write:1,fadd:1", "--size", "100", "--json", path, "-a",
+                    *options) as pmd:
+            pmd.ask("show qp", "QPN")
+            time.sleep(0.5)
+            pmd.ask("stop", "stopped")
+            _, code = pmd.quit()
+            want(code == 0, options, *pmd.told)
+        told = json.load(open(path))
+        want(all(qp["state"] == "RTS" and qp["messages"] > 50 for qp in told["qps"] if qp["asks"]), options, told)
+
+
+@case
+def keys_are_offered_only_where_sends_invalidate(_):
+    """The peer's WRITEs of keys are no messages, and a mix that is changed to have such SENDs gets keys, too."""
+    with Prompt("--mix", "send:1", "--size", "100", "-a", "--qps", "1") as pmd:
+        pmd.ask("show port stats all", "^port 0:")
+        pmd.wait_for("^port 1:")
+        want(not any("rx_write_requests" in line for line in pmd.told), *pmd.told)
+        pmd.ask("set mix send_inv:1", "mix is")
+        pmd.ask("set verbose 1", r"is invalid now$")
+        pmd.ask("set verbose 0", "verbose is 0")
+        pmd.ask("stop", "stopped")
+        told = int(pmd.ask("show port stats 1", r"rx_send_requests +(\d+)")[1])
+        wished = int(pmd.wait_for(r"rx_write_requests +(\d+)")[1])
+        want(told > 100 and wished == 1, told, wished)
+        pmd.quit()
 
 
 @case
