@@ -231,6 +231,24 @@ def several_lcores_serve_the_queues_of_a_host(directory):
 
 
 @case
+@with_files
+def two_lcores_serve_a_file_and_every_block_is_right(directory):
+    queues = ("--queues", "8", "--port-queues", "2", "--iodepth", "8")
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        for options in ((), ("--buffered",), ("--threads",)):
+            with Ends(directory, "--file", folder + "/disk:16M", "--nb-cores", "2", "--control", directory + "/control",
+                      *options) as ends:
+                host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "1", *queues)
+                host.wait_until(queues_are_there, directory + "/control", 9)
+                time.sleep(0.2)
+                served = served_by(directory)
+                want(len(served) == 2 and all(min(counts) > 0 for counts in served.values()), options, served)
+                want(host.finish(60) == 0 and re.search(r" [1-9]\d* verified", host.text()), options, host.text(),
+                     ends.target.text())
+                want(ends.target.interrupt() == 0 and not complaints(ends.target), ends.target.text())
+
+
+@case
 def a_target_that_is_told_to_end_tells_its_hosts(directory):
     with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--runtime", "30", "--queues", "4")

@@ -36,6 +36,7 @@ struct deed {
 
 struct story {
 	uint64_t seed, random;
+	uint32_t lcores;
 	struct power *power;
 	bool cache_off;
 	struct deed deeds[DEEDS];
@@ -128,7 +129,7 @@ static void judge_block(struct story *story, uint32_t number, uint32_t lasting, 
 /* Only what the event has changed is judged anew: all else is as it was behind the one before. */
 static void cut_everywhere(struct story *story)
 {
-	const struct ring *disk = &story->power->disk;
+	const struct disk *disk = &story->power->disk;
 	uint32_t lasting[POWER_BLOCKS] = { 0 }, count[POWER_BLOCKS];
 	bool lasts[DEEDS] = { 0 };
 
@@ -274,6 +275,12 @@ static struct nvmf_capsule draw_blocks(struct story *story, struct power_task *t
 	return capsule;
 }
 
+/* A host has queues at each lcore, and its commands are for the same blocks. */
+static uint32_t draw_lcore(struct story *story)
+{
+	return story->lcores > 1 ? draw_below(&story->random, story->lcores) : 0;
+}
+
 static void begin(struct story *story, struct power_task *task)
 {
 	static const uint8_t opcodes[] = {
@@ -288,6 +295,7 @@ static void begin(struct story *story, struct power_task *task)
 	deed->begun = story->power->disk.log_count;
 	task->number = story->count++;
 	task->ended = ended;
+	task->lcore = draw_lcore(story);
 	if (deed->opcode == NVME_FLUSH)
 		capsule = sqe_make(NVME_FLUSH, 1, 0);
 	else if (deed->opcode == NVME_DATASET_MANAGEMENT)
@@ -301,10 +309,11 @@ static void begin(struct story *story, struct power_task *task)
 
 static void draw_faults(struct story *story)
 {
-	struct ring *disk = &story->power->disk;
+	struct disk *disk = &story->power->disk;
 	uint64_t *random = &story->random;
 
-	disk->fixed = draw_below(random, 2);
+	for (uint32_t i = 0; i < story->lcores; i++)
+		story->power->ring[i].fixed = draw_below(random, 2);
 	disk->faults = (struct disk_faults){
 		.cut_short = draw_below(random, 2) * 300,
 		.busy = draw_below(random, 2) * 100,
@@ -316,9 +325,11 @@ static void draw_faults(struct story *story)
 	};
 }
 
-static void run(uint64_t seed, uint64_t *judged, uint64_t *bound)
+static void run(uint64_t seed, uint32_t lcores, uint64_t *judged, uint64_t *bound)
 {
-	struct story story = { .seed = seed, .random = draw_start(seed), .power = power_open(seed) };
+	struct story story = { .seed = seed, .random = draw_start(seed), .lcores = lcores };
+
+	story.power = power_open(seed, lcores);
 
 	told = &story;
 	draw_faults(&story);
@@ -333,7 +344,7 @@ static void run(uint64_t seed, uint64_t *judged, uint64_t *bound)
 		if (task && story.count < DEEDS && draw_below(&story.random, 2))
 			begin(&story, task);
 		else
-			ring_poll(&story.power->disk);
+			ring_poll(&story.power->ring[draw_lcore(&story)]);
 	}
 	cut_everywhere(&story);
 	*judged += story.judged;
@@ -341,7 +352,7 @@ static void run(uint64_t seed, uint64_t *judged, uint64_t *bound)
 	power_close(story.power);
 }
 
-Test(power, what_was_acknowledged_as_lasting_survives_a_cut_at_any_moment, .timeout = 120)
+static void run_all(uint32_t lcores)
 {
 	const char *given = getenv("UROCE_POWER_SEED"), *more = getenv("UROCE_POWER_RUNS");
 	uint64_t first = given ? strtoull(given, NULL, 0) : 1, runs = given ? 1 : RUNS, judged = 0, bound = 0;
@@ -351,7 +362,17 @@ Test(power, what_was_acknowledged_as_lasting_survives_a_cut_at_any_moment, .time
 	printf("# seeds %lu ... %lu\n", first, first + runs - 1);
 	cr_assert(freopen("/dev/null", "w", stderr)); /* each sync that fails is told there */
 	for (uint64_t seed = first; seed < first + runs; seed++)
-		run(seed, &judged, &bound);
+		run(seed, lcores, &judged, &bound);
 	printf("# %lu contents judged, %lu of blocks of which something has to last\n", judged, bound);
 	cr_assert_gt(bound, given ? 0 : runs * 100);
+}
+
+Test(power, what_was_acknowledged_as_lasting_survives_a_cut_at_any_moment, .timeout = 120)
+{
+	run_all(1);
+}
+
+Test(power, so_does_what_either_of_two_lcores_has_acknowledged, .timeout = 120)
+{
+	run_all(2);
 }

@@ -1,8 +1,8 @@
 /* power.h - a store in a file above a simulated disk, whose cache is lost when its power is cut */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. power_open(): the disk, the store, and a host that has joined
- *   2. power_begin() of what a host asks; ring_poll() lets the disk work, in any order
+ *   1. power_open(): the disk, the store, a ring for each lcore that serves it, and a host that has joined
+ *   2. power_begin() of what a host asks; ring_poll() lets the disk work, in any order, and tells an lcore what is done
  *   3. power_close()
  * The disk keeps every version of each block. What it logs is all that a power cut can be judged by.
  */
@@ -19,6 +19,7 @@
 #define POWER_BYTES (POWER_BLOCKS * POWER_BLOCK)
 #define POWER_VERSIONS 384u
 #define POWER_TASKS 8u
+#define POWER_LCORES 2u
 #define POWER_OPS 16u
 #define POWER_HISTORY 4096u
 #define POWER_FORCED 8u
@@ -57,19 +58,37 @@ struct disk_op {
 	uint32_t made[POWER_BLOCKS]; /* 0: none */
 };
 
-struct ring {
-	bool fixed, full, held;
+/*
+ * What Linux keeps of an open file description: a failure to write is told once to each, whosever data it was, by its
+ * next sync.
+ */
+struct disk_file {
+	int fd;
+	uint32_t failures; /* of the disk's, those that it has been told of */
+};
+
+struct disk {
 	uint64_t random;
 	struct disk_faults faults;
 	int forced[POWER_FORCED]; /* results of the next ones; then always, unless 0, which leaves it to chance */
 	uint32_t forced_count, forced_next;
 	int always;
 	struct disk_block block[POWER_BLOCKS];
-	struct disk_op op[POWER_OPS];
+	struct disk_file file[POWER_LCORES];
+	uint32_t file_count, failures;
+	struct ring *rings;
+	uint32_t ring_count;
 	struct io_uring_sqe history[POWER_HISTORY]; /* in the order in which they were carried out */
 	uint32_t history_count;
 	struct power_event *log;
 	uint32_t log_count, log_room;
+};
+
+/* Of an lcore. */
+struct ring {
+	struct disk *disk;
+	bool fixed, full, held;
+	struct disk_op op[POWER_OPS];
 };
 
 struct power_task {
@@ -79,6 +98,7 @@ struct power_task {
 	struct store_request request;
 	uint8_t *data;
 	bool busy;
+	uint32_t lcore; /* that serves it */
 	uint16_t status;
 	uint32_t number;                        /* the story's */
 	void (*ended)(struct power_task *task); /* NULL: nobody wants to know */
@@ -86,21 +106,22 @@ struct power_task {
 
 struct power {
 	char path[32];
-	struct ring disk;
+	struct disk disk;
+	struct ring ring[POWER_LCORES];
 	struct nvmf_host *host;
 	struct store *store;
 	struct power_task task[POWER_TASKS];
 };
 
-struct power *power_open(uint64_t seed);
+struct power *power_open(uint64_t seed, uint32_t lcores);
 /* Nothing may be under way. */
 void power_close(struct power *power);
 /* A task that is not busy; NULL: none. */
 struct power_task *power_free_task(struct power *power);
-/* task->data is what comes from the host. */
+/* task->data is what comes from the host, task->lcore serves it. */
 void power_begin(struct power_task *task, struct nvmf_capsule capsule);
 void power_set_cache(struct power *power, bool on);
-void power_log(struct ring *disk, enum power_event_kind kind, uint32_t number, uint32_t version);
+void power_log(struct disk *disk, enum power_event_kind kind, uint32_t number, uint32_t version);
 
 /* The bytes of a block that belong to this word. */
 void power_fill(uint8_t *data, uint64_t word);
@@ -108,6 +129,6 @@ void power_fill(uint8_t *data, uint64_t word);
 bool power_word(const uint8_t *data, uint64_t *word);
 /* What the disk is made with. */
 uint64_t power_first_word(uint32_t block);
-const uint8_t *power_now(const struct ring *disk, uint32_t block);
+const uint8_t *power_now(const struct disk *disk, uint32_t block);
 
 #endif

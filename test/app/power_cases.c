@@ -46,7 +46,7 @@ static void work(struct power *power, struct power_task *task)
 {
 	for (uint32_t poll = 0; task->busy; poll++) {
 		cr_assert_lt(poll, POLLS, "it does not end");
-		ring_poll(&power->disk);
+		ring_poll(&power->ring[0]);
 	}
 }
 
@@ -82,9 +82,9 @@ Test(power_cases, reads_and_writes_that_are_cut_short_go_on)
 	static const int cuts[] = { 100, 1, 512, 700 };
 
 	for (int fixed = 0; fixed < 2; fixed++) {
-		struct power *power = power_open(SEED);
+		struct power *power = power_open(SEED, 1);
 
-		power->disk.fixed = fixed;
+		power->ring[0].fixed = fixed;
 		force(power, 4, cuts);
 		fill(&power->task[0], 0xA5, 4);
 		cr_expect_eq(serve(power, blocks(NVME_WRITE, 3, 4, 0)), NVME_OK);
@@ -104,7 +104,7 @@ Test(power_cases, reads_and_writes_that_are_cut_short_go_on)
 
 Test(power_cases, all_parts_of_a_write_with_fua_are_told_to_last)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	force(power, 2, (int[]){ 512, 512 });
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 4, FUA)), NVME_OK);
@@ -117,7 +117,7 @@ Test(power_cases, all_parts_of_a_write_with_fua_are_told_to_last)
 
 Test(power_cases, a_kernel_that_is_busy_is_asked_again_but_not_for_ever)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	force(power, 3, (int[]){ -EAGAIN, -EINTR, -EAGAIN });
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), NVME_OK);
@@ -157,7 +157,7 @@ Test(power_cases, each_error_has_its_status)
 		{ "a compare", NVME_COMPARE, -EIO, NVME_READ_ERROR },
 		{ "no memory", NVME_READ, -ENOMEM, NVME_NAMESPACE_NOT_READY },
 	};
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		force(power, 1, &rows[i].result);
@@ -173,30 +173,30 @@ Test(power_cases, each_error_has_its_status)
 Test(power_cases, a_full_ring_is_no_end)
 {
 	static const uint8_t opcodes[] = { NVME_WRITE, NVME_READ, NVME_COMPARE, NVME_WRITE_ZEROES };
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
-	power->disk.full = true;
+	power->ring[0].full = true;
 	for (size_t i = 0; i < sizeof(opcodes); i++)
 		cr_expect_eq(serve(power, blocks(opcodes[i], 0, 1, FUA)), NVME_NAMESPACE_NOT_READY);
 	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), NVME_NAMESPACE_NOT_READY);
-	power->disk.full = false;
+	power->ring[0].full = false;
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, FUA)), NVME_OK);
 	power_close(power);
 }
 
 Test(power_cases, a_flush_is_answered_behind_its_sync)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 	struct power_task *task = &power->task[1];
 
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 4, 0)), NVME_OK);
 	cr_expect_not(lasts(power, 0));
 	force(power, 0, NULL);
-	power->disk.held = true;
+	power->ring[0].held = true;
 	power_begin(task, sqe_make(NVME_FLUSH, 1, 0));
-	ring_poll(&power->disk);
+	ring_poll(&power->ring[0]);
 	cr_expect(task->busy);
-	power->disk.held = false;
+	power->ring[0].held = false;
 	work(power, task);
 	cr_expect_eq(task->status, NVME_OK);
 	cr_expect_eq(power->disk.history_count, 1);
@@ -209,7 +209,7 @@ Test(power_cases, a_flush_is_answered_behind_its_sync)
 /* By themselves fallocate and what it changed are as volatile as a write. */
 Test(power_cases, zeroes_with_fua_are_synced_behind_the_last_part)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	power->disk.faults.no_punch = power->disk.faults.no_zero_range = true;
 	force(power, 3, (int[]){ POWER_FINE, POWER_FINE, 512 });
@@ -228,7 +228,7 @@ Test(power_cases, zeroes_with_fua_are_synced_behind_the_last_part)
 
 Test(power_cases, without_a_write_cache_all_that_changes_lasts)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	power_set_cache(power, false);
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 2, 0)), NVME_OK);
@@ -261,7 +261,7 @@ Test(power_cases, where_nothing_can_be_punched_zeros_are_written)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct power *power = power_open(SEED);
+		struct power *power = power_open(SEED, 1);
 
 		power->disk.faults.no_punch = rows[i].no_punch;
 		power->disk.faults.no_zero_range = rows[i].no_zero_range;
@@ -284,7 +284,7 @@ Test(power_cases, a_deallocate_has_all_of_its_ranges_done)
 	static const uint32_t ranges[][2] = { { 0, 0 }, { 1, 2 }, { 9, 0 }, { 5, 1 }, { 14, 2 }, { 16, 0 } };
 
 	for (int writes = 0; writes < 2; writes++) {
-		struct power *power = power_open(SEED);
+		struct power *power = power_open(SEED, 1);
 		uint32_t zeroed = 0;
 
 		power->disk.faults.no_punch = power->disk.faults.no_zero_range = writes;
@@ -303,7 +303,7 @@ Test(power_cases, a_deallocate_has_all_of_its_ranges_done)
 
 Test(power_cases, a_deallocate_of_nothing_ends)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	memset(power->task[0].data, 0, POWER_BYTES);
 	cr_expect_eq(serve(power, sqe_ranges(1, 3, true)), NVME_OK, "three ranges of nothing");
@@ -318,7 +318,7 @@ Test(power_cases, a_deallocate_of_nothing_ends)
 
 Test(power_cases, a_compare_says_what_is_there)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	force(power, 1, (int[]){ 700 });
 	fill(&power->task[0], power_first_word(4), 1);
@@ -334,22 +334,22 @@ Test(power_cases, a_compare_says_what_is_there)
 
 Test(power_cases, a_sync_that_fails_is_no_success)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), NVME_OK);
 	force(power, 1, (int[]){ -EIO });
 	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), FINAL(NVME_WRITE_FAULT));
 	cr_expect_eq(power->disk.history_count, 1);
 	power_close(power);
-	power = power_open(SEED);
+	power = power_open(SEED, 1);
 	force(power, 1, (int[]){ -ENOSPC });
 	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), FINAL(NVME_CAPACITY_EXCEEDED));
 	power_close(power);
-	power = power_open(SEED);
+	power = power_open(SEED, 1);
 	force(power, 1, (int[]){ -EIO });
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, FUA)), NVME_WRITE_FAULT);
 	power_close(power);
-	power = power_open(SEED);
+	power = power_open(SEED, 1);
 	force(power, 2, (int[]){ POWER_FINE, -EIO });
 	cr_expect_eq(serve(power, blocks(NVME_WRITE_ZEROES, 0, 1, FUA)), FINAL(NVME_WRITE_FAULT));
 	cr_expect_eq(power->disk.history_count, 2);
@@ -379,7 +379,7 @@ Test(power_cases, behind_a_sync_that_failed_none_is_believed)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint16_t status = rows[i].believed ? NVME_OK : FINAL(NVME_WRITE_FAULT);
-		struct power *power = power_open(SEED);
+		struct power *power = power_open(SEED, 1);
 
 		force(power, rows[i].count, rows[i].results);
 		cr_expect_neq(serve(power, rows[i].opcode == NVME_FLUSH ? sqe_make(NVME_FLUSH, 1, 0) :
@@ -397,7 +397,7 @@ Test(power_cases, behind_a_sync_that_failed_none_is_believed)
 
 Test(power_cases, of_two_flushes_beside_each_other_none_succeeds_behind_a_failed_one)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), NVME_OK);
 	force(power, 2, (int[]){ -EIO, POWER_FINE });
@@ -422,7 +422,7 @@ static void use_memory(struct power *power)
 
 Test(power_cases, a_file_in_memory_is_read_and_written_at_once)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 	struct power_task *task = &power->task[0];
 
 	use_memory(power);
@@ -443,7 +443,7 @@ Test(power_cases, a_file_in_memory_is_read_and_written_at_once)
 
 Test(power_cases, the_errors_of_a_file_in_memory_have_their_statuses)
 {
-	struct power *power = power_open(SEED);
+	struct power *power = power_open(SEED, 1);
 
 	use_memory(power);
 	cr_assert_eq(ftruncate(power->store->fd, 3 * POWER_BLOCK), 0);

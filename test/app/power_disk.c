@@ -11,7 +11,7 @@
 
 #include "draw.h"
 
-void power_log(struct ring *disk, enum power_event_kind kind, uint32_t number, uint32_t version)
+void power_log(struct disk *disk, enum power_event_kind kind, uint32_t number, uint32_t version)
 {
 	if (disk->log_count == disk->log_room) {
 		disk->log_room = disk->log_room ? 2 * disk->log_room : 1024;
@@ -21,14 +21,14 @@ void power_log(struct ring *disk, enum power_event_kind kind, uint32_t number, u
 	disk->log[disk->log_count++] = (struct power_event){ kind, number, version };
 }
 
-const uint8_t *power_now(const struct ring *disk, uint32_t block)
+const uint8_t *power_now(const struct disk *disk, uint32_t block)
 {
 	return disk->block[block].versions[disk->block[block].count - 1];
 }
 
 /* ---- what lasts ---- */
 
-static void make_lasting(struct ring *disk, uint32_t number, uint32_t version)
+static void make_lasting(struct disk *disk, uint32_t number, uint32_t version)
 {
 	struct disk_block *block = &disk->block[number];
 
@@ -39,7 +39,7 @@ static void make_lasting(struct ring *disk, uint32_t number, uint32_t version)
 }
 
 /* What was told to be done when the sync was submitted, or what has taken its place meanwhile; no more than that. */
-static void make_all_lasting(struct ring *disk, const struct disk_op *op)
+static void make_all_lasting(struct disk *disk, const struct disk_op *op)
 {
 	for (uint32_t i = 0; i < POWER_BLOCKS; i++) {
 		const struct disk_block *block = &disk->block[i];
@@ -50,12 +50,32 @@ static void make_all_lasting(struct ring *disk, const struct disk_op *op)
 	}
 }
 
-/*
- * As the page cache does it: what could not be written is clean from now on, stays readable, and is not tried again.
- * The error is told once, to whoever syncs first, whosever data it was.
- */
-static void forget_some(struct ring *disk)
+static struct disk_file *file_of(struct disk *disk, int fd)
 {
+	for (uint32_t i = 0; i < disk->file_count; i++) {
+		if (disk->file[i].fd == fd)
+			return &disk->file[i];
+	}
+	cr_assert_lt(disk->file_count, POWER_LCORES);
+	disk->file[disk->file_count].fd = fd;
+	return &disk->file[disk->file_count++];
+}
+
+/* Is there a failure that this descriptor's syncs have not told yet? */
+static bool has_news(struct disk *disk, int fd)
+{
+	struct disk_file *file = file_of(disk, fd);
+	bool news = file->failures != disk->failures;
+
+	file->failures = disk->failures;
+	return news;
+}
+
+/* As the page cache does it: what could not be written is clean from now on, stays readable, and is not tried again. */
+static void forget_some(struct disk *disk, int fd)
+{
+	disk->failures++;
+	has_news(disk, fd);
 	for (uint32_t i = 0; i < POWER_BLOCKS; i++) {
 		if (draw_chance(&disk->random, 700))
 			disk->block[i].lost = disk->block[i].count;
@@ -64,7 +84,7 @@ static void forget_some(struct ring *disk)
 
 /* ---- operations ---- */
 
-static void write_some(struct ring *disk, struct disk_op *op, uint64_t offset, const uint8_t *data, uint64_t bytes)
+static void write_some(struct disk *disk, struct disk_op *op, uint64_t offset, const uint8_t *data, uint64_t bytes)
 {
 	while (bytes) {
 		uint32_t number = (uint32_t)(offset / POWER_BLOCK), at = (uint32_t)(offset % POWER_BLOCK);
@@ -85,13 +105,13 @@ static void write_some(struct ring *disk, struct disk_op *op, uint64_t offset, c
 	}
 }
 
-static void read_some(const struct ring *disk, uint64_t offset, uint8_t *data, uint64_t bytes)
+static void read_some(const struct disk *disk, uint64_t offset, uint8_t *data, uint64_t bytes)
 {
 	for (uint64_t i = 0; i < bytes; i++)
 		data[i] = power_now(disk, (uint32_t)((offset + i) / POWER_BLOCK))[(offset + i) % POWER_BLOCK];
 }
 
-static uint64_t whole_blocks(struct ring *disk, uint64_t bytes)
+static uint64_t whole_blocks(struct disk *disk, uint64_t bytes)
 {
 	return bytes / POWER_BLOCK ? draw_below(&disk->random, (uint32_t)(bytes / POWER_BLOCK)) * POWER_BLOCK : 0;
 }
@@ -106,7 +126,7 @@ static bool reads(const struct io_uring_sqe *sqe)
 	return sqe->opcode == IORING_OP_READ || sqe->opcode == IORING_OP_READ_FIXED;
 }
 
-static int draw_error(struct ring *disk, const struct io_uring_sqe *sqe)
+static int draw_error(struct disk *disk, const struct io_uring_sqe *sqe)
 {
 	const struct disk_faults *faults = &disk->faults;
 
@@ -120,7 +140,7 @@ static int draw_error(struct ring *disk, const struct io_uring_sqe *sqe)
 }
 
 /* The number of bytes that may be moved at most, or an error. */
-static int draw_result(struct ring *disk, const struct io_uring_sqe *sqe, uint64_t bytes)
+static int draw_result(struct disk *disk, const struct io_uring_sqe *sqe, uint64_t bytes)
 {
 	int result = disk->always;
 
@@ -133,7 +153,7 @@ static int draw_result(struct ring *disk, const struct io_uring_sqe *sqe, uint64
 	return result;
 }
 
-static int move(struct ring *disk, struct disk_op *op)
+static int move(struct disk *disk, struct disk_op *op, bool may_be_fixed)
 {
 	const struct io_uring_sqe *sqe = &op->sqe;
 	bool fixed = sqe->opcode == IORING_OP_READ_FIXED || sqe->opcode == IORING_OP_WRITE_FIXED;
@@ -143,7 +163,7 @@ static int move(struct ring *disk, struct disk_op *op)
 
 	cr_assert(sqe->len > 0 && sqe->off + sqe->len <= POWER_BYTES, "%lu bytes at %lu", (uint64_t)sqe->len,
 		  (uint64_t)sqe->off);
-	cr_assert(!fixed || disk->fixed, "memory that was not registered");
+	cr_assert(!fixed || may_be_fixed, "memory that was not registered");
 	if (result == POWER_NOTHING)
 		return 0;
 	if (reads(sqe)) {
@@ -155,7 +175,7 @@ static int move(struct ring *disk, struct disk_op *op)
 		if (result != -EAGAIN && result != -EINTR)
 			write_some(disk, op, sqe->off, data, whole_blocks(disk, sqe->len));
 		if (result == -EIO && syncs(sqe))
-			forget_some(disk);
+			forget_some(disk, sqe->fd);
 		return result;
 	}
 	write_some(disk, op, sqe->off, data, bytes);
@@ -163,25 +183,27 @@ static int move(struct ring *disk, struct disk_op *op)
 		if (op->made[i])
 			make_lasting(disk, i, op->made[i]);
 	}
-	return (int)bytes;
+	return syncs(sqe) && has_news(disk, sqe->fd) ? -EIO : (int)bytes;
 }
 
-static int sync_all(struct ring *disk, struct disk_op *op)
+static int sync_all(struct disk *disk, struct disk_op *op)
 {
 	int result = draw_result(disk, &op->sqe, 0);
 
 	cr_assert(op->sqe.off == 0 && op->sqe.len == 0, "the whole file is to be synced");
 	cr_assert_eq(op->sqe.fsync_flags & ~IORING_FSYNC_DATASYNC, 0);
 	if (result == -EIO)
-		forget_some(disk);
+		forget_some(disk, op->sqe.fd);
 	if (result < 0)
 		return result;
+	if (has_news(disk, op->sqe.fd))
+		return -EIO;
 	make_all_lasting(disk, op);
 	return 0;
 }
 
 /* Like all else it is in the cache until a sync. */
-static int make_zero(struct ring *disk, struct disk_op *op)
+static int make_zero(struct disk *disk, struct disk_op *op)
 {
 	uint64_t offset = op->sqe.off, bytes = op->sqe.addr;
 	uint32_t mode = op->sqe.len;
@@ -201,8 +223,10 @@ static int make_zero(struct ring *disk, struct disk_op *op)
 	return 0;
 }
 
-static void carry_out(struct ring *disk, struct disk_op *op)
+static void carry_out(struct ring *ring, struct disk_op *op)
 {
+	struct disk *disk = ring->disk;
+
 	cr_assert_eq((void *)(uintptr_t)op->sqe.user_data, op->entry);
 	cr_assert_lt(disk->history_count, POWER_HISTORY);
 	disk->history[disk->history_count++] = op->sqe;
@@ -212,7 +236,7 @@ static void carry_out(struct ring *disk, struct disk_op *op)
 	case IORING_OP_READ_FIXED:
 	case IORING_OP_WRITE:
 	case IORING_OP_WRITE_FIXED:
-		op->result = move(disk, op);
+		op->result = move(disk, op, ring->fixed);
 		break;
 	case IORING_OP_FSYNC:
 		op->result = sync_all(disk, op);
@@ -225,7 +249,7 @@ static void carry_out(struct ring *disk, struct disk_op *op)
 	}
 }
 
-static void tell(struct ring *disk, struct disk_op *op)
+static void tell(struct disk *disk, struct disk_op *op)
 {
 	struct ring_entry *entry = op->entry;
 
@@ -249,7 +273,7 @@ struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry)
 		memset(op, 0, sizeof(*op));
 		op->entry = entry;
 		for (uint32_t b = 0; b < POWER_BLOCKS; b++)
-			op->seen[b] = ring->block[b].told;
+			op->seen[b] = ring->disk->block[b].told;
 		return &op->sqe;
 	}
 	return NULL;
@@ -260,24 +284,45 @@ bool ring_has_fixed_memory(const struct ring *ring)
 	return ring->fixed;
 }
 
-/* A sync that fails is told at once, before any that finds nothing wrong any more. */
-unsigned ring_poll(struct ring *ring)
+/* The disk works for all, whichever lcore polls. */
+static void work(struct disk *disk)
 {
-	uint32_t first = draw_below(&ring->random, POWER_OPS);
-	unsigned count = 0;
+	uint32_t ops = disk->ring_count * POWER_OPS, first = draw_below(&disk->random, ops);
 
-	for (uint32_t i = 0; i < POWER_OPS && !ring->held; i++) {
+	for (uint32_t i = 0; i < ops; i++) {
+		struct ring *ring = &disk->rings[(first + i) % ops / POWER_OPS];
 		struct disk_op *op = &ring->op[(first + i) % POWER_OPS];
 
-		if (op->entry == NULL || draw_chance(&ring->random, 500))
-			continue;
-		if (!op->carried_out) {
+		if (op->entry && !op->carried_out && !ring->held && draw_chance(&disk->random, 500))
 			carry_out(ring, op);
-			if (op->result >= 0 || !syncs(&op->sqe))
-				continue;
-		}
-		tell(ring, op);
+	}
+}
+
+static unsigned tell_some(struct ring *ring, bool failed_syncs, uint32_t chance)
+{
+	uint32_t first = draw_below(&ring->disk->random, POWER_OPS);
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < POWER_OPS; i++) {
+		struct disk_op *op = &ring->op[(first + i) % POWER_OPS];
+
+		if (op->entry == NULL || !op->carried_out || !draw_chance(&ring->disk->random, chance) ||
+		    (failed_syncs && (op->result >= 0 || !syncs(&op->sqe))))
+			continue;
+		tell(ring->disk, op);
 		count++;
 	}
 	return count;
+}
+
+/* A sync that fails is told before any that finds nothing wrong any more; but another lcore may hear of that first. */
+unsigned ring_poll(struct ring *ring)
+{
+	unsigned count;
+
+	if (ring->held)
+		return 0;
+	work(ring->disk);
+	count = tell_some(ring, true, 1000);
+	return count + tell_some(ring, false, 500);
 }

@@ -28,9 +28,15 @@ uint64_t power_first_word(uint32_t block)
 	return ~0xFFull | block;
 }
 
-static void open_disk(struct ring *disk, uint64_t seed)
+static void open_disk(struct power *power, uint64_t seed, uint32_t lcores)
 {
+	struct disk *disk = &power->disk;
+
 	disk->random = draw_start(seed);
+	disk->rings = power->ring;
+	disk->ring_count = lcores;
+	for (uint32_t i = 0; i < lcores; i++)
+		power->ring[i].disk = disk;
 	for (uint32_t i = 0; i < POWER_BLOCKS; i++) {
 		disk->block[i].count = 1;
 		power_fill(disk->block[i].versions[0], power_first_word(i));
@@ -38,7 +44,7 @@ static void open_disk(struct ring *disk, uint64_t seed)
 }
 
 /* The file is there to be opened only: what is read and written is the disk's. */
-static struct store *open_store(struct power *power)
+static struct store *open_store(struct power *power, uint32_t lcores)
 {
 	char error[STORE_ERROR_BYTES] = "";
 	struct store_config config = { .kind = STORE_FILE,
@@ -53,20 +59,20 @@ static struct store *open_store(struct power *power)
 	fd = mkstemp(power->path);
 	cr_assert_geq(fd, 0);
 	close(fd);
-	store = store_open(&config, 1, error);
+	store = store_open(&config, lcores, error);
 	unlink(power->path);
 	cr_assert(store, "%s", error);
 	store->at_once = false; /* wherever the file is */
 	return store;
 }
 
-struct power *power_open(uint64_t seed)
+struct power *power_open(uint64_t seed, uint32_t lcores)
 {
 	struct power *power = calloc(1, sizeof(*power));
 
 	cr_assert(power);
-	open_disk(&power->disk, seed);
-	power->store = open_store(power);
+	open_disk(power, seed, lcores);
+	power->store = open_store(power, lcores);
 	power->host = host_open(NULL);
 	power->host->space[0].blocks = POWER_BLOCKS;
 	power->host->space[0].store = power->store;
@@ -87,8 +93,8 @@ void power_close(struct power *power)
 		cr_expect_null(power->task[i].request.second);
 		free(power->task[i].data);
 	}
-	for (uint32_t i = 0; i < POWER_OPS; i++)
-		cr_expect_null(power->disk.op[i].entry);
+	for (uint32_t i = 0; i < POWER_LCORES * POWER_OPS; i++)
+		cr_expect_null(power->ring[i / POWER_OPS].op[i % POWER_OPS].entry);
 	store_close(power->store);
 	host_close(power->host);
 	free(power->disk.log);
@@ -138,7 +144,8 @@ void power_begin(struct power_task *task, struct nvmf_capsule capsule)
 		end(task, command->status);
 		return;
 	}
-	task->request = (struct store_request){ .ring = &task->power->disk,
+	task->request = (struct store_request){ .ring = &task->power->ring[task->lcore],
+						.lcore = task->lcore,
 						.store = command->block.namespace->store,
 						.block = &command->block,
 						.command = command,

@@ -110,6 +110,11 @@ class Target:
         yield self.name(), reasons + missing + self.unheard, []
 
 
+def of_two_queues(eal):
+    """The same port, for a target of two lcores. Each connection draws its lcore."""
+    return [*eal[:-1], eal[-1] + ",qpairs=2"]
+
+
 def commands(eal):
     """What nvme-cli asks, and one that there is not."""
     steps = [f"nvme discover {WHERE}", CONNECT, WAIT, "nvme list-subsys", "nvme id-ctrl /dev/nvme0",
@@ -371,16 +376,20 @@ def matrix(eal, full):
                            ("a file by threads", ("--file", folder + "/threads.img:512M", "--threads"))):
         yield Target(eal, f"fio verifies 4k to 1M at depth 128, {store}", [CONNECT, WAIT, verify], options=options,
                      seconds=900 if full else 90)
+        yield Target(of_two_queues(eal), f"fio verifies 4k to 1M at depth 128, {store}, two lcores",
+                     [CONNECT, WAIT, verify], options=(*options, "--nb-cores", "2"), seconds=900 if full else 90)
     yield Target(eal, "fio verifies while 1 % of the frames are lost both ways",
                  ["rmmod nvme_rdma", "insmod /modules/nvme-rdma.ko register_always=0", CONNECT, WAIT,
                   f"{FIO} --rw=randrw --bs=4k --iodepth=32 --size={'64m' if full else '4m'}",
                   "! dmesg | grep -E 'nvme0: I/O .* timeout'", DISCONNECT, "rmmod nvme_rdma",
                   "insmod /modules/nvme-rdma.ko register_always=1"],
                  loss=1, seconds=900 if full else 120)
-    yield Target(eal, "fio verifies on while the target is killed and started again",
-                 [CONNECT + " -c 2", WAIT, f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based "
-                  "--runtime=14", "dmesg | grep -o 'Successfully reconnected'"], ("Successfully reconnected",),
-                 ("--file", folder + "/killed.img:64M"), seconds=120, killed_after=5)
+    for port, more, options in ((eal, "", ()), (of_two_queues(eal), ", two lcores", ("--nb-cores", "2"))):
+        yield Target(port, "fio verifies on while the target is killed and started again" + more,
+                     [CONNECT + " -c 2", WAIT, f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m "
+                      "--time_based --runtime=14", "dmesg | grep -o 'Successfully reconnected'"],
+                     ("Successfully reconnected",), ("--file", folder + "/killed.img:64M", *options), seconds=120,
+                     killed_after=5)
     yield Target(eal, f"{cycles} times connected and disconnected",
                  [f"for i in $(seq {cycles}); do {CONNECT} >/dev/null && {WAIT} && {DISCONNECT} >/dev/null || exit 1; "
                   "done"], seconds=30 + cycles * 2)
