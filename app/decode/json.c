@@ -57,32 +57,14 @@ static void set_extensions(json_t *object, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
 
-	if (row->deth) {
-		set_number(object, "qkey", packet->qkey);
-		set_number(object, "source_qpn", packet->source_qpn);
-	}
-	if (row->feth)
-		set_number(object, "flush", packet->feth);
-	if (row->reth || row->atomic) {
-		set_hex(object, "va", packet->va);
-		set_number(object, "rkey", packet->rkey);
-	}
-	if (row->reth)
-		set_number(object, "dma_length", packet->dma_length);
-	if (row->atomic)
-		set_hex(object, "swap_add", packet->swap_add);
-	if (packet->opcode == OP_COMPARE_SWAP)
-		set_hex(object, "compare", packet->compare);
-	if (row->aeth) {
-		set_number(object, "syndrome", packet->syndrome);
-		set_number(object, "msn", packet->msn);
-	}
-	if (row->atomic_ack)
-		set_hex(object, "original", packet->original);
-	if (row->immdt)
-		set_number(object, "imm", packet->imm);
-	if (row->ieth)
-		set_number(object, "invalidate_key", packet->invalidate_key);
+	/* clang-format off */
+#define HEADER(flag, BYTES, bytes) if (row->flag) {
+#define FIELD(bits, member, key, ...) ((bits) > 32 ? set_hex : set_number)(object, key, packet->member);
+#define HEADER_END }
+#include "wire/opcodes.def"
+	/* clang-format on */
+	if (packet->opcode == OP_FETCH_ADD)
+		json_object_del(object, "compare");
 }
 
 /* Finds the object for a field such as "primary.local_gid", and its name there. */

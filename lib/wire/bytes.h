@@ -9,6 +9,11 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the loads and stores below always swap");
 
+static inline uint8_t load_be8(const void *p)
+{
+	return *(const uint8_t *)p;
+}
+
 static inline uint16_t load_be16(const void *p)
 {
 	uint16_t v;
@@ -46,6 +51,11 @@ static inline uint32_t load_le32(const void *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+static inline void store_be8(void *p, uint8_t v)
+{
+	*(uint8_t *)p = v;
 }
 
 static inline void store_be16(void *p, uint16_t v)

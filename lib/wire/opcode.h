@@ -7,34 +7,8 @@
 #include <stdint.h>
 
 enum wire_opcode {
-	OP_SEND_FIRST = 0x00,
-	OP_SEND_MIDDLE = 0x01,
-	OP_SEND_LAST = 0x02,
-	OP_SEND_LAST_IMM = 0x03,
-	OP_SEND_ONLY = 0x04,
-	OP_SEND_ONLY_IMM = 0x05,
-	OP_WRITE_FIRST = 0x06,
-	OP_WRITE_MIDDLE = 0x07,
-	OP_WRITE_LAST = 0x08,
-	OP_WRITE_LAST_IMM = 0x09,
-	OP_WRITE_ONLY = 0x0A,
-	OP_WRITE_ONLY_IMM = 0x0B,
-	OP_READ_REQUEST = 0x0C,
-	OP_READ_RESPONSE_FIRST = 0x0D,
-	OP_READ_RESPONSE_MIDDLE = 0x0E,
-	OP_READ_RESPONSE_LAST = 0x0F,
-	OP_READ_RESPONSE_ONLY = 0x10,
-	OP_ACKNOWLEDGE = 0x11,
-	OP_ATOMIC_ACKNOWLEDGE = 0x12,
-	OP_COMPARE_SWAP = 0x13,
-	OP_FETCH_ADD = 0x14,
-	OP_SEND_LAST_INV = 0x16,
-	OP_SEND_ONLY_INV = 0x17,
-	OP_FLUSH = 0x1C,
-	OP_ATOMIC_WRITE = 0x1D,
-	OP_UD_SEND_ONLY = 0x64,
-	OP_UD_SEND_ONLY_IMM = 0x65,
-	OP_CNP = 0x81
+#define OPCODE(NAME, number, ...) OP_##NAME = (number),
+#include "wire/opcodes.def"
 };
 
 /* The operation that an opcode belongs to. */
@@ -65,7 +39,10 @@ struct wire_opcode_row {
 	bool first, middle, last; /* ONLY is both first and last */
 	bool response;            /* travels from responder to requester */
 	bool payload;             /* may carry payload */
-	bool reth, aeth, atomic, atomic_ack, immdt, ieth, deth, feth;
+				  /* has these extension headers */
+#define HEADER(flag, BYTES, bytes) bool flag;
+#define HEADER_END
+#include "wire/opcodes.def"
 };
 
 /* One row for each of the 256 opcodes. */

@@ -73,30 +73,39 @@ static void append_aeth(struct wire_line *line, const struct wire_packet *packet
 	wire_print_append(line, " msn=%" PRIu32, packet->msn);
 }
 
+/* After the last field of an extension header whose fields have no words: what they say depends on the packet. */
+static void append_words(struct wire_line *line, const struct wire_opcode_row *row, const struct wire_packet *packet,
+			 const char *key)
+{
+	if (strcmp(key, "msn") == 0)
+		append_aeth(line, packet, row->kind == WIRE_KIND_ACKNOWLEDGE);
+	else if (strcmp(key, "compare") == 0 && packet->opcode == OP_COMPARE_SWAP)
+		wire_print_append(line, " compare=0x%" PRIx64 " swap=0x%" PRIx64, packet->compare, packet->swap_add);
+	else if (strcmp(key, "compare") == 0)
+		wire_print_append(line, " add=0x%" PRIx64, packet->swap_add);
+}
+
+static void append_field(struct wire_line *line, const char *word, uint64_t value, int digits)
+{
+	if (digits > 0)
+		wire_print_append(line, " %s=0x%0*" PRIx64, word, digits, value);
+	else
+		wire_print_append(line, " %s=%" PRIu64, word, value);
+}
+
 static void append_extensions(struct wire_line *line, const struct wire_opcode_row *row,
 			      const struct wire_packet *packet)
 {
-	if (row->deth)
-		wire_print_append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey,
-				  packet->source_qpn);
-	if (row->feth)
-		wire_print_append(line, " flush=0x%08" PRIx32, packet->feth);
-	if (row->reth || row->atomic)
-		wire_print_append(line, " va=0x%" PRIx64 " rkey=0x%08" PRIx32, packet->va, packet->rkey);
-	if (row->reth)
-		wire_print_append(line, " len=%" PRIu32, packet->dma_length);
-	if (packet->opcode == OP_COMPARE_SWAP)
-		wire_print_append(line, " compare=0x%" PRIx64 " swap=0x%" PRIx64, packet->compare, packet->swap_add);
-	if (packet->opcode == OP_FETCH_ADD)
-		wire_print_append(line, " add=0x%" PRIx64, packet->swap_add);
-	if (row->aeth)
-		append_aeth(line, packet, row->kind == WIRE_KIND_ACKNOWLEDGE);
-	if (row->atomic_ack)
-		wire_print_append(line, " original=0x%" PRIx64, packet->original);
-	if (row->immdt)
-		wire_print_append(line, " imm=0x%08" PRIx32, packet->imm);
-	if (row->ieth)
-		wire_print_append(line, " invalidate=0x%08" PRIx32, packet->invalidate_key);
+	/* clang-format off */
+#define HEADER(flag, BYTES, bytes) if (row->flag) {
+#define FIELD(bits, member, key, word, digits) \
+	if (word[0]) \
+		append_field(line, word, packet->member, digits); \
+	else \
+		append_words(line, row, packet, key);
+#define HEADER_END }
+#include "wire/opcodes.def"
+	/* clang-format on */
 }
 
 char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes)
