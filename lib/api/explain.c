@@ -6,6 +6,7 @@
 
 #include "api/text.h"
 #include "rc/codes.h"
+#include "rc/op.h"
 
 /* What a person can check. NULL: the cause says enough. */
 static const char *const advices[UROCE_CAUSES] = {
@@ -65,9 +66,11 @@ static const char *nak_advice(uint32_t code)
 }
 
 /* Is it an operation of IBA 1.6, which not every peer knows? */
-static bool is_newer_operation(uint32_t opcode)
+static bool is_newer_operation(uint8_t completion)
 {
-	return opcode == UROCE_WC_ATOMIC_WRITE || opcode == UROCE_WC_FLUSH;
+	const struct rc_op *op = rc_ops_find_completion(completion);
+
+	return op && op->is_new;
 }
 
 static void add_aeth(struct text *text, uint32_t aeth)

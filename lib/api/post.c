@@ -36,23 +36,22 @@ static uint64_t bytes_of(const struct uroce_send_wr *wr)
 /* Checks what the operation itself requires. */
 static int refuse_operation(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
 {
+	const struct rc_op *op = &rc_ops[wr->opcode];
 	uint64_t bytes = bytes_of(wr);
 
 	if ((wr->send_flags & UROCE_SEND_INLINE) && bytes > win->inline_limit)
 		return engine_refuse(-EINVAL, "%lu bytes inline: at most %u, the queue pair's max_inline_data", bytes,
 				     win->inline_limit);
-	if (wr->opcode == UROCE_WR_FLUSH)
+	if (op->pieces == PIECES_RANGE)
 		return engine_refuse(-EINVAL,
 				     "flush 0x%x, num_sge %u: a FLUSH has no list, and reaches "
 				     "UROCE_FLUSH_GLOBAL, UROCE_FLUSH_PERSISTENT or both; max_rd_atomic 1 at "
 				     "least",
 				     wr->flush, wr->num_sge);
-	if (atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed) && wr->opcode >= UROCE_WR_RDMA_READ &&
-	    wr->opcode <= UROCE_WR_ATOMIC_WRITE)
+	if (atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed) && (op->needs & NEEDS_RESPONSE))
 		return engine_refuse(-EINVAL, "opcode %u: the queue pair's max_rd_atomic is 0; 1 at least",
 				     (unsigned)wr->opcode);
-	if (wr->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP && wr->opcode <= UROCE_WR_ATOMIC_WRITE &&
-	    (wr->num_sge != 1 || bytes != 8))
+	if (op->pieces == PIECES_EIGHT_BYTES && (wr->num_sge != 1 || bytes != 8))
 		return engine_refuse(-EINVAL, "num_sge %u of %lu bytes: an atomic has one piece of 8 bytes",
 				     wr->num_sge, bytes);
 	return engine_refuse(-EINVAL, "send_flags 0x%x, num_sge %u: flags or a list that opcode %u does not take",
@@ -75,7 +74,7 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 	if ((unsigned)wr->opcode >= UROCE_WR_OPCODES)
 		return engine_refuse(error, "opcode %u: 0 ... %u, see enum uroce_wr_opcode", (unsigned)wr->opcode,
 				     UROCE_WR_OPCODES - 1);
-	if (wr->mw || wr->opcode == UROCE_WR_BIND_MW)
+	if (wr->mw || rc_ops[wr->opcode].pieces == PIECES_BIND)
 		return refuse_window(wr);
 	if (refuse_list(wr->num_sge, wr->sg_list, win->sge_limit) == 0)
 		refuse_operation(win, wr);

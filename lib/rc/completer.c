@@ -152,13 +152,15 @@ INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
 }
 
-/* Does the response fit a request that is no READ? FLUSH and ATOMIC WRITE are answered by an empty READ response. */
+/*
+ * Does the response fit a request that is no READ? A request that needs none has no opcode of a response: its row says
+ * 0, which is a request's.
+ */
 NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
-	bool atomic = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	const struct rc_op *op = &rc_ops[wqe->opcode];
 
-	return packet->opcode == (atomic ? OP_ATOMIC_ACKNOWLEDGE : OP_READ_RESPONSE_ONLY) && wqe_needs_response(wqe) &&
-	       packet->payload_bytes + packet->pad_bytes == 0;
+	return packet->opcode == op->response && packet->payload_bytes == op->response_bytes && packet->pad_bytes == 0;
 }
 
 /*
@@ -169,7 +171,7 @@ INLINE enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wq
 				       const struct wire_packet *packet, struct rc_scatter *place)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-	bool read = wqe->opcode == UROCE_WR_RDMA_READ;
+	bool read = wqe_is_read(wqe);
 	uint32_t bytes = packet->payload_bytes;
 	uint64_t offset = 0;
 

@@ -21,7 +21,7 @@ void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns)
 
 static bool needs_receive(const struct rc_send_wqe *wqe)
 {
-	return wqe->opcode <= UROCE_WR_SEND_WITH_INV || wqe->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+	return wqe->needs & NEEDS_RECEIVE;
 }
 
 /*

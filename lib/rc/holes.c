@@ -238,7 +238,7 @@ static bool has_come(const struct rc_qp *qp, psn_t psn)
 /* Does the response bring data? That to a FLUSH or an ATOMIC WRITE is empty, and the memory that these name is read. */
 static bool brings_data(const struct rc_send_wqe *wqe)
 {
-	return wqe_needs_response(wqe) && wqe->opcode != UROCE_WR_FLUSH && wqe->opcode != UROCE_WR_ATOMIC_WRITE;
+	return rc_ops[wqe->opcode].brings_data;
 }
 
 bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)

@@ -327,7 +327,7 @@ static bool asking_suffices(const struct rc_qp *qp)
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 
 	return loss->rewound && loss->resent && loss->timed_out && qp->probe.enabled && loss->retries_left > 1 &&
-	       !loss->loses && wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > CC_LEAST &&
+	       !loss->loses && wqe_is_read(wqe) && wqe->psn_count > CC_LEAST &&
 	       !rc_loss_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
 }
 

@@ -4,6 +4,7 @@
 
 #include <uroce/uroce.h>
 
+#include "rc/op.h"
 #include "wire/encap.h"
 
 #define NAME_OF(table, index) \
@@ -33,31 +34,13 @@ const char *uroce_wc_status_name(uint8_t status)
 
 const char *uroce_wc_opcode_name(uint8_t opcode)
 {
-	switch ((enum uroce_wc_opcode)opcode) {
-	case UROCE_WC_SEND:
-		return "SEND";
-	case UROCE_WC_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case UROCE_WC_RDMA_READ:
-		return "RDMA_READ";
-	case UROCE_WC_COMP_SWAP:
-		return "COMP_SWAP";
-	case UROCE_WC_FETCH_ADD:
-		return "FETCH_ADD";
-	case UROCE_WC_BIND_MW:
-		return "BIND_MW";
-	case UROCE_WC_LOCAL_INV:
-		return "LOCAL_INV";
-	case UROCE_WC_ATOMIC_WRITE:
-		return "ATOMIC_WRITE";
-	case UROCE_WC_FLUSH:
-		return "FLUSH";
-	case UROCE_WC_RECV:
+	const struct rc_op *op = rc_ops_find_completion(opcode);
+
+	if (op)
+		return op->name;
+	if (opcode == UROCE_WC_RECV)
 		return "RECV";
-	case UROCE_WC_RECV_RDMA_WITH_IMM:
-		return "RECV_RDMA_WITH_IMM";
-	}
-	return "UNKNOWN";
+	return opcode == UROCE_WC_RECV_RDMA_WITH_IMM ? "RECV_RDMA_WITH_IMM" : "UNKNOWN";
 }
 
 const char *uroce_cause_text(uint32_t vendor_err)

@@ -388,7 +388,7 @@ static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)
 /* How many PSNs a request owns. */
 static inline uint32_t qp_psns(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
-	if (wqe->length_bytes <= qp->mtu_bytes || wqe->opcode > UROCE_WR_RDMA_READ)
+	if (wqe->length_bytes <= qp->mtu_bytes || !rc_ops[wqe->opcode].is_cut)
 		return 1;
 	return qp_packets(qp, wqe->length_bytes);
 }

@@ -5,21 +5,6 @@
 #include "rc/outbox.h"
 #include "rc/srq.h"
 
-static const uint8_t send_opcodes[UROCE_WR_OPCODES] = {
-	[UROCE_WR_SEND] = UROCE_WC_SEND,
-	[UROCE_WR_SEND_WITH_IMM] = UROCE_WC_SEND,
-	[UROCE_WR_SEND_WITH_INV] = UROCE_WC_SEND,
-	[UROCE_WR_RDMA_WRITE] = UROCE_WC_RDMA_WRITE,
-	[UROCE_WR_RDMA_WRITE_WITH_IMM] = UROCE_WC_RDMA_WRITE,
-	[UROCE_WR_RDMA_READ] = UROCE_WC_RDMA_READ,
-	[UROCE_WR_ATOMIC_CMP_AND_SWP] = UROCE_WC_COMP_SWAP,
-	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = UROCE_WC_FETCH_ADD,
-	[UROCE_WR_ATOMIC_WRITE] = UROCE_WC_ATOMIC_WRITE,
-	[UROCE_WR_FLUSH] = UROCE_WC_FLUSH,
-	[UROCE_WR_LOCAL_INV] = UROCE_WC_LOCAL_INV,
-	[UROCE_WR_BIND_MW] = UROCE_WC_BIND_MW,
-};
-
 /* ---- the reasons of failures (E-4) ---- */
 
 static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
@@ -105,7 +90,7 @@ static struct uroce_wc *add_completion(struct rc_qp *qp, void *cq, uint64_t wr_i
 static struct uroce_wc *add_send_completion(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint8_t status,
 					    struct rc_outbox *out)
 {
-	struct uroce_wc *wc = add_completion(qp, qp->send_cq, wqe->wr_id, send_opcodes[wqe->opcode], status, out);
+	struct uroce_wc *wc = add_completion(qp, qp->send_cq, wqe->wr_id, rc_ops[wqe->opcode].completion, status, out);
 
 	wc->byte_len = wqe->length_bytes;
 	return wc;

@@ -33,46 +33,31 @@ enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_se
  * Writes the packet of the READ, atomic or the like in `slot`. A READ asks for `responses` responses from number
  * `index` on, the first one that is missing (Q-10).
  */
-void rc_request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
-				struct rc_outbox *out);
-
-/* Opcodes of a message that is cut into packets, and the extension headers of its packets. */
-struct message_opcodes {
-	uint8_t first, middle, last, only;
-	uint8_t reth; /* FRAME_RETH: the first packet has a RETH */
-	uint8_t imm;  /* FRAME_4_BYTES: the last packet has an ImmDt or IETH */
-};
-
-static const struct message_opcodes message_opcodes[] = {
-	[UROCE_WR_SEND] = { OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST, OP_SEND_ONLY, 0, 0 },
-	[UROCE_WR_SEND_WITH_IMM] = { OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_IMM, OP_SEND_ONLY_IMM, 0,
-				     FRAME_4_BYTES },
-	[UROCE_WR_SEND_WITH_INV] = { OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_INV, OP_SEND_ONLY_INV, 0,
-				     FRAME_4_BYTES },
-	[UROCE_WR_RDMA_WRITE] = { OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST, OP_WRITE_ONLY, FRAME_RETH, 0 },
-	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST_IMM, OP_WRITE_ONLY_IMM,
-					   FRAME_RETH, FRAME_4_BYTES },
-};
+static inline void request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
+					   struct rc_outbox *out)
+{
+	rc_ops[sendwin_slot(&qp->win, slot)->opcode].write(qp, slot, index, responses, out);
+}
 
 /* The headers of packet number `index` of a SEND or WRITE. Fields of a RETH are set even if the packet has no RETH. */
 static inline struct wire_headers request_headers(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 						  uint32_t psn_count, bool ackreq)
 {
-	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+	const struct rc_op *op = &rc_ops[wqe->opcode];
 	bool last = index + 1 == psn_count;
 	struct wire_headers headers;
 	uint8_t opcode;
 
 	if (index == 0)
-		opcode = last ? opcodes->only : opcodes->first;
+		opcode = last ? op->only : op->first;
 	else
-		opcode = last ? opcodes->last : opcodes->middle;
+		opcode = last ? op->last : op->middle;
 	headers = emit_bth(qp, opcode, last && (wqe->flags & UROCE_SEND_SOLICITED) ? WIRE_SOLICITED : 0,
 			   psn_add(wqe->first_psn, index), ackreq);
 	emit_add_reth(&headers, wqe->remote_va, wqe->rkey, wqe->length_bytes);
-	headers.extensions = index == 0 ? opcodes->reth : 0;
-	if (last && opcodes->imm)
-		emit_add_imm(&headers, wqe->opcode == UROCE_WR_SEND_WITH_INV ? wqe->rkey : wqe->imm);
+	headers.extensions = index == 0 ? op->reth : 0;
+	if (last && op->imm)
+		emit_add_imm(&headers, op->ieth ? wqe->rkey : wqe->imm);
 	return headers;
 }
 

@@ -45,15 +45,12 @@ NOINLINE bool fits_window(struct rc_qp *qp, uint32_t psn_count)
 /* Carries out an invalidate or a bind, once all earlier requests have been answered. */
 static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
-	const struct rc_mr_bind bind = wqe_bind(wqe);
-	bool invalidates = wqe->opcode == UROCE_WR_LOCAL_INV;
+	const struct rc_op *op = &rc_ops[wqe->opcode];
 
 	if (qp->win.acked != qp->win.started)
 		return PLAN_WAIT;
-	if (!(invalidates ? rc_mr_invalidate(qp->mrs, wqe->rkey, qp->pd, qp->qpn) :
-			    rc_mr_bind(qp->mrs, qp->pd, qp->qpn, &bind)))
-		return report_fault(qp, invalidates ? UROCE_WC_LOC_QP_OP_ERR : UROCE_WC_MW_BIND_ERR,
-				    UROCE_CAUSE_WINDOW);
+	if (!op->carry_out(qp, wqe))
+		return report_fault(qp, (enum uroce_wc_status)op->failure, UROCE_CAUSE_WINDOW);
 	rc_sendwin_finish_local(&qp->win);
 	return PLAN_DONE;
 }
@@ -62,7 +59,7 @@ static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
-	bool is_read = wqe->opcode == UROCE_WR_RDMA_READ;
+	bool is_read = wqe_is_read(wqe);
 	uint32_t psn_count = qp_psns(qp, wqe);
 
 	if (qp->state != UROCE_QPS_RTS)
@@ -153,7 +150,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
 	qp->counters[qp->loss.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
-	if (wqe->opcode == UROCE_WR_RDMA_READ)
+	if (wqe_is_read(wqe))
 		qp_note_read_restart(qp, end);
 	rc_sendwin_advance(&qp->win, end);
 }
@@ -249,7 +246,7 @@ NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uin
 	uint32_t index = psn_distance(win->snd_nxt, wqe->first_psn), responses = wqe->psn_count, slot = win->cursor;
 	enum uroce_cause cause;
 
-	if (resent && wqe->opcode == UROCE_WR_RDMA_READ)
+	if (resent && wqe_is_read(wqe))
 		responses = restart_packets(qp, wqe);
 	if (responses == 0)
 		return PLAN_WAIT;
@@ -257,8 +254,8 @@ NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uin
 	if (cause != UROCE_CAUSE_NONE)
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	commit(qp, wqe, psn_add(win->snd_nxt, responses), 1, index + responses == wqe->psn_count, true, now_ns, out);
-	rc_request_write_rd_atomic(qp, slot, index, responses, out);
-	if (qp_is_paced(qp) && wqe->opcode == UROCE_WR_RDMA_READ)
+	request_write_rd_atomic(qp, slot, index, responses, out);
+	if (qp_is_paced(qp) && wqe_is_read(wqe))
 		rc_pace_ask(qp, (uint64_t)responses << qp->mtu_shift, now_ns, out);
 	return PLAN_DONE;
 }
@@ -338,9 +335,9 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 		rc_holes_asked(qp, psn, now_ns);
 		if (cause != UROCE_CAUSE_NONE)
 			continue;
-		rc_request_write_rd_atomic(qp, slot, psn_distance(psn, wqe->first_psn), responses, out);
+		request_write_rd_atomic(qp, slot, psn_distance(psn, wqe->first_psn), responses, out);
 		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
-		if (wqe->opcode == UROCE_WR_RDMA_READ)
+		if (wqe_is_read(wqe))
 			qp_note_read_restart(qp, psn_add(psn, responses));
 		rc_loss_hole_asked(qp, responses, now_ns);
 	}

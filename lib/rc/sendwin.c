@@ -7,9 +7,6 @@
 #include "rc/sendwin.h"
 #include "wire/hints.h"
 
-static_assert(UROCE_WR_RDMA_WRITE_WITH_IMM + 1 == UROCE_WR_RDMA_READ && UROCE_WR_FLUSH + 1 == UROCE_WR_LOCAL_INV,
-	      "wqe_needs_response compares opcodes");
-
 uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit)
 {
 	uint32_t pieces = (uint32_t)sizeof(struct uroce_sge) * (sge_limit ? sge_limit : 1);
@@ -30,39 +27,11 @@ static bool flush_is_valid(uint32_t flush)
 	return (flush & reach) && !(flush & ~(reach | UROCE_FLUSH_WHOLE_REGION));
 }
 
-/* What pieces of memory a request has. PIECES_BIND: none, but keys, which only rc_sendwin_post_bind() takes. */
-enum post_pieces { PIECES_ANY, PIECES_NONE, PIECES_EIGHT_BYTES, PIECES_BIND };
-
-struct post_rule {
-	uint8_t flags;  /* enum uroce_send_flags: the flags that it may have */
-	uint8_t pieces; /* enum post_pieces */
-	uint8_t needs;  /* enum rc_send_needs: what it needs to begin */
-};
-
-#define NOT_INLINE (UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE)
-#define ALL_FLAGS (NOT_INLINE | UROCE_SEND_INLINE)
-
-/* The operations that may be posted. */
-static const struct post_rule post_rules[UROCE_WR_OPCODES] = {
-	[UROCE_WR_SEND] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
-	[UROCE_WR_SEND_WITH_IMM] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
-	[UROCE_WR_SEND_WITH_INV] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
-	[UROCE_WR_RDMA_WRITE] = { ALL_FLAGS, PIECES_ANY, 0 },
-	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
-	[UROCE_WR_RDMA_READ] = { NOT_INLINE, PIECES_ANY, NEEDS_RESPONSE },
-	[UROCE_WR_ATOMIC_CMP_AND_SWP] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
-	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
-	[UROCE_WR_ATOMIC_WRITE] = { ALL_FLAGS, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
-	[UROCE_WR_FLUSH] = { NOT_INLINE, PIECES_NONE, NEEDS_RESPONSE },
-	[UROCE_WR_LOCAL_INV] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
-	[UROCE_WR_BIND_MW] = { NOT_INLINE, PIECES_BIND, NEEDS_NO_PACKET },
-};
-
 /* A work request while it is posted. Each field is read once, because the application can still write it (M-6). */
 struct taken {
 	uint32_t opcode, flags, count, imm;
 	uint64_t bytes;
-	const struct post_rule *rule;
+	const struct rc_op *op;
 };
 
 /*
@@ -73,7 +42,7 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, s
 		 struct taken *taken)
 {
 	const struct uroce_sge *pieces = __atomic_load_n(&wr->sg_list, __ATOMIC_RELAXED);
-	const struct post_rule *rule;
+	const struct rc_op *op;
 
 	taken->opcode = __atomic_load_n(&wr->opcode, __ATOMIC_RELAXED);
 	if (taken->opcode >= UROCE_WR_OPCODES || taken->count > win->sge_limit || (taken->count > 0 && pieces == NULL))
@@ -82,22 +51,22 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, s
 		copies[i] = pieces[i];
 		taken->bytes += copies[i].length;
 	}
-	taken->rule = rule = &post_rules[taken->opcode];
+	taken->op = op = &rc_ops[taken->opcode];
 	taken->imm = wr->imm;
-	if ((taken->flags & ~(uint32_t)rule->flags) ||
+	if ((taken->flags & ~(uint32_t)op->flags) ||
 	    ((taken->flags & UROCE_SEND_INLINE) && taken->bytes > win->inline_limit) ||
-	    ((rule->needs & NEEDS_RESPONSE) && atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed)))
+	    ((op->needs & NEEDS_RESPONSE) && atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed)))
 		return false;
-	if (rule->pieces == PIECES_ANY)
+	if (op->pieces == PIECES_ANY)
 		return true;
-	if (rule->pieces == PIECES_EIGHT_BYTES)
+	if (op->pieces == PIECES_EIGHT_BYTES)
 		return taken->count == 1 && taken->bytes == 8;
-	if (taken->opcode == UROCE_WR_FLUSH) {
+	if (op->pieces == PIECES_RANGE) {
 		taken->bytes = wr->flush_bytes;
 		taken->imm = __atomic_load_n(&wr->flush, __ATOMIC_RELAXED);
 		return taken->count == 0 && flush_is_valid(taken->imm);
 	}
-	return taken->count == 0 && rule->pieces == PIECES_NONE;
+	return taken->count == 0 && op->pieces == PIECES_NONE;
 }
 
 /* Copies the pieces, or the bytes of an inline request, whose memory may be reused when the post returns. */
@@ -125,7 +94,7 @@ INLINE struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct 
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)taken->opcode;
 	wqe->flags = (uint8_t)(taken->flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
-	wqe->needs = (uint8_t)(taken->rule->needs | (taken->flags & UROCE_SEND_FENCE) |
+	wqe->needs = (uint8_t)(taken->op->needs | (taken->flags & UROCE_SEND_FENCE) |
 			       (taken->bytes > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0));
 	wqe->imm = taken->imm;
 	wqe->remote_va = wr->remote_addr;
@@ -161,7 +130,7 @@ INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
-	if (taken.rule->pieces == PIECES_EIGHT_BYTES)
+	if (taken.op->pieces == PIECES_EIGHT_BYTES)
 		*sendwin_operands(win, win->posting) =
 			(struct rc_atomic_operands){ .compare_add = wr->compare_add, .swap = wr->swap };
 	wqe = fill_slot(win, wr, &taken);
@@ -201,10 +170,10 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 	const struct taken taken = {
 		.opcode = UROCE_WR_BIND_MW,
 		.flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED),
-		.rule = &post_rules[UROCE_WR_BIND_MW],
+		.op = &rc_ops[UROCE_WR_BIND_MW],
 	};
 
-	if (taken.flags & ~(uint32_t)taken.rule->flags)
+	if (taken.flags & ~(uint32_t)taken.op->flags)
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;

@@ -21,17 +21,8 @@
 
 #include "config/limits.h"
 #include "rc/mr.h"
+#include "rc/op.h"
 #include "rc/psn.h"
-
-/* What a request may need before it can begin. Most need nothing; a request is checked only if it has one of these. */
-enum rc_send_needs {
-	NEEDS_RECEIVE = 1,              /* with flow control: a credit for a receive entry at the peer (F-3) */
-	NEEDS_RESPONSE = 2,             /* one of the READs and atomics that the peer takes at a time */
-	NEEDS_NO_PACKET = 4,            /* is carried out here, once all requests before it are answered */
-	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before it may be outstanding */
-	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be, which is a local fault */
-	NEEDS_ALL = 31
-};
 
 /* A posted request. The application's thread writes it until it is published, the lcore afterwards. */
 struct rc_send_wqe {
@@ -273,21 +264,22 @@ static inline void sendwin_take_response(struct rc_sendwin *win, const struct rc
 	sendwin_keep_next_ahead(win);
 }
 
-/* READs, atomics, ATOMIC WRITEs and FLUSHes each need a response of their own, not an ACK. */
-static inline bool opcode_needs_response(uint32_t opcode)
-{
-	return opcode >= UROCE_WR_RDMA_READ && opcode <= UROCE_WR_FLUSH;
-}
-
+/* Does the request need a response of its own, not an ACK? */
 static inline bool wqe_needs_response(const struct rc_send_wqe *wqe)
 {
-	return opcode_needs_response(wqe->opcode);
+	return wqe->needs & NEEDS_RESPONSE;
 }
 
 /* Is the request carried out here, without a packet? */
 static inline bool wqe_is_local(const struct rc_send_wqe *wqe)
 {
-	return wqe->opcode >= UROCE_WR_LOCAL_INV;
+	return wqe->needs & NEEDS_NO_PACKET;
+}
+
+/* Is it a READ? Its response is cut into packets, each with a PSN, and may be asked for in parts. */
+static inline bool wqe_is_read(const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode == UROCE_WR_RDMA_READ;
 }
 
 /* Stores a bind in the fields of a request. */

@@ -16,7 +16,7 @@ static psn_t newest_psn(const struct rc_sendwin *win)
 
 static bool is_long_read(const struct rc_send_wqe *wqe)
 {
-	return wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > 1;
+	return wqe_is_read(wqe) && wqe->psn_count > 1;
 }
 
 /* Adds the packet at psn; there is room. false: its memory may not be used any more, which is reported in its turn. */
@@ -31,7 +31,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	if (wqe_needs_response(wqe)) {
 		cause = rc_request_check_rd_atomic(qp, wqe);
 		if (cause == UROCE_CAUSE_NONE)
-			rc_request_write_rd_atomic(qp, slot, index, 1, out);
+			request_write_rd_atomic(qp, slot, index, 1, out);
 	} else {
 		cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 		if (cause == UROCE_CAUSE_NONE)
