@@ -5,49 +5,8 @@
 #include <string.h>
 
 #include "rc/ack.h"
+#include "rc/op.h"
 #include "rc/parts.h"
-
-/*
- * S-9: a duplicate READ asks for the whole cached READ or for a part that begins at one of its packets and does not go
- * beyond its end.
- */
-static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	uint64_t done = (uint64_t)psn_distance(psn_make(packet->psn), entry->first_psn) << qp->mtu_shift;
-
-	return entry->opcode == OP_READ_REQUEST && packet->rkey == entry->rkey && packet->va == entry->va + done &&
-	       packet->dma_length <= entry->length_bytes - done;
-}
-
-static bool flush_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	return entry->opcode == OP_FLUSH && packet->rkey == entry->rkey && packet->va == entry->va &&
-	       packet->dma_length == entry->length_bytes && (uint8_t)packet->feth == entry->flush;
-}
-
-static bool atomic_write_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	return entry->opcode == OP_ATOMIC_WRITE && packet->rkey == entry->rkey && packet->va == entry->va &&
-	       packet->payload_bytes == 8 && atomic_write_value(packet) == entry->swap_add;
-}
-
-static bool atomic_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	return entry->opcode == packet->opcode && packet->va == entry->va && packet->rkey == entry->rkey &&
-	       packet->swap_add == entry->swap_add && packet->compare == entry->compare;
-}
-
-static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry,
-			      const struct wire_packet *packet)
-{
-	uint8_t kind = wire_opcode(packet->opcode)->kind;
-
-	if (kind == WIRE_KIND_READ_REQUEST)
-		return read_matches(qp, entry, packet);
-	if (kind == WIRE_KIND_FLUSH)
-		return flush_matches(entry, packet);
-	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
-}
 
 /* Does the response to this part of a READ go before what is still to be sent, and is there room to remember it? */
 static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, const struct rc_stretch *part)
@@ -92,25 +51,23 @@ static void respond_to_read_again(struct rc_qp *qp, struct rc_replay_entry *entr
 
 static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packet *packet)
 {
+	const struct rc_op *op = rc_ops_packets[packet->opcode].op;
 	psn_t psn = psn_make(packet->psn);
 	struct rc_replay_entry *entry = rc_replay_find(&qp->replay, psn);
-	bool read = packet->opcode == OP_READ_REQUEST, known = false;
+	bool known = false;
 
-	if (entry == NULL && read)
+	if (entry == NULL && op->is_cut)
 		entry = rc_replay_find_owner(&qp->replay, psn);
-	if (entry && packet->opcode == OP_FLUSH && !entry->queued && entry->opcode == OP_FLUSH)
-		entry->original = 0; /* the FLUSH is done again from the start */
 	if (entry == NULL)
 		qp->counters[CNT_REPLAY_MISS]++;
-	else if (!duplicate_matches(qp, entry, packet))
+	else if (entry->opcode != packet->opcode || entry->rkey != packet->rkey || !op->matches(qp, entry, packet))
 		qp->counters[CNT_REPLAY_MISMATCH]++;
 	else
 		known = true;
-	if (known && read) {
+	if (known && op->is_cut)
 		respond_to_read_again(qp, entry, packet);
-	} else if (known) {
+	else if (known)
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
-	}
 	return known;
 }
 
@@ -145,27 +102,12 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 
 	qp->counters[CNT_DUPLICATE_REQUEST]++;
-	switch ((enum wire_kind)op->kind) {
-	case WIRE_KIND_WRITE:
-		note_suspicious(qp, op, packet);
-		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
-		return false;
-	case WIRE_KIND_SEND:
-		/* A message in progress stays in progress, whatever part of it is repeated (S-19). */
-		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
-		return false;
-	case WIRE_KIND_READ_REQUEST:
-	case WIRE_KIND_ATOMIC:
-	case WIRE_KIND_ATOMIC_WRITE:
-	case WIRE_KIND_FLUSH:
+	if (rc_ops_packets[packet->opcode].rule & RULE_ANSWERED)
 		return receive_duplicate_response(qp, packet);
-	case WIRE_KIND_RESERVED:
-	case WIRE_KIND_READ_RESPONSE:
-	case WIRE_KIND_ACKNOWLEDGE:
-	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
-	case WIRE_KIND_UD_SEND:
-	case WIRE_KIND_CNP:
-		break; /* a duplicate is never answered with a NAK (K-RULE) */
-	}
-	return false;
+	if (op->kind == WIRE_KIND_WRITE)
+		note_suspicious(qp, op, packet);
+	/* A message in progress stays in progress, whatever part of it is repeated (S-19). */
+	if (op->kind == WIRE_KIND_WRITE || op->kind == WIRE_KIND_SEND)
+		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
+	return false; /* a duplicate is never answered with a NAK (K-RULE) */
 }

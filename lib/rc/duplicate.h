@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "wire/packet.h"
 #include "rc/qp_state.h"
@@ -21,14 +20,5 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
  * atomic that came after the duplicate.
  */
 psn_t rc_duplicate_acknowledged(const struct rc_qp *qp);
-
-/* The value of an ATOMIC WRITE, with its bytes in the order of the packet (S-20). */
-static inline uint64_t atomic_write_value(const struct wire_packet *packet)
-{
-	uint64_t value;
-
-	memcpy(&value, packet->payload, sizeof(value));
-	return value;
-}
 
 #endif

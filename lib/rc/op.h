@@ -1,7 +1,8 @@
-/* op.h - what a row says about an operation: how it is posted, sent, answered and reported */
+/* op.h - what a row says about an operation: how it is posted, sent, judged, carried out, answered and reported */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows, and what each operation does at either end, stand in ops.c. All other files ask the row; none compares numbers of operations.
+ * The rows, and what each operation does at either end, stand in ops.c. A new operation is a number in wr.h, its
+ * opcodes in lib/wire/opcodes.def, and there a row. Other files ask the row; none compares numbers of operations.
  */
 #ifndef RC_OP_H
 #define RC_OP_H
@@ -11,11 +12,16 @@
 
 #include <uroce/wr.h>
 
+#include "rc/mr.h"
 #include "wire/hints.h"
+#include "wire/opcode.h"
 
 struct rc_outbox;
 struct rc_qp;
+struct rc_replay_entry;
+struct rc_scatter;
 struct rc_send_wqe;
+struct wire_packet;
 
 /* What a request may need before it can begin. Most need nothing; a request is checked only if it has one of these. */
 enum rc_send_needs {
@@ -46,29 +52,80 @@ struct rc_op {
 
 	/* its request: opcodes; one of a single packet has only that of this packet */
 	uint8_t first, middle, last, only;
-	uint8_t request_bytes; /* of a request with a response: bytes of payload */
-	uint8_t reth;          /* SEND, WRITE: FRAME_RETH: the first packet has a RETH */
-	uint8_t imm;           /* SEND, WRITE: FRAME_4_BYTES: the last packet has an ImmDt or IETH */
-	bool ieth;             /* it is an IETH, which invalidates a key of the peer */
-	bool is_cut;           /* is cut into packets of the path MTU: the request, or the response to a READ (P-3) */
+	uint8_t reth; /* SEND, WRITE: FRAME_RETH: the first packet has a RETH */
+	uint8_t imm;  /* SEND, WRITE: FRAME_4_BYTES: the last packet has an ImmDt or IETH */
+	bool ieth;    /* it is an IETH, which invalidates a key of the peer */
+	bool is_cut;  /* is cut into packets of the path MTU: the request, or the response to a READ (P-3) */
 
 	/* its response, if it needs one */
 	uint8_t response;       /* opcode; one that is cut has any READ response */
 	uint8_t response_bytes; /* bytes of payload; one that is cut has the request's length */
 	bool brings_data;       /* the response writes to the memory that the request names */
 
+	/* a request that is judged as one packet, and needs a response */
+	uint8_t request_bytes; /* bytes of payload, and its DMALen then */
+	uint8_t target_bytes;  /* bytes of the peer's memory that it names; 0: as many as its DMALen says */
+	bool aligned;          /* its address is a multiple of 8 (S-7, S-20) */
+	uint8_t counter;       /* enum rc_counter: executed requests */
+
+	uint8_t failure;  /* enum uroce_wc_status: how it completes if it cannot be carried out here */
+	uint32_t rights;  /* enum uroce_access: what the peer's QP and key have to allow; see rights_of */
 	const char *name; /* of its completion */
 
-	/* local ones: carries the request out; false: it completes with `failure`, enum uroce_wc_status */
+	/* Carries a local request out. false: it fails. */
 	bool (*carry_out)(struct rc_qp *qp, const struct rc_send_wqe *wqe);
-	uint8_t failure;
 
 	/* Writes the request's packet. One that is cut asks for `responses` responses from number `index` on. */
-	void (*write)(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses, struct rc_outbox *out);
+	void (*write)(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t slot, uint32_t index,
+		      uint32_t responses, struct rc_outbox *out);
+
+	/* The rights that the packet asks for; 0: it asks for nothing that exists. NULL: `rights`. */
+	uint32_t (*rights_of)(const struct wire_packet *packet);
+
+	/* May the peer use the memory that the packet names? NULL: `rights` are needed to a range from its va on. */
+	enum rc_mr_verdict (*check)(struct rc_qp *qp, const struct wire_packet *packet);
+
+	/*
+	 * Executes the request, and fills in what its entry has to remember besides va, rkey and length. NULL: nothing
+	 * happens before the response is made.
+	 */
+	void (*execute)(const struct wire_packet *packet, const struct rc_scatter *place,
+			struct rc_replay_entry *entry);
+
+	/*
+	 * Adds the response, for which there is room, unless it is cut into packets. *ended is set to false if it takes
+	 * more time. A verdict other than MR_OK: the memory may not be used any more.
+	 */
+	enum rc_mr_verdict (*respond)(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out,
+				      bool *ended);
+
+	/* Is the packet a duplicate of the request in the entry, which has the same opcode and rkey (S-9, S-10)? */
+	bool (*matches)(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet);
 };
 
 /* The rows, by enum uroce_wr_opcode. */
 HIDDEN extern const struct rc_op rc_ops[UROCE_WR_OPCODES];
+
+/* What a request's packet means to the responder. */
+enum rc_rule {
+	RULE_SEND = 1,     /* a packet of a SEND; with neither SEND nor ANSWERED: of a WRITE */
+	RULE_ANSWERED = 2, /* has a response of its own, which is kept for duplicates (S-11) */
+	RULE_STARTS = 4,   /* the first packet of its message */
+	RULE_ENDS = 8,     /* the last packet of its message */
+	RULE_TAKES = 16,   /* needs a receive entry: the first of a SEND, the last of a WRITE with immediate */
+	RULE_REPORTS = 32, /* completes the receive entry */
+	RULE_EARLY = 64,   /* its payload may be placed before the ICRC is known: see may_place_early() */
+	RULE_INVALIDATES = 128,
+	RULE_ONLY = RULE_STARTS | RULE_ENDS
+};
+
+/* A request's opcode: its operation, and what the packet means. NULL and 0: it is no request. */
+struct rc_op_packet {
+	const struct rc_op *op;
+	uint8_t rule;
+};
+
+HIDDEN extern const struct rc_op_packet rc_ops_packets[OPCODES_OF_RC];
 
 /* The operation that completes so, or NULL. */
 const struct rc_op *rc_ops_find_completion(uint8_t completion);

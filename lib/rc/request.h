@@ -30,13 +30,13 @@ enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_w
 enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 /*
- * Writes the packet of the READ, atomic or the like in `slot`. A READ asks for `responses` responses from number
+ * Writes the packet of wqe, the READ, atomic or the like in `slot`. A READ asks for `responses` responses from number
  * `index` on, the first one that is missing (Q-10).
  */
-static inline void request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
-					   struct rc_outbox *out)
+static inline void request_write_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t slot,
+					   uint32_t index, uint32_t responses, struct rc_outbox *out)
 {
-	rc_ops[sendwin_slot(&qp->win, slot)->opcode].write(qp, slot, index, responses, out);
+	rc_ops[wqe->opcode].write(qp, wqe, slot, index, responses, out);
 }
 
 /* The headers of packet number `index` of a SEND or WRITE. Fields of a RETH are set even if the packet has no RETH. */

@@ -254,7 +254,7 @@ NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uin
 	if (cause != UROCE_CAUSE_NONE)
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	commit(qp, wqe, psn_add(win->snd_nxt, responses), 1, index + responses == wqe->psn_count, true, now_ns, out);
-	request_write_rd_atomic(qp, slot, index, responses, out);
+	request_write_rd_atomic(qp, wqe, slot, index, responses, out);
 	if (qp_is_paced(qp) && wqe_is_read(wqe))
 		rc_pace_ask(qp, (uint64_t)responses << qp->mtu_shift, now_ns, out);
 	return PLAN_DONE;
@@ -335,7 +335,7 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 		rc_holes_asked(qp, psn, now_ns);
 		if (cause != UROCE_CAUSE_NONE)
 			continue;
-		request_write_rd_atomic(qp, slot, psn_distance(psn, wqe->first_psn), responses, out);
+		request_write_rd_atomic(qp, wqe, slot, psn_distance(psn, wqe->first_psn), responses, out);
 		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
 		if (wqe_is_read(wqe))
 			qp_note_read_restart(qp, psn_add(psn, responses));

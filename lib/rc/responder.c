@@ -8,7 +8,7 @@
 #include "rc/credit.h"
 #include "rc/duplicate.h"
 #include "rc/fail.h"
-#include "rc/flush.h"
+#include "rc/op.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
 #include "rc/scatter.h"
@@ -17,68 +17,29 @@
 
 /* ---- judging ---- */
 
-/* What an opcode means to the responder. */
-enum rule {
-	SEND = 1,     /* a packet of a SEND; with neither SEND nor ANSWERED: of a WRITE */
-	ANSWERED = 2, /* has a response of its own, which is kept for duplicates (S-11) */
-	STARTS = 4,   /* the first packet of its message */
-	ENDS = 8,     /* the last packet of its message */
-	TAKES = 16,   /* needs a receive entry: the first packet of a SEND, the last of a WRITE with immediate */
-	REPORTS = 32, /* completes the receive entry */
-	EARLY = 64,   /* its payload may be placed before the ICRC is known: see may_place_early() */
-	INVALIDATES = 128
-};
-
-#define ONLY (STARTS | ENDS)
-
-static const uint8_t rules[OPCODES_OF_RC] = {
-	[OP_SEND_FIRST] = SEND | STARTS | TAKES | EARLY,
-	[OP_SEND_MIDDLE] = SEND | EARLY,
-	[OP_SEND_LAST] = SEND | ENDS | REPORTS | EARLY,
-	[OP_SEND_LAST_IMM] = SEND | ENDS | REPORTS | EARLY,
-	[OP_SEND_LAST_INV] = SEND | ENDS | REPORTS | EARLY | INVALIDATES,
-	[OP_SEND_ONLY] = SEND | ONLY | TAKES | REPORTS | EARLY,
-	[OP_SEND_ONLY_IMM] = SEND | ONLY | TAKES | REPORTS | EARLY,
-	[OP_SEND_ONLY_INV] = SEND | ONLY | TAKES | REPORTS | EARLY | INVALIDATES,
-	[OP_WRITE_FIRST] = STARTS,
-	[OP_WRITE_MIDDLE] = EARLY,
-	[OP_WRITE_LAST] = ENDS,
-	[OP_WRITE_LAST_IMM] = ENDS | TAKES | REPORTS,
-	[OP_WRITE_ONLY] = ONLY,
-	[OP_WRITE_ONLY_IMM] = ONLY | TAKES | REPORTS,
-	[OP_READ_REQUEST] = ANSWERED | ONLY,
-	[OP_COMPARE_SWAP] = ANSWERED | ONLY,
-	[OP_FETCH_ADD] = ANSWERED | ONLY,
-	[OP_FLUSH] = ANSWERED | ONLY,
-	[OP_ATOMIC_WRITE] = ANSWERED | ONLY,
-};
-
 #define SET(opcode) (1u << (opcode))
-#define STARTS_OF_SEND (SET(OP_SEND_FIRST) | SET(OP_SEND_ONLY) | SET(OP_SEND_ONLY_IMM) | SET(OP_SEND_ONLY_INV))
 #define REST_OF_SEND (SET(OP_SEND_MIDDLE) | SET(OP_SEND_LAST) | SET(OP_SEND_LAST_IMM) | SET(OP_SEND_LAST_INV))
-#define STARTS_OF_WRITE (SET(OP_WRITE_FIRST) | SET(OP_WRITE_ONLY) | SET(OP_WRITE_ONLY_IMM))
 #define REST_OF_WRITE (SET(OP_WRITE_MIDDLE) | SET(OP_WRITE_LAST) | SET(OP_WRITE_LAST_IMM))
-#define ATOMICS (SET(OP_COMPARE_SWAP) | SET(OP_FETCH_ADD))
-#define READS_AND_ATOMICS (SET(OP_READ_REQUEST) | ATOMICS | SET(OP_ATOMIC_WRITE))
 
 /* The opcodes that may come next, by the kind of the message under way (S-3). */
 static const uint32_t in_sequence[] = {
-	[WIRE_KIND_RESERVED] = STARTS_OF_SEND | STARTS_OF_WRITE | READS_AND_ATOMICS,
+	[WIRE_KIND_RESERVED] = ~(REST_OF_SEND | REST_OF_WRITE),
 	[WIRE_KIND_SEND] = REST_OF_SEND,
 	[WIRE_KIND_WRITE] = REST_OF_WRITE,
 };
 
+/* Sets the opcodes that the QP takes at any time. A request whose rights stand in its packet is judged by that. */
 void rc_responder_enable(struct rc_qp *qp)
 {
-	uint32_t enabled = STARTS_OF_SEND | REST_OF_SEND;
+	qp->enabled = 0;
+	for (uint8_t opcode = 0; opcode < OPCODES_OF_RC; opcode++) {
+		const struct rc_op *op = rc_ops_packets[opcode].op;
+		uint32_t rule = rc_ops_packets[opcode].rule;
 
-	if (qp->access & UROCE_ACCESS_REMOTE_WRITE)
-		enabled |= STARTS_OF_WRITE | REST_OF_WRITE | SET(OP_ATOMIC_WRITE);
-	if (qp->access & UROCE_ACCESS_REMOTE_READ)
-		enabled |= SET(OP_READ_REQUEST);
-	if (qp->access & UROCE_ACCESS_REMOTE_ATOMIC)
-		enabled |= ATOMICS;
-	qp->enabled = qp->replay.depth ? enabled : enabled & ~READS_AND_ATOMICS;
+		if (op && !op->rights_of && (qp->access & op->rights) == op->rights &&
+		    (qp->replay.depth || !(rule & RULE_ANSWERED)))
+			qp->enabled |= SET(opcode);
+	}
 }
 
 static enum verdict check_sequence(const struct rc_responder *resp, const struct wire_opcode_row *op)
@@ -90,39 +51,28 @@ static enum verdict check_sequence(const struct rc_responder *resp, const struct
 	return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_ACCEPT;
 }
 
-static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_packet *packet)
+/* How many bytes of memory the request names. */
+static inline uint32_t target_bytes(const struct rc_op *op, const struct wire_packet *packet)
 {
-	switch ((enum wire_kind)op->kind) {
-	case WIRE_KIND_WRITE:
-	case WIRE_KIND_ATOMIC_WRITE:
-		return UROCE_ACCESS_REMOTE_WRITE;
-	case WIRE_KIND_READ_REQUEST:
-		return UROCE_ACCESS_REMOTE_READ;
-	case WIRE_KIND_ATOMIC:
-		return UROCE_ACCESS_REMOTE_ATOMIC;
-	case WIRE_KIND_FLUSH:
-		return (packet->feth & FETH_SELECTIVITY) > FETH_WHOLE_REGION ? 0 : rc_flush_rights(packet->feth);
-	case WIRE_KIND_RESERVED:
-	case WIRE_KIND_SEND:
-	case WIRE_KIND_READ_RESPONSE:
-	case WIRE_KIND_ACKNOWLEDGE:
-	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
-	case WIRE_KIND_UD_SEND:
-	case WIRE_KIND_CNP:
-		break;
-	}
-	return 0;
+	return op->target_bytes ? op->target_bytes : packet->dma_length;
+}
+
+/* The rights that the request needs; 0: there is no such request. */
+static uint32_t rights_for(const struct rc_op *op, const struct wire_packet *packet)
+{
+	if (op == NULL)
+		return 0;
+	return op->rights_of ? op->rights_of(packet) : op->rights;
 }
 
 /*
  * The verdict for an opcode that is not enabled or does not come in sequence: of several, the first in the order of
  * S-1. A FLUSH always comes here, because the rights that it needs stand in the packet, and may be accepted.
  */
-NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
-				     const struct wire_packet *packet)
+NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_packet *packet)
 {
-	enum verdict verdict = check_sequence(&qp->responder, op);
-	uint32_t needed = rights_for(op, packet);
+	enum verdict verdict = check_sequence(&qp->responder, wire_opcode(packet->opcode));
+	uint32_t needed = rights_for(rc_ops_packets[packet->opcode].op, packet);
 
 	if (verdict != VERDICT_ACCEPT)
 		return verdict;
@@ -143,18 +93,19 @@ static inline bool length_fits(const struct rc_qp *qp, uint32_t rule, const stru
 
 	if (packet->pad_bytes != packet_pad_bytes(bytes))
 		return false;
-	return rule & ENDS ? bytes <= qp->mtu_bytes && (bytes > 0 || (rule & STARTS)) : bytes == qp->mtu_bytes;
+	return rule & RULE_ENDS ? bytes <= qp->mtu_bytes && (bytes > 0 || (rule & RULE_STARTS)) :
+				  bytes == qp->mtu_bytes;
 }
 
 static inline enum verdict judge_send(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 				      struct rc_scatter *place)
 {
 	const struct rc_recv_wqe *wqe = recvq_peek(&qp->recvq);
-	uint64_t offset = rule & STARTS ? 0 : qp->responder.message_bytes;
+	uint64_t offset = rule & RULE_STARTS ? 0 : qp->responder.message_bytes;
 
 	if (offset + packet->payload_bytes > wqe->total_bytes)
 		return VERDICT_SEND_TOO_LONG;
-	if ((rule & INVALIDATES) && !rc_mr_may_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn)) {
+	if ((rule & RULE_INVALIDATES) && !rc_mr_may_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn)) {
 		place->why = MR_BAD_KEY;
 		return VERDICT_ACCESS;
 	}
@@ -168,13 +119,14 @@ static inline enum verdict judge_write(struct rc_qp *qp, uint32_t rule, const st
 				       struct rc_scatter *place)
 {
 	const struct rc_responder *resp = &qp->responder;
-	bool starts = rule & STARTS;
+	bool starts = rule & RULE_STARTS;
 	uint64_t va = starts ? packet->va : resp->write_va;
 	uint32_t left = starts ? packet->dma_length : resp->write_left;
 	uint32_t rkey = starts ? packet->rkey : resp->write_rkey;
 	uint32_t checked = starts ? left : packet->payload_bytes;
 
-	if (left > LIMIT_MESSAGE_BYTES || (rule & ENDS ? packet->payload_bytes != left : packet->payload_bytes >= left))
+	if (left > LIMIT_MESSAGE_BYTES ||
+	    (rule & RULE_ENDS ? packet->payload_bytes != left : packet->payload_bytes >= left))
 		return VERDICT_DMA_LENGTH;
 	if (checked == 0)
 		return VERDICT_ACCEPT;
@@ -184,30 +136,28 @@ static inline enum verdict judge_write(struct rc_qp *qp, uint32_t rule, const st
 	return place->why == MR_OK ? VERDICT_ACCEPT : VERDICT_ACCESS;
 }
 
-NOINLINE enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op,
-				     const struct wire_packet *packet, struct rc_scatter *place)
+NOINLINE enum verdict judge_answered(struct rc_qp *qp, const struct wire_packet *packet, struct rc_scatter *place)
 {
-	bool atomic_write = op->kind == WIRE_KIND_ATOMIC_WRITE;
-	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
-	uint32_t rights = rights_for(op, packet);
-	uint64_t va = packet->va, whole;
+	const struct rc_op *op = rc_ops_packets[packet->opcode].op;
+	uint32_t bytes = target_bytes(op, packet);
 
-	if (packet->payload_bytes != (atomic_write ? 8 : 0) || (atomic_write && packet->dma_length != 8)) /* S-20 */
+	if (packet->payload_bytes != op->request_bytes ||
+	    (op->request_bytes && packet->dma_length != op->request_bytes)) /* S-20 */
 		return VERDICT_BAD_LENGTH;
-	if ((atomic_write || op->kind == WIRE_KIND_ATOMIC) && (va & 7))
+	if (op->aligned && (packet->va & 7))
 		return VERDICT_UNALIGNED;
 	if (qp->replay.unfinished >= qp->replay.depth)
 		return VERDICT_TOO_DEEP;
 	if (bytes > LIMIT_MESSAGE_BYTES)
 		return VERDICT_DMA_LENGTH;
-	if (op->kind == WIRE_KIND_FLUSH && (packet->feth & FETH_WHOLE_REGION))
-		place->why = rc_mr_extent(qp->mrs, packet->rkey, qp->pd, qp->qpn, rights, &va, &whole);
+	if (op->check)
+		place->why = op->check(qp, packet);
 	else if (bytes > 0)
-		place->why = qp_check_memory(qp, packet->rkey, va, bytes, rights, &place->places[0]);
+		place->why = qp_check_memory(qp, packet->rkey, packet->va, bytes, op->rights, &place->places[0]);
 	if (place->why != MR_OK)
 		return VERDICT_ACCESS;
 	/* without atomic rights a region's host address may be aligned otherwise than its VA */
-	if (atomic_write && ((uintptr_t)place->places[0] & 7))
+	if (op->aligned && ((uintptr_t)place->places[0] & 7))
 		return VERDICT_UNALIGNED;
 	return VERDICT_ACCEPT;
 }
@@ -220,19 +170,18 @@ static inline enum verdict judge(struct rc_qp *qp, uint32_t rule, const struct w
 				 struct rc_scatter *place)
 {
 	if (!(in_sequence[qp->responder.in_progress] & qp->enabled & SET(packet->opcode))) {
-		enum verdict verdict = explain_opcode(qp, wire_opcode(packet->opcode), packet);
+		enum verdict verdict = explain_opcode(qp, packet);
 
 		if (verdict != VERDICT_ACCEPT)
 			return verdict;
 	}
 	if (!length_fits(qp, rule, packet))
 		return VERDICT_BAD_LENGTH;
-	if ((rule & TAKES) && rc_recvq_need(&qp->recvq) == NULL)
+	if ((rule & RULE_TAKES) && rc_recvq_need(&qp->recvq) == NULL)
 		return VERDICT_NO_RECEIVE;
-	if (rule & SEND)
+	if (rule & RULE_SEND)
 		return judge_send(qp, rule, packet, place);
-	return rule & ANSWERED ? judge_answered(qp, wire_opcode(packet->opcode), packet, place) :
-				 judge_write(qp, rule, packet, place);
+	return rule & RULE_ANSWERED ? judge_answered(qp, packet, place) : judge_write(qp, rule, packet, place);
 }
 
 /* ---- executing ---- */
@@ -242,7 +191,7 @@ static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct
 				   struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
-	bool starts = rule & STARTS;
+	bool starts = rule & RULE_STARTS;
 	uint32_t bytes = packet->payload_bytes + (starts ? 0 : resp->message_bytes);
 
 	resp->epsn = resp->newest_request = psn_next(resp->epsn);
@@ -250,8 +199,8 @@ static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct
 		rc_replay_expire(&qp->replay, resp->epsn);
 	if (packet->flags & WIRE_ACKREQ)
 		ack_asked_for(&resp->ack);
-	if (!(rule & ENDS)) {
-		resp->in_progress = rule & SEND ? WIRE_KIND_SEND : WIRE_KIND_WRITE;
+	if (!(rule & RULE_ENDS)) {
+		resp->in_progress = rule & RULE_SEND ? WIRE_KIND_SEND : WIRE_KIND_WRITE;
 		resp->write_va = (starts ? packet->va : resp->write_va) + packet->payload_bytes;
 		resp->write_left = (starts ? packet->dma_length : resp->write_left) - packet->payload_bytes;
 		resp->write_rkey = starts ? packet->rkey : resp->write_rkey;
@@ -260,56 +209,19 @@ static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct
 	}
 	resp->in_progress = WIRE_KIND_RESERVED;
 	resp->msn = (resp->msn + 1) & PSN_MASK;
-	qp->counters[rule & SEND ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
-	if (rule & INVALIDATES)
+	qp->counters[rule & RULE_SEND ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
+	if (rule & RULE_INVALIDATES)
 		rc_mr_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn);
-	if (rule & REPORTS)
+	if (rule & RULE_REPORTS)
 		rc_report_receive(qp, recvq_peek(&qp->recvq), packet, bytes, out);
 }
 
-/* S-7: performs one hardware atomic on memory in host byte order. */
-static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
-{
-	uint64_t *word = (uint64_t *)(void *)host;
-	uint64_t original = packet->compare;
-
-	if (packet->opcode == OP_FETCH_ADD)
-		return __atomic_fetch_add(word, packet->swap_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(word, &original, packet->swap_add, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	return original;
-}
-
-/*
- * Executes a READ, atomic or the like as far as that happens now, and fills in its replay entry. A READ reads and a
- * FLUSH flushes when its response is made.
- */
-static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			 const struct rc_scatter *place, struct rc_replay_entry *entry)
-{
-	if (op->kind == WIRE_KIND_READ_REQUEST) {
-		entry->length_bytes = packet->dma_length;
-		qp->counters[CNT_RX_READ_REQUESTS]++;
-	} else if (op->kind == WIRE_KIND_FLUSH) {
-		entry->length_bytes = packet->dma_length;
-		entry->flush = (uint8_t)packet->feth;
-		qp->counters[CNT_RX_FLUSH_REQUESTS]++;
-	} else if (op->kind == WIRE_KIND_ATOMIC_WRITE) {
-		entry->swap_add = atomic_write_value(packet);
-		__atomic_store_n((uint64_t *)(void *)place->places[0], entry->swap_add, __ATOMIC_SEQ_CST);
-		qp->counters[CNT_RX_ATOMIC_WRITE_REQUESTS]++;
-	} else {
-		entry->swap_add = packet->swap_add;
-		entry->compare = packet->compare;
-		entry->original = perform_atomic(packet, place->places[0]);
-		qp->counters[CNT_RX_ATOMIC_REQUESTS]++;
-	}
-}
-
+/* Executes a READ, atomic or the like as far as that happens now, and has its response queued. */
 NOINLINE void execute_rd_atomic(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_scatter *place)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	const struct rc_op *op = rc_ops_packets[packet->opcode].op;
 	struct rc_responder *resp = &qp->responder;
-	uint32_t count = op->kind == WIRE_KIND_READ_REQUEST ? qp_packets(qp, packet->dma_length) : 1;
+	uint32_t count = op->is_cut ? qp_packets(qp, packet->dma_length) : 1;
 	struct rc_replay_entry *entry = rc_replay_insert(&qp->replay, psn_make(packet->psn), count);
 
 	resp->msn = (resp->msn + 1) & PSN_MASK;
@@ -317,7 +229,10 @@ NOINLINE void execute_rd_atomic(struct rc_qp *qp, const struct wire_packet *pack
 	entry->rkey = packet->rkey;
 	entry->opcode = packet->opcode;
 	entry->msn = resp->msn;
-	execute_kind(qp, op, packet, place, entry);
+	entry->length_bytes = target_bytes(op, packet);
+	if (op->execute)
+		op->execute(packet, place, entry);
+	qp->counters[op->counter]++;
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
@@ -336,7 +251,7 @@ static bool receive_in_use(const struct rc_qp *qp, uint32_t rule, enum verdict v
 {
 	if (qp->responder.in_progress == WIRE_KIND_SEND)
 		return true;
-	return (rule & TAKES) && verdict > VERDICT_NO_RECEIVE;
+	return (rule & RULE_TAKES) && verdict > VERDICT_NO_RECEIVE;
 }
 
 /* The cause to report (E-4). For a refused key it is the reason that the check of the key gave. */
@@ -350,7 +265,7 @@ static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
 NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[verdict];
-	bool in_use = receive_in_use(qp, rules[packet->opcode], verdict);
+	bool in_use = receive_in_use(qp, rc_ops_packets[packet->opcode].rule, verdict);
 
 	qp->counters[row->counter]++;
 	if (row->retry) {
@@ -371,8 +286,8 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const struct rc_scatter *place,
 				   const struct rc_origin *origin)
 {
-	return (rule & EARLY) && origin->ip && place->count > 0 &&
-	       ((rule & SEND) || qp->replay.queue_head == REPLAY_NONE);
+	return (rule & RULE_EARLY) && origin->ip && place->count > 0 &&
+	       ((rule & RULE_SEND) || qp->replay.queue_head == REPLAY_NONE);
 }
 
 /* A PSN in the half window behind ePSN is a duplicate, in the other half it shows a gap (S-2, P-6). */
@@ -430,7 +345,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	if (__builtin_expect(resp->nak_outstanding, 0) && owes_rnr_nak(resp))
 		return drop_after_nak(qp, packet, origin);
 	/* judging may take an entry from the shared queue, which a forged packet must not bring about */
-	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet->payload))
+	if (qp->shares_receives && (rule & RULE_TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;
 	place.why = MR_OK;
 	place.count = 0; /* the other fields are not set, because this runs for every packet */
@@ -442,7 +357,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	ack_nak_is_answered(&resp->ack);
 	if (__builtin_expect(verdict != VERDICT_ACCEPT, 0)) {
 		refuse(qp, packet, verdict, place.why);
-	} else if (rule & ANSWERED) {
+	} else if (rule & RULE_ANSWERED) {
 		execute_rd_atomic(qp, packet, &place);
 	} else {
 		if (!placed)
@@ -458,8 +373,9 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 {
 	if (packet->psn != qp->responder.epsn.v)
 		return receive_out_of_order(qp, packet, origin, now_ns);
-	return packet->opcode == OP_WRITE_ONLY ? receive_next(qp, ONLY, packet, origin, out) :
-						 receive_next(qp, rules[packet->opcode], packet, origin, out);
+	return packet->opcode == OP_WRITE_ONLY ?
+		       receive_next(qp, RULE_ONLY, packet, origin, out) :
+		       receive_next(qp, rc_ops_packets[packet->opcode].rule, packet, origin, out);
 }
 
 void rc_responder_reset(struct rc_qp *qp)

@@ -8,7 +8,7 @@
 #include "rc/duplicate.h"
 #include "rc/emit.h"
 #include "rc/fail.h"
-#include "rc/flush.h"
+#include "rc/op.h"
 #include "rc/pace.h"
 #include "rc/parts.h"
 #include "rc/report.h"
@@ -18,18 +18,6 @@
 static void add_ack(struct wire_ack ack, struct rc_outbox *out)
 {
 	outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));
-}
-
-static void add_atomic_response(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
-{
-	struct wire_packet packet = {
-		.opcode = OP_ATOMIC_ACKNOWLEDGE,
-		.syndrome = qp_ack_syndrome(qp),
-		.msn = entry->msn,
-		.original = entry->original,
-	};
-
-	emit_packet(qp, &packet, entry->first_psn, out);
 }
 
 static uint8_t read_opcode(bool first, bool last)
@@ -98,15 +86,6 @@ NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* Answers a FLUSH or ATOMIC WRITE with an empty READ response (S-20). */
-static void add_empty_response(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
-{
-	struct wire_headers headers = emit_bth(qp, OP_READ_RESPONSE_ONLY, 0, entry->first_psn, false);
-
-	emit_add_aeth(&headers, qp_ack_syndrome(qp), entry->msn);
-	emit(&headers, NULL, 0, out);
-}
-
 /*
  * A READ or FLUSH may not go on: a NAK takes the place of the first response that never left. A duplicate draws nothing
  * (K-RULE).
@@ -132,31 +111,24 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	}
 }
 
-/* Adds one response, or as much of it as there is room for. false: a FLUSH needs more time. */
+/* Adds one response, or as much of it as there is room and time for. false: there is more of it. */
 static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
-	enum rc_mr_verdict why = MR_OK;
-	bool done = true;
+	const struct rc_op *op = rc_ops_packets[entry->opcode].op;
+	enum rc_mr_verdict why;
+	bool ended;
 
-	if (entry->opcode == OP_READ_REQUEST) {
+	if (op->is_cut) {
 		why = add_read_responses(qp, entry, &entry->stretch, out);
-		done = psn_equal(entry->stretch.send_psn, entry->stretch.end_psn);
-	} else if (entry->opcode == OP_FLUSH) {
-		done = rc_flush_some(qp, entry, &why);
-		if (!done)
-			return false;
-		if (why == MR_OK)
-			add_empty_response(qp, entry, out);
-	} else if (entry->opcode == OP_ATOMIC_WRITE) {
-		add_empty_response(qp, entry, out);
+		ended = psn_equal(entry->stretch.send_psn, entry->stretch.end_psn);
 	} else {
-		add_atomic_response(qp, entry, out);
+		why = op->respond(qp, entry, out, &ended);
 	}
 	if (why != MR_OK)
 		abandon_response(qp, entry, why);
-	else if (done)
+	else if (ended)
 		rc_replay_pop(&qp->replay);
-	return true;
+	return why != MR_OK || ended;
 }
 
 /* Answers the queue. true: it is empty; false: there is no room, or a FLUSH needs more time. */

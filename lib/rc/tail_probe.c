@@ -31,7 +31,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	if (wqe_needs_response(wqe)) {
 		cause = rc_request_check_rd_atomic(qp, wqe);
 		if (cause == UROCE_CAUSE_NONE)
-			request_write_rd_atomic(qp, slot, index, 1, out);
+			request_write_rd_atomic(qp, wqe, slot, index, 1, out);
 	} else {
 		cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 		if (cause == UROCE_CAUSE_NONE)
