@@ -62,7 +62,7 @@ static void expect_placed(struct sim_world *world, struct sim_message *message, 
 		bytes = model_part(world, message, (uint32_t)(psn - message->first));
 		sim_memory_expect(world->memory, &message->buffer, offset, message->data + offset, bytes);
 		verdict_touch(verdict, &message->buffer, offset, bytes);
-	} else if (message->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD) {
+	} else if (sim_ops[message->opcode].lands) {
 		sim_memory_expect(world->memory, &message->buffer, 0, &message->original, 8);
 		verdict_touch(verdict, &message->buffer, 0, 8);
 	}

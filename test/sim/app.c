@@ -263,8 +263,7 @@ static void draw_remote(const struct sim_world *world, const struct sim_end *end
 			struct sim_message *message)
 {
 	const struct sim_end *peer = world_peer(world, end);
-	bool atomic =
-		message->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	bool atomic = sim_ops[message->opcode].words;
 	const struct sim_region *region = atomic ? &peer->words : &peer->target;
 	uint32_t slot = (uint32_t)random_below(random, world_targets(world));
 	uint32_t offset = (uint32_t)random_below(random, 64) & ~7u;
@@ -319,7 +318,7 @@ static void draw_source(const struct sim_world *world, const struct sim_end *end
 {
 	uint32_t pieces = (uint32_t)random_between(random, 1, MEMORY_PIECES);
 	uint32_t room = 2 * sim_app_slot_bytes(world) - message->bytes - 64;
-	bool whole = message->opcode == UROCE_WR_ATOMIC_WRITE;
+	bool whole = sim_ops[message->opcode].eight;
 
 	message->landing = SIM_NONE;
 	message->buffer =
@@ -336,7 +335,7 @@ static enum sim_bad draw_bad(struct sim_world *world, struct sim_end *end, struc
 	uint64_t kind = random_below(random, 3);
 	bool chosen = random_chance(random, world->config.rates[FAULT_BAD_WR]);
 
-	if (!chosen || message->bytes == 0 || message->opcode >= UROCE_WR_FLUSH ||
+	if (!chosen || message->bytes == 0 || message->opcode == UROCE_WR_FLUSH || message->local ||
 	    !sim_fault_happens(&world->faults, FAULT_BAD_WR, number, world->now_ns))
 		return BAD_NOT;
 	sim_trace_fault(world, end, FAULT_BAD_WR);
@@ -366,14 +365,13 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	message->imm = (uint32_t)random_next(random);
 	message->compare_add = random_below(random, 4);
 	message->swap = random_below(random, 4);
-	single = message->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP && message->opcode <= UROCE_WR_ATOMIC_WRITE;
+	single = sim_ops[message->opcode].eight;
 	if (single)
 		message->bytes = 8;
-	if (message_needs_answer(message) && message->opcode < UROCE_WR_ATOMIC_WRITE &&
-	    world_landings_left(world, end) == 0)
+	if (sim_ops[message->opcode].lands && world_landings_left(world, end) == 0)
 		return false;
 	message->opcode = settle_opcode(world, end, random, message->opcode);
-	message->local = message->opcode >= UROCE_WR_LOCAL_INV;
+	message->local = sim_ops[message->opcode].kind == WIRE_KIND_RESERVED;
 	if (message->local)
 		message->bytes = 0;
 	message->bad = (uint8_t)draw_bad(world, end, random, message);
@@ -384,7 +382,7 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	draw_remote(world, end, random, message);
 	if (message->opcode == UROCE_WR_FLUSH || message->local)
 		message->landing = SIM_NONE;
-	else if (message_needs_answer(message) && message->opcode < UROCE_WR_ATOMIC_WRITE)
+	else if (sim_ops[message->opcode].lands)
 		draw_landing(world, end, random, message);
 	else
 		draw_source(world, end, random, message);

@@ -37,11 +37,6 @@ void sim_model_taint(struct sim_world *world, struct sim_end *end)
 		taint_connection(world, i);
 }
 
-static struct sim_buffer one_piece(uint64_t at, uint64_t bytes)
-{
-	return (struct sim_buffer){ .count = 1, .at = { at }, .bytes = { (uint32_t)bytes } };
-}
-
 /* ---- responder ---- */
 
 static bool is_within(const struct sim_region *region, uint64_t at, uint64_t bytes)
@@ -108,8 +103,8 @@ static bool take_receive(struct sim_end *end, const struct sim_message *message,
 	return true;
 }
 
-static void message_data(struct sim_world *world, const struct sim_message *message, uint64_t offset, void *to,
-			 uint64_t bytes)
+void sim_model_data(struct sim_world *world, const struct sim_message *message, uint64_t offset, void *to,
+		    uint64_t bytes)
 {
 	if (message->flags & UROCE_SEND_INLINE)
 		memcpy(to, message->data + offset, bytes);
@@ -128,7 +123,7 @@ static void execute_packet(struct sim_world *world, struct sim_end *end, struct 
 							     one_piece(message->remote_at, message->bytes);
 	uint8_t data[LIMIT_MTU_BYTES];
 
-	message_data(world, message, offset, data, bytes);
+	sim_model_data(world, message, offset, data, bytes);
 	sim_memory_expect(world->memory, &place, offset, data, bytes);
 	verdict_touch(verdict, &place, offset, bytes);
 	model->epsn++;
@@ -142,51 +137,13 @@ static void execute_packet(struct sim_world *world, struct sim_end *end, struct 
 	model->packet = 0;
 }
 
-static void execute_atomic(struct sim_world *world, struct sim_end *end, struct sim_message *message,
-			   struct sim_verdict *verdict)
-{
-	struct sim_buffer word = one_piece(message->remote_at, 8);
-	uint64_t value;
-
-	/* Shared words that a forger may have reached are what they are. */
-	if (sim_memory_compare(world->memory, message->remote_at, 8) == UINT64_MAX)
-		sim_memory_accept(world->memory, &word, 0, 8);
-	sim_memory_gather(world->memory, &word, 0, &message->original, 8);
-	value = message->original;
-	if (message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
-		value += message->compare_add;
-	else if (value == message->compare_add)
-		value = message->swap;
-	sim_memory_expect(world->memory, &word, 0, &value, 8);
-	verdict_touch(verdict, &word, 0, 8);
-	end->model.counts[CNT_RX_ATOMIC_REQUESTS]++;
-}
-
 /* A READ, an atomic, an ATOMIC WRITE, a FLUSH: answered one by one. */
 static void execute_rd_atomic(struct sim_world *world, struct sim_end *end, struct sim_message *message,
 			      struct sim_verdict *verdict)
 {
 	struct sim_model *model = &end->model;
-	struct sim_buffer place = one_piece(message->remote_at, 8);
 
-	if (message->opcode == UROCE_WR_RDMA_READ) {
-		struct sim_buffer source = one_piece(message->remote_at, message->bytes);
-
-		message->data = malloc(message->bytes ? message->bytes : 1);
-		sim_memory_gather(world->memory, &source, 0, message->data, message->bytes);
-		model->counts[CNT_RX_READ_REQUESTS]++;
-	} else if (message->opcode == UROCE_WR_FLUSH) {
-		model->counts[CNT_RX_FLUSH_REQUESTS]++;
-	} else if (message->opcode == UROCE_WR_ATOMIC_WRITE) {
-		uint64_t value;
-
-		message_data(world, message, 0, &value, 8);
-		sim_memory_expect(world->memory, &place, 0, &value, 8);
-		verdict_touch(verdict, &place, 0, 8);
-		model->counts[CNT_RX_ATOMIC_WRITE_REQUESTS]++;
-	} else {
-		execute_atomic(world, end, message, verdict);
-	}
+	sim_ops[message->opcode].execute(world, end, message, verdict);
 	message->end = message->packets;
 	message->msn = ++model->msn;
 	model->epsn += message->packets;

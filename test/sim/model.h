@@ -54,8 +54,17 @@ void sim_model_sent(struct sim_world *world, struct sim_end *end, const struct w
 void sim_model_poll(struct sim_world *world, struct sim_end *end);
 void sim_model_fired(struct sim_world *world, struct sim_end *end, uint64_t expired);
 
+/* Bytes that a SEND, WRITE or ATOMIC WRITE carries. */
+void sim_model_data(struct sim_world *world, const struct sim_message *message, uint64_t offset, void *to,
+		    uint64_t bytes);
+
 /* A forged packet was believed: the connection's memory may contain anything from now on. */
 void sim_model_taint(struct sim_world *world, struct sim_end *end);
+
+static inline struct sim_buffer one_piece(uint64_t at, uint64_t bytes)
+{
+	return (struct sim_buffer){ .count = 1, .at = { at }, .bytes = { (uint32_t)bytes } };
+}
 
 /* Something should have been placed there. */
 static inline void verdict_touch(struct sim_verdict *verdict, const struct sim_buffer *buffer, uint64_t offset,

@@ -92,9 +92,12 @@ static bool answer_is_right(const struct sim_world *world, const struct sim_mess
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	uint64_t bytes = message->opcode == UROCE_WR_RDMA_READ ? model_part(world, message, index) : 0;
+	uint8_t answer = sim_ops[message->opcode].answer;
 
-	if (message->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
-		return packet->opcode == OP_ATOMIC_ACKNOWLEDGE && packet->original == message->original;
+	if (answer && packet->opcode == answer && !op->atomic_ack)
+		return packet->payload_bytes == 8 && memcmp(packet->payload, &message->original, 8) == 0;
+	if (answer)
+		return packet->opcode == answer && packet->original == message->original;
 	return op->kind == WIRE_KIND_READ_RESPONSE && op->last == (index + 1 == end) && op->first == (index == begin) &&
 	       packet->payload_bytes == bytes &&
 	       (bytes == 0 || memcmp(packet->payload, message->data + (uint64_t)index * world->config.mtu, bytes) == 0);
@@ -165,33 +168,6 @@ void sim_model_answer_sent(struct sim_world *world, struct sim_end *end, const s
 
 /* ---- the requester's ---- */
 
-static uint8_t kind_of(uint8_t opcode)
-{
-	switch ((enum uroce_wr_opcode)opcode) {
-	case UROCE_WR_SEND:
-	case UROCE_WR_SEND_WITH_IMM:
-	case UROCE_WR_SEND_WITH_INV:
-		return WIRE_KIND_SEND;
-	case UROCE_WR_RDMA_WRITE:
-	case UROCE_WR_RDMA_WRITE_WITH_IMM:
-		return WIRE_KIND_WRITE;
-	case UROCE_WR_RDMA_READ:
-		return WIRE_KIND_READ_REQUEST;
-	case UROCE_WR_ATOMIC_CMP_AND_SWP:
-	case UROCE_WR_ATOMIC_FETCH_AND_ADD:
-		return WIRE_KIND_ATOMIC;
-	case UROCE_WR_ATOMIC_WRITE:
-		return WIRE_KIND_ATOMIC_WRITE;
-	case UROCE_WR_FLUSH:
-		return WIRE_KIND_FLUSH;
-	case UROCE_WR_LOCAL_INV:
-	case UROCE_WR_BIND_MW:
-	case UROCE_WR_OPCODES:
-		break;
-	}
-	return WIRE_KIND_RESERVED;
-}
-
 /*
  * A READ may be asked for again in parts of whole packets, but not by its first packet before the peer has executed it:
  * the part would be taken for a request of its own.
@@ -215,7 +191,7 @@ static bool headers_are_right(const struct sim_world *world, const struct sim_me
 	bool immediate = message->opcode == UROCE_WR_SEND_WITH_IMM || message->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
 	uint64_t done = message->opcode == UROCE_WR_RDMA_READ ? (uint64_t)index * world->config.mtu : 0;
 
-	if (op->kind != kind_of(message->opcode))
+	if (op->kind != sim_ops[message->opcode].kind)
 		return false;
 	if (cut && (op->first != first || op->last != last || op->immdt != (immediate && last)))
 		return false;
@@ -234,9 +210,9 @@ static bool payload_is_right(const struct sim_world *world, const struct sim_mes
 			     const struct wire_packet *packet, uint32_t index)
 {
 	uint64_t offset = (uint64_t)index * world->config.mtu, bytes = model_part(world, message, index);
-	uint8_t kind = kind_of(message->opcode), data[LIMIT_MTU_BYTES];
+	uint8_t data[LIMIT_MTU_BYTES];
 
-	if (kind != WIRE_KIND_SEND && kind != WIRE_KIND_WRITE && kind != WIRE_KIND_ATOMIC_WRITE)
+	if (!sim_ops[message->opcode].payload)
 		return packet->payload_bytes == 0;
 	if (packet->payload_bytes != bytes)
 		return false;

@@ -69,11 +69,11 @@ static void draw_work(struct sim_random *random, struct sim_config *config)
 
 	for (uint32_t i = 0; i < UROCE_WR_OPCODES; i++) {
 		config->weights[i] = (uint32_t)PICK(random, 0, 0, 1, 1, 3, 10);
-		if (i >= UROCE_WR_LOCAL_INV)
+		if (i == UROCE_WR_LOCAL_INV || i == UROCE_WR_BIND_MW)
 			config->weights[i] = (uint32_t)PICK(random, 0, 0, 0, 1);
 		if (i == UROCE_WR_SEND_WITH_INV) /* comes in place of a SEND when there is something to invalidate */
 			config->weights[i] = 0;
-		sum += i < UROCE_WR_LOCAL_INV ? config->weights[i] : 0;
+		sum += i != UROCE_WR_LOCAL_INV && i != UROCE_WR_BIND_MW ? config->weights[i] : 0;
 	}
 	if (sum == 0)
 		config->weights[UROCE_WR_RDMA_WRITE] = config->weights[UROCE_WR_RDMA_READ] = 1;

@@ -16,6 +16,7 @@
 #include "sim/agenda.h"
 #include "sim/fault.h"
 #include "sim/memory.h"
+#include "sim/op.h"
 #include "sim/random.h"
 #include "sim/swarm.h"
 
@@ -267,17 +268,17 @@ static inline uint32_t world_landings_left(const struct sim_world *world, const 
 
 static inline bool message_needs_answer(const struct sim_message *message)
 {
-	return message->opcode >= UROCE_WR_RDMA_READ && message->opcode <= UROCE_WR_FLUSH;
+	return sim_ops[message->opcode].answered;
 }
 
 static inline bool message_needs_receive(const struct sim_message *message)
 {
-	return message->opcode <= UROCE_WR_SEND_WITH_INV || message->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+	return sim_ops[message->opcode].receives;
 }
 
 static inline bool message_is_send(const struct sim_message *message)
 {
-	return message->opcode <= UROCE_WR_SEND_WITH_INV;
+	return sim_ops[message->opcode].kind == WIRE_KIND_SEND;
 }
 
 /* One run from its seed to its end. Says in world->failed whether an oracle objected. */

@@ -9,33 +9,17 @@
 #include "pair.h"
 #include "wire/print.h"
 
+/* Shorter than uroce_wc_opcode_name(), where that is long. */
 static const char *opcode_name(uint8_t opcode)
 {
-	switch ((enum uroce_wc_opcode)opcode) {
-	case UROCE_WC_SEND:
-		return "SEND";
-	case UROCE_WC_RDMA_WRITE:
-		return "WRITE";
-	case UROCE_WC_RDMA_READ:
-		return "READ";
-	case UROCE_WC_COMP_SWAP:
-		return "CSWAP";
-	case UROCE_WC_FETCH_ADD:
-		return "FADD";
-	case UROCE_WC_BIND_MW:
-		return "BIND";
-	case UROCE_WC_LOCAL_INV:
-		return "LOCAL_INV";
-	case UROCE_WC_ATOMIC_WRITE:
-		return "ATOMIC_WRITE";
-	case UROCE_WC_FLUSH:
-		return "FLUSH";
-	case UROCE_WC_RECV:
-		return "RECV";
-	case UROCE_WC_RECV_RDMA_WITH_IMM:
-		return "RECV_IMM";
-	}
-	return "?";
+	static const char *const names[] = {
+		[UROCE_WC_RDMA_WRITE] = "WRITE", [UROCE_WC_RDMA_READ] = "READ",
+		[UROCE_WC_COMP_SWAP] = "CSWAP",  [UROCE_WC_FETCH_ADD] = "FADD",
+		[UROCE_WC_BIND_MW] = "BIND",     [UROCE_WC_RECV_RDMA_WITH_IMM] = "RECV_IMM",
+	};
+	bool is_short = opcode < sizeof(names) / sizeof(names[0]) && names[opcode];
+
+	return is_short ? names[opcode] : uroce_wc_opcode_name(opcode);
 }
 
 static void remove_word(char *text, const char *start)
