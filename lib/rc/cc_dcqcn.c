@@ -150,8 +150,8 @@ static void sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
 }
 
 /*
- * The lowest rate. Each packet of the MTU leaves within a sixteenth of our ACK timeout, for a peer with the same timeout
- * must not take the wait for a response for a loss.
+ * The lowest rate. Each packet of the MTU leaves within a sixteenth of our ACK timeout: a peer with the same one must
+ * not take the wait for a response for a loss.
  */
 static uint32_t least_mbps(const struct rc_qp *qp)
 {
