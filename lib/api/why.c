@@ -94,6 +94,20 @@ static void add_waits(struct text *text, const struct uroce_qp_view *now, const 
 		    "come (flow_control spares the waits)");
 }
 
+/* Its congestion control has a rate. */
+static void add_rate(struct text *text, const struct uroce_qp_view *now, const struct uroce_qp_view *before)
+{
+	uint64_t told = now->stats.values[CNT_CNP_HANDLED] - before->stats.values[CNT_CNP_HANDLED];
+
+	if (now->attr.rate_mbps == 0)
+		return;
+	begin_sign(text);
+	add(text,
+	    "it sends at %u Mbit/s at most, for a switch marks packets before it has to drop them: %" PRIu64
+	    " congestion notifications came just now",
+	    now->attr.rate_mbps, told);
+}
+
 /* What is dropped at the port, or does not leave it. */
 static void add_drops(struct text *text, const struct uroce_stats *now, const struct uroce_stats *before)
 {
@@ -160,6 +174,7 @@ int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t
 		    now.port.name);
 	}
 	add_waits(&text, &now.qp, &before.qp);
+	add_rate(&text, &now.qp, &before.qp);
 	add_signs(&text, &now.qp.stats, &before.qp.stats);
 	add_drops(&text, &now.port.stats, &before.port.stats);
 	add_core(&text, &now.lcore, &before.lcore);

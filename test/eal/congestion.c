@@ -180,6 +180,8 @@ static uint32_t rate_mbps(int end)
 static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcode)
 {
 	const struct rte_eth_rxtx_callback *marker;
+	const char *pattern = " Mbit/s at most, for a switch marks packets before it has to drop them: 0 congestion";
+	char why[UROCE_WHY_BYTES];
 	uint64_t began_ns;
 	uint32_t rate;
 
@@ -191,9 +193,13 @@ static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcod
 	cr_expect_geq(network_counter(&network, sender, "rp_cnp_handled"), 3);
 	cr_expect_eq(network_counter(&network, sender, "rp_cnp_ignored"), 0);
 	cr_expect(rate > 0 && rate < 50000, "%u", rate);
+	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[sender].qp), why, sizeof(why)), 0);
+	cr_expect(strstr(why, pattern), "%s", why);
 	cr_expect_eq(rte_eth_remove_rx_callback(network.loop.ports[marked].port_id, 0, marker), 0);
 	for (began_ns = engine_now_ns(); rate_mbps(sender) && engine_now_ns() - began_ns < 10000000000;)
 		exchange(opcode, 10, 4096);
+	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[sender].qp), why, sizeof(why)), 0);
+	cr_expect_not(strstr(why, "Mbit/s"), "%s", why);
 	cr_expect_eq(rate_mbps(sender), 0, "%u after 10 s without a mark", rate_mbps(sender));
 	network_close(&network);
 }
