@@ -181,11 +181,13 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 	bool first = dcqcn->gap_us == 0;
 
 	elapsed(qp, now_ns);
-	measure_gap(dcqcn, now_us);
-	if (qp->pace.on && dcqcn->time_steps == 0 && now_us - dcqcn->time_us < at_least_a_trip(qp, REDUCE_PERIOD_US))
+	if (qp->pace.on && dcqcn->time_steps == 0 && now_us - dcqcn->time_us < at_least_a_trip(qp, REDUCE_PERIOD_US)) {
+		measure_gap(dcqcn, now_us);
 		return;
+	}
 	if (!first)
-		age_alpha(qp, now_us);
+		age_alpha(qp, now_us); /* by the gap before this one: that it is longer is what makes alpha smaller */
+	measure_gap(dcqcn, now_us);
 	dcqcn->target_mbps = qp->pace.on ? qp->pace.mbps : first_mbps(qp);
 	mbps = dcqcn->target_mbps - (uint32_t)((uint64_t)dcqcn->target_mbps * dcqcn->alpha / (2 * ALPHA_ONE));
 	dcqcn->alpha += (ALPHA_ONE - dcqcn->alpha) >> ALPHA_SHIFT;

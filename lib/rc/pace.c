@@ -37,7 +37,6 @@ void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_pace *pace = &qp->pace;
 	uint64_t frames = (uint64_t)pace->mbps * PACE_BURST_NS / (8 * BIT_NS_AT_1_MBPS) / qp->mtu_bytes;
 
-	pace->holds = false;
 	pace->room = 0;
 	if (pace->next_ns + PACE_BURST_NS < now_ns)
 		pace->next_ns = now_ns - PACE_BURST_NS;

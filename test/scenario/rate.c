@@ -105,6 +105,20 @@ Test(rate, reads_are_asked_for_at_the_rate)
 	pair_close(pair);
 }
 
+/* The rate may rise meanwhile. */
+Test(rate, who_waits_for_long_looks_each_ms)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	notify(pair, A);
+	cr_assert_eq(pair_read(pair, 1, 1000 * MTU), 0);
+	cr_assert_eq(pair_read(pair, 2, 1000 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), 1);
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + 1000000);
+	pair_close(pair);
+}
+
 Test(rate, read_responses_keep_to_it_as_well)
 {
 	struct pair *pair = open_listening();
@@ -176,8 +190,8 @@ Test(rate, without_further_notifications_it_is_gone_after_a_while)
 	RULE("N-2");
 	notify(pair, A);
 	pair->now_ns += 100000000;
-	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
-	cr_assert_eq(leaves(pair, A), 64);
+	cr_assert_eq(pair_write(pair, 1, 150 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), 150);
 	cr_assert(!pair->side[A].qp->pace.on);
 	pair_close(pair);
 }

@@ -106,7 +106,10 @@ Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
 	cr_expect_eq(rate(), 10 * LINE / 4 + 10 * LINE / 8);
 	for (unsigned i = 1; i < 6; i++)
 		rc_cc_sent(&qp, 10000000, MS + 4000);
+	rc_cc_elapsed(&qp, MS + 4000 + 4 * 300000);
+	before = qp.dcqcn.target_mbps;
 	rc_cc_elapsed(&qp, MS + 4000 + 5 * 300000);
+	cr_expect_eq(qp.dcqcn.target_mbps, before + 40);
 	before = qp.dcqcn.target_mbps;
 	rc_cc_elapsed(&qp, MS + 4000 + 6 * 300000);
 	cr_expect_eq(qp.dcqcn.target_mbps, before + 400);
@@ -123,8 +126,70 @@ Test(cc_dcqcn, where_notifications_come_seldom_periods_are_longer)
 	cr_expect_lt(rate(), LINE / 2 - LINE / 10);
 	rc_cc_elapsed(&qp, MS + 500000 + 3000000);
 	cr_expect_gt(rate(), LINE / 2 - LINE / 10);
-	notify(50 * MS); /* so late that it is another congestion */
+	notify(MS + 500000 + 10 * MS); /* so late that it is another congestion */
 	cr_expect_eq(qp.dcqcn.gap_us, 50);
+}
+
+/* Each notification moves alpha towards 1; each 55 us without one make it smaller by a 256th. */
+Test(cc_dcqcn, alpha_tells_how_often_notifications_come)
+{
+	uint32_t alpha = 1u << 20;
+
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	notify(MS + 50000);
+	cr_expect_eq(qp.dcqcn.alpha, alpha);
+	notify(MS + 50000 + 100 * 55000);
+	for (unsigned i = 0; i < 100; i++)
+		alpha -= alpha >> 8;
+	alpha += ((1u << 20) - alpha) >> 8;
+	cr_expect_eq(qp.dcqcn.alpha, alpha, "%u %u", qp.dcqcn.alpha, alpha);
+}
+
+Test(cc_dcqcn, each_notification_begins_recovery_anew)
+{
+	uint32_t target;
+
+	RULE("N-2");
+	begin(10 * LINE);
+	notify(MS);
+	rc_cc_elapsed(&qp, MS + 3 * 300000);
+	rc_cc_sent(&qp, 9999999, MS + 3 * 300000);
+	notify(2 * MS);
+	target = qp.dcqcn.target_mbps;
+	rc_cc_sent(&qp, 1, 2 * MS);
+	cr_expect_eq(qp.dcqcn.byte_steps, 0);
+	rc_cc_elapsed(&qp, 2 * MS + 5 * 300000);
+	cr_expect_eq(qp.dcqcn.target_mbps, target);
+	rc_cc_sent(&qp, 9999999, 2 * MS + 5 * 300000);
+	rc_cc_sent(&qp, 1, 2 * MS + 5 * 300000);
+	cr_expect_eq(qp.dcqcn.byte_steps, 1);
+}
+
+/* However long it takes, what was five periods ago is no fast recovery again. */
+Test(cc_dcqcn, steps_are_counted_without_an_end)
+{
+	uint32_t target;
+
+	RULE("N-2");
+	begin(40 * LINE);
+	notify(MS);
+	notify(MS + 50000);
+	rc_cc_elapsed(&qp, MS + 50000 + 255 * 300000);
+	target = qp.dcqcn.target_mbps;
+	rc_cc_elapsed(&qp, MS + 50000 + 256 * 300000);
+	cr_expect_eq(qp.dcqcn.target_mbps, target + 40);
+}
+
+Test(cc_dcqcn, the_smallest_rates_come_back_too)
+{
+	RULE("N-2");
+	begin(2);
+	notify(MS);
+	cr_expect(qp.pace.on && qp.pace.mbps == 1);
+	rc_cc_elapsed(&qp, MS + 300000);
+	cr_expect(!qp.pace.on);
 }
 
 Test(cc_dcqcn, the_rate_changes_once_a_round_trip)
