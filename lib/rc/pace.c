@@ -11,14 +11,21 @@ static uint64_t duration_ns(const struct rc_pace *pace, uint64_t bytes)
 	return bytes * 8 * BIT_NS_AT_1_MBPS / pace->mbps;
 }
 
+/* What lies ahead at one rate lies nearer at a higher one. */
+static void rescale(uint64_t *until_ns, uint32_t from_mbps, uint32_t to_mbps, uint64_t now_ns)
+{
+	if (*until_ns > now_ns)
+		*until_ns = now_ns + (*until_ns - now_ns) * from_mbps / to_mbps;
+}
+
 void rc_pace_set(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
 {
 	struct rc_pace *pace = &qp->pace;
 
 	if (pace->on) {
 		/* What it is ahead is a matter of bytes. */
-		if (pace->next_ns > now_ns)
-			pace->next_ns = now_ns + (pace->next_ns - now_ns) * pace->mbps / mbps;
+		rescale(&pace->next_ns, pace->mbps, mbps, now_ns);
+		rescale(&qp->asked_ns, pace->mbps, mbps, now_ns);
 		pace->mbps = mbps;
 		return;
 	}
@@ -29,6 +36,7 @@ void rc_pace_set(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
 void rc_pace_stop(struct rc_qp *qp)
 {
 	qp->pace = (struct rc_pace){ .on = false };
+	qp->asked_ns = 0;
 	qp_note_attributes(qp);
 }
 
@@ -37,6 +45,7 @@ void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_pace *pace = &qp->pace;
 	uint64_t frames = (uint64_t)pace->mbps * PACE_BURST_NS / (8 * BIT_NS_AT_1_MBPS) / qp->mtu_bytes;
 
+	pace->holds = false;
 	pace->room = 0;
 	if (pace->next_ns + PACE_BURST_NS < now_ns)
 		pace->next_ns = now_ns - PACE_BURST_NS;
@@ -46,19 +55,26 @@ void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns)
 
 void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out)
 {
-	qp->pace.next_ns += duration_ns(&qp->pace, bytes);
-	if (qp->pace.next_ns > now_ns)
-		outbox_hold_back(out, 0);
+	if (qp->asked_ns < now_ns)
+		qp->asked_ns = now_ns;
+	qp->asked_ns += duration_ns(&qp->pace, bytes);
+	outbox_hold_back(out, 0);
 }
 
-bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool more, uint64_t now_ns)
+bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool responses, bool requests, uint64_t now_ns)
 {
 	struct rc_pace *pace = &qp->pace;
+	uint64_t request_ns;
 
 	if (!pace->on)
-		return more;
+		return responses || requests;
 	pace->next_ns += duration_ns(pace, bytes);
-	pace->holds = more && pace->next_ns > now_ns;
-	pace->wake_ns = pace->next_ns < now_ns + LOOK_NS ? pace->next_ns : now_ns + LOOK_NS;
-	return more && !pace->holds;
+	request_ns = qp->asked_ns > pace->next_ns ? qp->asked_ns : pace->next_ns;
+	if ((responses && pace->next_ns <= now_ns) || (requests && request_ns <= now_ns))
+		return true;
+	pace->holds = responses || requests;
+	pace->wake_ns = responses ? pace->next_ns : request_ns;
+	if (pace->wake_ns > now_ns + LOOK_NS)
+		pace->wake_ns = now_ns + LOOK_NS;
+	return false;
 }

@@ -1,10 +1,11 @@
 /* pace.h - spreads what a QP sends over time, at the rate that congestion control allows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them; and of a READ the
- * responses that it asks for, because they fill the way as well. While the QP is ahead of its rate no SEND, WRITE and
- * READ response leaves, and no new request; ACKs, NAKs, probes and requests for what is missing do, because they are
- * few and peers wait for them. A QP that is not paced pays for one comparison.
+ * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them. While the QP is ahead
+ * of its rate no SEND, WRITE and READ response leaves, and no new request; ACKs, NAKs, probes and requests for what is
+ * missing do, because they are few and peers wait for them. What READs ask for fills the way as well and counts apart:
+ * requests wait for it, responses do not, for it may be seconds' worth, and a peer does not wait that long. A QP that
+ * is not paced pays for one comparison.
  */
 #ifndef RC_PACE_H
 #define RC_PACE_H
@@ -30,10 +31,15 @@ void rc_pace_stop(struct rc_qp *qp);
 /* A call of rc_qp_transmit() begins: finds out how many frames may leave in it. */
 void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns);
 
-/* How many frames may leave still. */
+/* How many frames may leave still; and of requests. */
 static inline uint32_t pace_room(const struct rc_qp *qp)
 {
 	return qp->pace.room;
+}
+
+static inline uint32_t pace_request_room(const struct rc_qp *qp, uint64_t now_ns)
+{
+	return qp->asked_ns > now_ns ? 0 : qp->pace.room;
 }
 
 /* `frames` frames have been added. */
@@ -52,7 +58,10 @@ static inline void pace_timer(struct rc_qp *qp, uint64_t now_ns)
 		qp->pace.holds = false;
 }
 
-/* The call ends after `bytes` bytes of frames. more: it has more to send. Returns whether that may leave at once. */
-bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool more, uint64_t now_ns);
+/*
+ * The call ends after `bytes` bytes of frames. responses, requests: it has more of them to send. Returns whether some
+ * may leave at once.
+ */
+bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool responses, bool requests, uint64_t now_ns);
 
 #endif

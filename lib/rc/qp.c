@@ -238,16 +238,15 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
  * X-3: before RTR there is nothing to answer; requests start in RTS, and in SQD those that have started go on:
  * qp_work().
  */
-static inline bool transmit_frames(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+static inline bool transmit_responses(struct rc_qp *qp, struct rc_outbox *out)
 {
-	bool more = false;
-
 	/* Also in ERR: what was executed before is answered, and the NAK that names the error still leaves (K-0). */
-	if (qp_work(qp, WORK_RESPONDER))
-		more |= rc_responder_transmit(qp, out);
-	if (qp_work(qp, WORK_REQUESTER))
-		more |= rc_requester_transmit(qp, now_ns, out);
-	return more;
+	return qp_work(qp, WORK_RESPONDER) && rc_responder_transmit(qp, out);
+}
+
+static inline bool transmit_requests(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	return qp_work(qp, WORK_REQUESTER) && rc_requester_transmit(qp, now_ns, out);
 }
 
 /* N-3 */
@@ -255,22 +254,30 @@ NOINLINE bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox
 {
 	uint32_t before = out->packet_count;
 	uint64_t bytes = 0;
-	bool more;
+	bool responses, requests;
 
 	rc_cc_elapsed(qp, now_ns);
 	rc_pace_begin(qp, now_ns);
-	more = transmit_frames(qp, now_ns, out);
+	responses = transmit_responses(qp, out);
+	requests = transmit_requests(qp, now_ns, out);
 	for (uint32_t i = before; i < out->packet_count; i++)
 		bytes += out->frame_bytes[i];
 	rc_cc_sent(qp, bytes, now_ns);
-	return rc_pace_end(qp, bytes, more && outbox_has_packet_room(out), now_ns) ||
-	       (more && !outbox_has_packet_room(out));
+	/* Without room in the outbox it is not the rate that they wait for. */
+	return rc_pace_end(qp, bytes, responses, requests, now_ns) ||
+	       ((responses || requests) && !outbox_has_packet_room(out));
 }
 
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	bool more = qp_is_paced(qp) ? transmit_paced(qp, now_ns, out) : transmit_frames(qp, now_ns, out);
+	bool more = false;
 
+	if (qp_is_paced(qp)) {
+		more |= transmit_paced(qp, now_ns, out);
+	} else {
+		more |= transmit_responses(qp, out);
+		more |= transmit_requests(qp, now_ns, out);
+	}
 	if (qp_work(qp, WORK_REPORTS))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;

@@ -290,6 +290,7 @@ struct rc_qp {
 
 	uint64_t counters[CNT_QP_COUNTERS];
 	uint32_t line_mbps; /* of the link; 0: it tells none */
+	uint64_t asked_ns;  /* what READs have asked for will have come at the rate by then; written by pace.h */
 	struct rc_recvq recvq;
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;

@@ -365,6 +365,14 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 	return qp->loss.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
 }
 
+/* How many frames of requests may leave in this call. */
+static uint32_t request_burst(const struct rc_qp *qp, bool paced, uint64_t now_ns)
+{
+	uint32_t room = paced ? pace_request_room(qp, now_ns) : OUTBOX_PACKETS;
+
+	return room < cc_burst(qp) ? room : cc_burst(qp);
+}
+
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool paced = qp_is_paced(qp), holds_back = !cc_burst_is_full(qp) || paced, more;
@@ -382,7 +390,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
 	if (__builtin_expect(holds_back, 0))
-		limit = outbox_hold_back(out, paced && pace_room(qp) < cc_burst(qp) ? pace_room(qp) : cc_burst(qp));
+		limit = outbox_hold_back(out, request_burst(qp, paced, now_ns));
 	more |= send(qp, now_ns, out);
 	if (__builtin_expect(holds_back, 0)) {
 		out->packet_limit = limit;

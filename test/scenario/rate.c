@@ -133,6 +133,23 @@ Test(rate, read_responses_keep_to_it_as_well)
 	pair_close(pair);
 }
 
+/* B has asked for what takes 2 ms at its rate, and its peer would not wait for that. */
+Test(rate, responses_do_not_wait_for_what_was_asked)
+{
+	struct pair *pair = open_listening();
+
+	RULE("N-3");
+	notify(pair, B);
+	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_READ }, 0, 1000 * MTU), 0);
+	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_READ }, 0, 1000 * MTU), 0);
+	cr_assert_eq(leaves(pair, B), 1);
+	pair->now_ns += 1000;
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 0, 0, MTU));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=1024");
+	pair_close(pair);
+}
+
 /* B is ahead of its rate with requests of its own. */
 Test(rate, acks_do_not_wait)
 {
