@@ -27,7 +27,7 @@
 #define PATIENCE 16u              /* and packets so often in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
 #define USUAL_GAP_US 50u          /* between notifications: min_time_between_cnps */
-#define LONGEST_GAP_US 10000u     /* what comes later is another congestion */
+#define LONGEST_GAP_US 10000u     /* a longer silence counts as one of that length */
 #define UNKNOWN_LINE_MBPS 100000u /* of a link that does not tell its rate */
 
 static void reset(struct rc_qp *qp)
@@ -75,13 +75,20 @@ static uint32_t period_us(const struct rc_qp *qp, uint32_t usual_us)
 	return at_least_a_trip(qp, usual_us * qp->dcqcn.gap_us / USUAL_GAP_US);
 }
 
-static void measure_gap(struct rc_dcqcn *dcqcn, uint32_t now_us)
+/*
+ * Notifications that come in bunches, as they do from a busy peer, lie as far apart as they do on average. A congestion
+ * begins with the usual gap.
+ */
+static void measure_gap(struct rc_qp *qp, uint32_t now_us)
 {
+	struct rc_dcqcn *dcqcn = &qp->dcqcn;
 	uint32_t gap_us = now_us - dcqcn->heard_us;
-	bool measured = dcqcn->gap_us && gap_us > USUAL_GAP_US && gap_us < LONGEST_GAP_US;
 
 	dcqcn->heard_us = now_us;
-	dcqcn->gap_us = measured ? (uint16_t)gap_us : USUAL_GAP_US;
+	if (gap_us > LONGEST_GAP_US)
+		gap_us = LONGEST_GAP_US;
+	gap_us = qp->pace.on ? (7 * dcqcn->gap_us + gap_us) / 8 : USUAL_GAP_US;
+	dcqcn->gap_us = (uint16_t)(gap_us > USUAL_GAP_US ? gap_us : USUAL_GAP_US);
 }
 
 /* Each period without a notification makes alpha smaller. */
@@ -182,12 +189,12 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 
 	elapsed(qp, now_ns);
 	if (qp->pace.on && dcqcn->time_steps == 0 && now_us - dcqcn->time_us < at_least_a_trip(qp, REDUCE_PERIOD_US)) {
-		measure_gap(dcqcn, now_us);
+		measure_gap(qp, now_us);
 		return;
 	}
 	if (!first)
 		age_alpha(qp, now_us); /* by the gap before this one: that it is longer is what makes alpha smaller */
-	measure_gap(dcqcn, now_us);
+	measure_gap(qp, now_us);
 	dcqcn->target_mbps = qp->pace.on ? qp->pace.mbps : first_mbps(qp);
 	mbps = dcqcn->target_mbps - (uint32_t)((uint64_t)dcqcn->target_mbps * dcqcn->alpha / (2 * ALPHA_ONE));
 	dcqcn->alpha += (ALPHA_ONE - dcqcn->alpha) >> ALPHA_SHIFT;

@@ -111,7 +111,7 @@ def judge(fixed, dcqcn):
                          (dcqcn["marked"] > 0, "no packet was marked"),
                          (dcqcn["result"]["cnps"] > 0, "nobody was told"),
                          (fixed["dropped"] > 0, "the queue was not too narrow for `fixed`"),
-                         (dcqcn["dropped"] < fixed["dropped"], "no less was dropped"),
+                         (dcqcn["dropped"] * 2 < fixed["dropped"], "half as much was dropped, or more"),
                          (dcqcn["result"]["errors"] == 0, "requests failed"),
                          (narrow and wide and max(wide) > 1.5 * max(narrow), "the rate has not come back")):
         reasons += [] if right else [words]

@@ -115,18 +115,60 @@ Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
 	cr_expect_eq(qp.dcqcn.target_mbps, before + 400);
 }
 
-/* 500 us between notifications are ten times the usual. */
+/* So long after one another that the gap is 500 us on average: ten times the usual. */
+static uint64_t notify_each_500_us(void)
+{
+	uint64_t now_ns = MS;
+
+	begin(LINE);
+	notify(now_ns);
+	for (unsigned i = 0; i < 100; i++)
+		notify(now_ns += 500000);
+	return now_ns;
+}
+
 Test(cc_dcqcn, where_notifications_come_seldom_periods_are_longer)
 {
+	uint64_t now_ns = notify_each_500_us();
+	uint32_t before = rate(), target = qp.dcqcn.target_mbps;
+
 	RULE("N-2");
-	begin(LINE);
-	notify(MS);
-	notify(MS + 500000);
-	rc_cc_elapsed(&qp, MS + 500000 + 2999000);
-	cr_expect_lt(rate(), LINE / 2 - LINE / 10);
-	rc_cc_elapsed(&qp, MS + 500000 + 3000000);
-	cr_expect_gt(rate(), LINE / 2 - LINE / 10);
-	notify(MS + 500000 + 10 * MS); /* so late that it is another congestion */
+	cr_assert_geq(qp.dcqcn.gap_us, 490, "%u", qp.dcqcn.gap_us);
+	rc_cc_elapsed(&qp, now_ns + 490 * 6000 - 1000);
+	cr_expect_eq(rate(), before);
+	rc_cc_elapsed(&qp, now_ns + 500 * 6000);
+	cr_expect_eq(rate(), (before + target + 1) / 2);
+}
+
+/* A new one counts for an eighth, however long it was silent before. */
+Test(cc_dcqcn, those_that_come_in_bunches_lie_as_far_apart_as_on_average)
+{
+	uint64_t now_ns = notify_each_500_us();
+	uint32_t gap_us = qp.dcqcn.gap_us;
+
+	RULE("N-2");
+	notify(now_ns += 1000);
+	cr_expect_eq(qp.dcqcn.gap_us, (7 * gap_us + 1) / 8);
+	gap_us = qp.dcqcn.gap_us;
+	cr_assert(qp.pace.on);
+	notify(now_ns += 5 * MS);
+	cr_expect_eq(qp.dcqcn.gap_us, (7 * gap_us + 5000) / 8);
+	gap_us = qp.dcqcn.gap_us;
+	notify(now_ns += 10 * MS + 1000);
+	cr_expect_eq(qp.dcqcn.gap_us, (7 * gap_us + 10000) / 8);
+	for (unsigned i = 0; i < 200; i++)
+		notify(now_ns += 1000);
+	cr_expect_eq(qp.dcqcn.gap_us, 50, "never less than usual");
+}
+
+Test(cc_dcqcn, each_congestion_begins_with_the_usual_gap)
+{
+	uint64_t now_ns = notify_each_500_us();
+
+	RULE("N-2");
+	rc_cc_elapsed(&qp, now_ns + 1000 * MS);
+	cr_assert_not(qp.pace.on, "the rate is that of the line again");
+	notify(now_ns + 1001 * MS);
 	cr_expect_eq(qp.dcqcn.gap_us, 50);
 }
 
