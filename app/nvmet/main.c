@@ -57,6 +57,7 @@ static void prepare(struct server_config *config)
 			  .first_cntlid = any_cntlid() },
 		.port_count = settings->port_count,
 		.lanes = settings->nb_cores,
+		.idle = settings->idle,
 		.service = (uint16_t)settings->service,
 		.threads = settings->threads,
 		.record_path = settings->record[0] ? settings->record : NULL,

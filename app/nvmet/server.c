@@ -93,11 +93,15 @@ static int open_port(struct server *server, const struct server_config *config, 
 	return APP_EXIT_OK;
 }
 
-static int open_engine(struct server *server)
+static int open_engine(struct server *server, enum uroce_idle idle)
 {
 	/* Data for a namespace in memory is received where another host may just be reading. */
 	struct uroce_engine_config config = {
-		.lcore_count = server->lane_count, .max_qps = QPS, .max_mrs = MRS, .check_icrc_first = true
+		.lcore_count = server->lane_count,
+		.max_qps = QPS,
+		.max_mrs = MRS,
+		.check_icrc_first = true,
+		.idle = idle,
 	};
 
 	return uroce_engine_create(&config, &server->engine) == 0 ?
@@ -133,7 +137,7 @@ static int open_all(struct server *server, const struct server_config *config)
 	if (server->lanes == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for lcores");
 	memset(server->lanes, 0, server->lane_count * sizeof(*server->lanes));
-	code = open_engine(server);
+	code = open_engine(server, config->idle);
 	for (uint32_t i = 0; i < config->port_count && code == APP_EXIT_OK; i++)
 		code = open_port(server, config, i);
 	if (code)

@@ -52,6 +52,7 @@ struct server_config {
 	struct uroce_vlan vlans[SERVER_PORTS_MAX];
 	uint32_t port_count;
 	uint32_t lanes; /* lcores that serve hosts, 1 ... LANES_MAX; 0: 1 */
+	enum uroce_idle idle;
 	uint16_t service;
 	uint64_t pool_bytes;     /* for all lanes together; each has at least POOL_LEAST_SHARE */
 	const char *record_path; /* directory for the last frames of failed connections; NULL: none */

@@ -300,6 +300,9 @@ static void print_banner(void)
 			if (i >= port->first_worker && i < port->first_worker + port->worker_count)
 				printf(" port %u queue %u", p, i - port->first_worker);
 		}
+		if (settings.idle == UROCE_IDLE_SLEEP)
+			printf(uroce_lcore_wakes(traffic.workers[i].lcore) ? "; frames wake it" :
+									     "; frames do not wake it");
 		printf("\n");
 	}
 	if (settings.target)
@@ -437,6 +440,7 @@ int main(int argc, char **argv)
 	code = settings_read(&settings, args.own_count, args.own);
 	if (code)
 		return code - 1;
+	engine.idle = settings.idle;
 	if (settings.dry_run) {
 		settings_print(&settings, stdout);
 		print_plan();

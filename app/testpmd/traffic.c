@@ -16,6 +16,8 @@
 #define POLL_BATCH 32
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
+#define SLEEP_NS 1000000u /* a worker without work looks so often whether it is to pause or to quit */
+#define NAP_NS 50000u     /* and so often for frames, if those do not wake it */
 #define SRQ_MAX 32768u
 #define COUNTER_BYTES 8u
 #define PEERS_MAY                                                                            \
@@ -236,7 +238,7 @@ static int run_worker(void *argument)
 		if (work == 0 && traffic->settings->idle == UROCE_IDLE_YIELD)
 			sched_yield();
 		else if (work == 0 && traffic->settings->idle == UROCE_IDLE_SLEEP)
-			usleep(50);
+			uroce_lcore_wait(worker->lcore, NULL, 0, uroce_lcore_wakes(worker->lcore) ? SLEEP_NS : NAP_NS);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_bus.h>
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -155,6 +156,14 @@ static bool mtu_is_possible(const struct rte_eth_dev_info *info, uint16_t mtu_by
 	return mtu_bytes <= info->max_mtu && frame_bytes <= info->max_rx_pktlen;
 }
 
+/* DPDK complains of ports in software that are asked for interrupts. */
+static bool rx_interrupts_come(const struct rte_eth_dev_info *info)
+{
+	bool is_nic = strcmp(rte_bus_name(rte_dev_bus(info->device)), "vdev") != 0;
+
+	return is_nic && !drivers_quirks_of(info)->no_rx_interrupt;
+}
+
 /*
  * Asks for everything that the port offers, then for less and less, because drivers announce more than they take. mtu
  * 0: the port's own. pieces: a frame may come in several mbufs.
@@ -166,6 +175,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 	uint64_t required = pieces ? RTE_ETH_RX_OFFLOAD_SCATTER : 0;
 	struct rte_eth_conf conf = {
 		.intr_conf.lsc = link_interrupts_come(info),
+		.intr_conf.rxq = config->rx_interrupts && rx_interrupts_come(info),
 		.rxmode.offloads =
 			required | ((info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0),
 		.txmode.offloads = info->tx_offload_capa & TX_WISHES,
@@ -178,6 +188,10 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 	if (port->queue_count > 1 && conf.rx_adv_conf.rss_conf.rss_hf)
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 	result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
+	if (result && conf.intr_conf.rxq) {
+		conf.intr_conf.rxq = 0;
+		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
+	}
 	if (result && conf.rxmode.mtu) {
 		conf.rxmode.mtu = 0;
 		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);

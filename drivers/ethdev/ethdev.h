@@ -29,6 +29,7 @@ struct drivers_ethdev_config {
 	uint16_t mtu_bytes;
 	struct rte_mempool *pool; /* a pool to use, which is not freed here; NULL: make one */
 	struct uroce_mac mac;     /* MAC of the stack; zeros: the port's */
+	bool rx_interrupts;       /* a frame may end a sleep, if the driver can do that */
 };
 
 /* An open port. */

@@ -27,7 +27,7 @@ static const struct drivers_quirks quirks[] = {
 	  .invents_speed = true,
 	  .needs_all_queues = true,
 	  .spreads_flows = true },
-	{ .driver = "net_e1000_em", .no_link_interrupt = true },
+	{ .driver = "net_e1000_em", .no_link_interrupt = true, .no_rx_interrupt = true },
 	{ .driver = "net_memif",
 	  .buffer_argument = "bsize",
 	  .buffer_bytes = 2048,
@@ -41,7 +41,7 @@ static const struct drivers_quirks quirks[] = {
 	{ .driver = "net_tap", .spreads_flows = true, .invents_speed = true },
 	{ .driver = "net_vhost", .invents_speed = true },
 	{ .driver = "net_virtio", .drops_tags = true },
-	{ .driver = "net_vmxnet3", .no_link_interrupt = true },
+	{ .driver = "net_vmxnet3", .no_link_interrupt = true, .no_rx_interrupt = true },
 };
 
 const struct drivers_quirks *drivers_quirks_of(const struct rte_eth_dev_info *info)

@@ -33,6 +33,7 @@ struct drivers_quirks {
 	bool needs_all_queues;
 	bool spreads_flows;     /* it spreads flows over its queues without offering RSS */
 	bool no_link_interrupt; /* it announces link interrupts, and none comes */
+	bool no_rx_interrupt;   /* it turns interrupts of frames on, and not all come */
 	bool invents_speed;     /* it reports the same link speed whatever is below it */
 	/* where it can filter VLANs it drops tagged frames, unless it knows the VLAN or is promiscuous */
 	bool drops_tags;

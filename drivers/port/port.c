@@ -309,6 +309,7 @@ static int open_named(const char *name, const struct uroce_port_config *config, 
 		.mbuf_count = config->mbuf_count,
 		.mbuf_bytes = config->mbuf_bytes,
 		.mac = config->mac,
+		.rx_interrupts = config->engine && uroce_engine_idle(config->engine) == UROCE_IDLE_SLEEP,
 	};
 	int code = drivers_attach(name, &port->attachment, error);
 

@@ -103,6 +103,8 @@ UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
 UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
+/* As it was configured. */
+UROCE_API enum uroce_idle uroce_engine_idle(const struct uroce_engine *engine);
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
 /*
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
@@ -114,8 +116,9 @@ UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 /*
  * For a thread that polls an lcore and shares its core: sleeps until a frame has come, one of the caller's descriptors
  * (at most 16) is readable, another thread has posted a request or made a call, a timer of the lcore is due, or most_ns
- * have passed; it does not sleep if a poll is due. Frames wake it on net_af_packet ports. If the lcore serves other
- * ports they do not, and uroce_lcore_wakes() returns false: then choose a short most_ns.
+ * have passed; it does not sleep if a poll is due. Frames wake it on net_af_packet ports, and on those of NICs that
+ * have interrupts and were opened for an engine with UROCE_IDLE_SLEEP; of the latter it polls once before it sleeps. If
+ * the lcore serves other ports they do not, and uroce_lcore_wakes() returns false: then choose a short most_ns.
  */
 UROCE_API void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns);
 /* Does a frame that comes to any port of the lcore end uroce_lcore_wait()? */

@@ -21,6 +21,7 @@
 #include "engine/port_state.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
+#include "engine/rx_interrupt.h"
 #include "rc/codes.h"
 
 /* the longest headers, pad and ICRC together */
@@ -149,6 +150,7 @@ static void free_port(struct engine_port *port)
 {
 	if (port == NULL)
 		return;
+	engine_rx_interrupt_close(port->device->port_id, port->queue, port->rx_interrupt);
 	engine_run_queue_free(&port->run_queue);
 	engine_numa_free(port, sizeof(*port));
 }
@@ -162,6 +164,7 @@ static struct engine_port *create_port(struct uroce_device *device, uint16_t que
 	port->device = device;
 	port->lcore = lcore_of_queue(device, queue);
 	port->queue = queue;
+	port->rx_interrupt = engine_rx_interrupt_open(device->port_id, queue);
 	if (engine_run_queue_init(&port->run_queue, device->engine, device->numa_node) == 0)
 		return port;
 	free_port(port);

@@ -273,6 +273,11 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 	return 0;
 }
 
+enum uroce_idle uroce_engine_idle(const struct uroce_engine *engine)
+{
+	return engine->config.idle;
+}
+
 unsigned uroce_engine_lcore_count(const struct uroce_engine *engine)
 {
 	return engine->lcore_count;

@@ -32,6 +32,7 @@ struct engine_port {
 	struct engine_run_queue run_queue; /* QPs that send through this port */
 	struct engine_spare *spare;        /* one of the lcore's lists */
 	uint16_t queue;
+	int rx_interrupt;       /* a descriptor, readable after an interrupt of the queue; -1: it has none */
 	uint16_t pending_count; /* frames that the port has not taken yet, oldest first */
 	bool has_own;           /* frames for the port itself may be among them */
 	struct rte_mbuf *pending[TX_PENDING];

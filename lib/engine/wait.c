@@ -1,9 +1,9 @@
 /* wait.c - lets a thread that polls an lcore itself sleep until there may be work */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A wait ends when a frame has come to a port that has a descriptor, when a descriptor of the caller is readable, when
- * another thread has added to a ring of the lcore, and when the next timer is due. It ends at once while the port has
- * not taken all frames, because no descriptor tells when it can.
+ * A wait ends when a frame has come to a port that has a descriptor or interrupts, when a descriptor of the caller is
+ * readable, when another thread has added to a ring of the lcore, and when the next timer is due. It ends at once while
+ * the port has not taken all frames, because no descriptor tells when it can.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -18,8 +18,10 @@
 #include "engine/connect.h"
 #include "engine/device_state.h"
 #include "engine/lcore_state.h"
+#include "engine/pipeline.h"
 #include "engine/port_state.h"
 #include "engine/run_queue.h"
+#include "engine/rx_interrupt.h"
 #include "engine/wheel.h"
 
 #define WAIT_FDS 16u /* descriptors of the caller */
@@ -30,7 +32,33 @@ static int port_fd(const struct engine_port *port)
 {
 	const struct engine_interface *interface = &port->device->interface;
 
-	return port->queue < interface->socket_count ? interface->sockets[port->queue] : -1;
+	return port->queue < interface->socket_count ? interface->sockets[port->queue] : port->rx_interrupt;
+}
+
+/* From now on frames raise interrupts where a port has them. Returns whether one has. */
+static bool arm_interrupts(const struct uroce_lcore *lcore)
+{
+	bool armed = false;
+
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		const struct engine_port *port = lcore->ports[i];
+
+		if (port->rx_interrupt >= 0) {
+			engine_rx_interrupt_arm(port->device->port_id, port->queue);
+			armed = true;
+		}
+	}
+	return armed;
+}
+
+static void disarm_interrupts(const struct uroce_lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		const struct engine_port *port = lcore->ports[i];
+
+		if (port->rx_interrupt >= 0)
+			engine_rx_interrupt_disarm(port->device->port_id, port->queue, port->rx_interrupt);
+	}
 }
 
 bool uroce_lcore_wakes(const struct uroce_lcore *lcore)
@@ -81,7 +109,7 @@ static void take_errors(const struct pollfd *waits, unsigned count)
 	}
 }
 
-void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
+static void sleep_for(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
 {
 	struct pollfd waits[ENGINE_DEVICES + WAIT_FDS + 1];
 	uint64_t now_ns = engine_now_ns(), deadline_ns = next_deadline(lcore);
@@ -106,4 +134,18 @@ void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 		eventfd_read(lcore->wake_fd, &woken);
 	}
 	atomic_store_explicit(&lcore->asleep, false, memory_order_relaxed);
+}
+
+void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
+{
+	bool armed;
+
+	if (next_deadline(lcore) <= engine_now_ns() || has_work(lcore))
+		return;
+	armed = arm_interrupts(lcore);
+	/* A frame that had come before raises no interrupt. */
+	if (!armed || engine_pipeline_poll(lcore) == 0)
+		sleep_for(lcore, fds, fd_count, most_ns);
+	if (armed)
+		disarm_interrupts(lcore);
 }

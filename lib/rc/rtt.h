@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A packet that asks is timed. If it has gone out twice, nobody knows which of the two was answered (T-5, Karn's rule);
- * but the round trip is at least as long as the time since the last one. That counts if it is longer than any answer was
- * expected to take. Otherwise a QP whose packets wait in a full queue, and go out again and again, would never learn
- * that the queue is there; if shorter ones counted, too, the mean of a path that only loses packets would be too long.
+ * but the round trip is at least as long as the time since the last one. That counts if it is longer than any answer
+ * was expected to take. Otherwise a QP whose packets wait in a full queue, and go out again and again, would never
+ * learn that the queue is there; if shorter ones counted, too, the mean of a path that only loses packets would be too
+ * long.
  */
 #ifndef RC_RTT_H
 #define RC_RTT_H

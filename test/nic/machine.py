@@ -16,18 +16,19 @@ from guest import HOST_IP, MTU, TAP, Guest, Network  # noqa: E402
 
 MODULES = ["virtio_pci", "virtio_net", "vfio_pci", "vfio_iommu_type1"]
 PROGRAMS = ["app/uroce-rping", "app/uroce-pingpong", "app/uroce-testpmd", "test/interop/interop-ours",
-            "test/nic/nic-reopen"]
+            "test/nic/nic-reopen", "test/nic/nic-asleep"]
 DRIVERS = ["bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_vmxnet3", "net_virtio"]
 HUGEPAGES, MEMORY_MIB = 256, 1536
 OWN_TAP, BRIDGE = "own0", "bridge0"
 
 
 class Nic:
-    """One of the machine: QEMU's name and options for it, how many queues its tap and it itself have."""
+    """One of the machine: QEMU's name and options for it, how many queues its tap and it itself have, and whether
+    interrupts tell of frames."""
 
-    def __init__(self, number, name, driver, options="", queues=1, tap_queues=1):
+    def __init__(self, number, name, driver, options="", queues=1, tap_queues=1, interrupts=True):
         self.number, self.name, self.driver, self.options = number, name, driver, options
-        self.queues, self.tap_queues = queues, tap_queues
+        self.queues, self.tap_queues, self.interrupts = queues, tap_queues, interrupts
         self.id, self.tap, self.address = f"nic{number}", f"nic{number}", f"0000:00:{16 + number:02x}.0"
 
     def words(self):
@@ -39,8 +40,8 @@ class Nic:
 
 # A virtio-net has as many queue pairs as its other side; the one in between has what clouds give small machines.
 VIRTIO = f",iommu_platform=on,disable-legacy=on,ats=on,host_mtu={MTU},event_idx=off"
-NICS = [Nic(0, "e1000e", "net_e1000_em", queues=2),
-        Nic(1, "vmxnet3", "net_vmxnet3", queues=2),
+NICS = [Nic(0, "e1000e", "net_e1000_em", queues=2, interrupts=False),
+        Nic(1, "vmxnet3", "net_vmxnet3", queues=2, interrupts=False),
         Nic(2, "virtio-net-pci", "net_virtio", VIRTIO),
         Nic(3, "virtio-net-pci", "net_virtio", VIRTIO + ",mq=on,vectors=6", queues=2, tap_queues=2)]
 
