@@ -10,6 +10,7 @@
 
 #include "nvmet/identity.h"
 #include "nvmet/kind.h"
+#include "nvmet/region.h"
 #include "nvmf/change.h"
 
 #define MODEL "uroce NVMe target"
@@ -176,7 +177,7 @@ static bool make_region(struct server *server, struct store *store, char error[S
 {
 	if (store->memory == NULL)
 		return true;
-	store->region = server_register(server, store->memory, store->bytes);
+	store->region = region_open(server, store->memory, store->bytes);
 	if (store->region == NULL)
 		snprintf(error, STORE_ERROR_BYTES, "no memory for a region");
 	return store->region;
@@ -224,7 +225,7 @@ static void let_go(struct server *server, struct disk *disk)
 	if (nvmf_subsystem_find(disk->subsystem, disk->namespace.nsid) == &disk->namespace)
 		nvmf_subsystem_remove(&server->target, disk->subsystem, disk->namespace.nsid);
 	if (disk->store->region)
-		server_deregister(server, disk->store->region);
+		region_close(disk->store->region);
 	store_close(disk->store);
 	free(disk);
 }

@@ -11,6 +11,7 @@
 
 #include "nvmet/control.h"
 #include "nvmet/idle.h"
+#include "nvmet/lane.h"
 #include "nvmet/plan.h"
 #include "nvmet/telemetry.h"
 #include "nvmf/change.h"

@@ -1,4 +1,4 @@
-/* queue.c - a queue of a host: its QP, its receives, and its commands from capsule to answer */
+/* queue.c - a queue of a host: its QP and its receives, from the request to connect until it is freed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/queue.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "nvmet/slot.h"
+#include "nvmet/data.h"
 
 #define READS_MAX 16u /* READs of ours outstanding */
 #define CAPSULE_ALIGNED 64u
@@ -36,102 +36,6 @@ void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t co
 		queue_end(queue, "its connection has failed");
 	else if ((queue->sends += count) == count)
 		queue->moved_ns = queue->lane->awake_ns;
-}
-
-/* ---- completions ---- */
-
-static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
-{
-	struct slot *slot = queue->free_slots;
-	enum nvmf_step step;
-
-	queue->free_slots = slot->next;
-	slot->capsule = capsule;
-	slot->data = NULL;
-	slot->counted = true;
-	slot->began_ns = queue->lane->now_ns;
-	lane_set(&queue->commands, queue->commands + 1);
-	lane_count(&queue->taken, 1);
-	lane_count(&queue->lane->counts.commands, 1);
-	step = nvmf_command_begin(&slot->command, &queue->nvmf, queue_capsule(queue, capsule), bytes,
-				  queue->lane->awake_ns);
-	slot->store = slot->command.uses_namespace ? slot->command.block.namespace->store : NULL;
-	if (slot->store)
-		store_use(slot->store, queue->lane->index);
-	slot_go_on(slot, step);
-}
-
-/* There is a capsule for each command that the host may have under way, so one command more finds no receive. */
-static void take_or_keep(struct queue *queue, uint32_t capsule, uint32_t bytes)
-{
-	struct pending *pending;
-
-	if (queue->free_slots) {
-		take_capsule(queue, capsule, bytes);
-		return;
-	}
-	pending = &queue->pending[(queue->pending_head + queue->pending_count) % queue->capsule_count];
-	lane_set(&queue->pending_count, queue->pending_count + 1);
-	*pending = (struct pending){ capsule, bytes };
-}
-
-static void note_time(const struct slot *slot)
-{
-	struct store *store = slot->store;
-
-	if (store && slot->command.status == NVME_OK && slot->command.block.op <= NVMF_BLOCK_WRITE)
-		app_histogram_record(
-			&store->shares[slot->queue->lane->index].times[slot->command.block.op == NVMF_BLOCK_WRITE],
-			slot->queue->lane->now_ns - slot->began_ns);
-}
-
-static void free_slot(struct queue *queue, struct slot *slot)
-{
-	note_time(slot);
-	slot_return_data(slot);
-	slot->next = queue->free_slots;
-	queue->free_slots = slot;
-	if (queue->pending_count) {
-		struct pending pending = queue->pending[queue->pending_head];
-
-		queue->pending_head = (queue->pending_head + 1) % queue->capsule_count;
-		lane_set(&queue->pending_count, queue->pending_count - 1);
-		take_capsule(queue, pending.capsule, pending.bytes);
-	}
-}
-
-void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
-{
-	enum slot_work work = wc->wr_id & ((1u << SLOT_WORK_BITS) - 1);
-	uint32_t number = (uint32_t)(wc->wr_id >> SLOT_WORK_BITS);
-
-	queue->receives -= work == WORK_RECEIVE;
-	if (work == WORK_FETCH || work == WORK_ANSWER) {
-		queue->sends--;
-		queue->moved_ns = queue->lane->awake_ns;
-	}
-	if (wc->status != UROCE_WC_SUCCESS) {
-		if (!queue->ending)
-			lane_hand_out_events(queue->lane); /* an event may tell the reason */
-		queue_end(queue, uroce_wc_status_name(wc->status));
-	}
-	if (queue->told_end) /* its host may have come back: nothing more is executed for the old queue */
-		queue_end(queue, queue->told_end);
-	if (queue->ending)
-		return;
-	switch (work) {
-	case WORK_RECEIVE:
-		take_or_keep(queue, number, wc->byte_len);
-		break;
-	case WORK_FETCH:
-		slot_fetched(&queue->slots[number]);
-		break;
-	case WORK_ANSWER:
-		free_slot(queue, &queue->slots[number]);
-		break;
-	case WORK_GIVE:
-		break;
-	}
 }
 
 /* ---- opening and closing ---- */
@@ -312,8 +216,7 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 	enum nvmf_refusal refusal = judge(server, event, &hello);
 	struct queue *queue = NULL;
 
-	if (refusal == NVMF_REFUSAL_NONE && port->cq &&
-	    port->completions + completions_of(&hello) <= lane_completions(server))
+	if (refusal == NVMF_REFUSAL_NONE && port->cq && port->completions + completions_of(&hello) <= port->entries)
 		queue = make_queue(lane, event, &hello);
 	if (queue == NULL) {
 		refuse(lane, event, refusal ? refusal : NVMF_REFUSAL_RESOURCES);
@@ -461,7 +364,7 @@ void queue_close(struct queue *queue)
 	queue->lane->ports[queue->port_index].completions -= queue->completions;
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);
-		slot_return_data(&queue->slots[i]);
+		data_return(&queue->slots[i]);
 	}
 	/* With this lock held no lane handles an event of the queue, and none comes later. */
 	pthread_mutex_lock(events_lock);

@@ -1,46 +1,9 @@
-/* queue.h - a queue of a host: its QP, its receives, and its commands from capsule to answer */
+/* queue.h - a queue of a host: its QP and its receives, from the request to connect until it is freed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_QUEUE_H
 #define NVMET_QUEUE_H
 
-#include "nvmet/peer.h"
-#include "nvmet/server.h"
-#include "nvmf/command.h"
-
-struct slot;
-
-struct pending {
-	uint32_t capsule, bytes;
-};
-
-struct queue {
-	struct nvmf_queue nvmf;
-	struct lane *lane;
-	struct server_port *port;
-	uint32_t port_index;
-	struct uroce_cm_id *id;
-	struct uroce_qp *qp;
-	struct slot *slots, *free_slots;
-	uint32_t slot_count, capsule_count, capsule_room, path_mtu;
-	struct pending *pending; /* capsules that wait for a slot, a ring with room for all capsules */
-	uint32_t pending_head, pending_count;
-	uint32_t completions; /* CQ entries that it may use */
-	uint8_t *capsules;
-	struct uroce_mr *mr;
-	uint32_t lkey;
-	uint32_t receives, sends; /* posted; all complete, if only as flushed */
-	uint64_t taken, errors;
-	uint32_t commands; /* begun and not answered */
-	uint32_t store_requests;
-	struct slot *waiting_first, *waiting_last;
-	bool in_waiting; /* in the lane's list of queues with commands that wait for memory */
-	struct queue *next_waiting;
-	bool ending;                  /* the connection is over, or is being closed */
-	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
-	struct queue *next, *before, *next_ending;
-	struct peer *peer;
-	uint64_t opened_ns, moved_ns; /* by awake_ns; moved_ns: when a send of ours last completed */
-};
+#include "nvmet/queue_state.h"
 
 /* A REQUEST has come: makes the queue and accepts the connection, or refuses it. */
 void queue_open(struct lane *lane, const struct uroce_cm_event *event);
@@ -60,9 +23,8 @@ void queue_look(struct lane *lane);
 void queue_close_done(struct lane *lane);
 /* Frees the queue, whatever it has. */
 void queue_close(struct queue *queue);
-void queue_take_completion(struct queue *queue, const struct uroce_wc *wc);
 
-/* For slot.c: the memory of a capsule; posts a receive for it; posts WRs, so many of them signaled. */
+/* The memory of a capsule; posts a receive for it; posts WRs, so many of them signaled. */
 uint8_t *queue_capsule(const struct queue *queue, uint32_t capsule);
 void queue_post_receive(struct queue *queue, uint32_t capsule);
 void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count);

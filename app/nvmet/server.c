@@ -9,41 +9,13 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
-#include "nvmet/slot.h"
+#include "nvmet/lane.h"
+#include "nvmet/queue.h"
 #include "nvmf/change.h"
 
 #define BACKLOG 1024u
 #define QPS 8192u
 #define MRS 16384u
-
-/* ---- memory registered with ports ---- */
-
-struct region *server_register(struct server *server, void *base, uint64_t bytes)
-{
-	struct region *region = calloc(1, sizeof(*region));
-
-	if (region == NULL)
-		return NULL;
-	region->base = base;
-	region->bytes = bytes;
-	for (uint32_t i = 0; i < server->port_count; i++) {
-		if (uroce_mr_reg(server->ports[i].pd, base, bytes, UROCE_ACCESS_LOCAL_WRITE, &region->mrs[i]) != 0) {
-			server_deregister(server, region);
-			return NULL;
-		}
-		region->lkeys[i] = uroce_mr_lkey(region->mrs[i]);
-	}
-	return region;
-}
-
-void server_deregister(struct server *server, struct region *region)
-{
-	for (uint32_t i = 0; i < server->port_count; i++) {
-		if (region->mrs[i])
-			uroce_mr_dereg(region->mrs[i]);
-	}
-	free(region);
-}
 
 /* ---- opening ---- */
 

@@ -4,77 +4,14 @@
 
 #include <string.h>
 
+#include "nvmet/data.h"
+#include "nvmet/queue.h"
+#include "nvmet/region.h"
 #include "nvmf/event.h"
 
 static uint64_t wr_id_of(const struct slot *slot, enum slot_work work)
 {
 	return slot_wr_id((uint32_t)(slot - slot->queue->slots), work);
-}
-
-/* ---- memory ---- */
-
-void slot_return_data(struct slot *slot)
-{
-	struct pool *pool = &slot->queue->lane->pool;
-
-	if (slot->pool_bytes) {
-		uint64_t used_bytes = pool->used_bytes;
-
-		pool_return(pool, slot->data, slot->pool_bytes);
-		slot->queue->peer->held_bytes -= used_bytes - pool->used_bytes;
-	}
-	if (slot->store)
-		store_leave(slot->store, slot->queue->lane->index);
-	slot->store = NULL;
-	slot->pool_bytes = 0;
-	slot->data = NULL;
-}
-
-/* No host may take more of the memory than is left for the others, so hosts that take no answers cannot use it up. */
-static bool has_share(const struct slot *slot)
-{
-	const struct pool *pool = &slot->queue->lane->pool;
-	uint64_t held_bytes = slot->queue->peer->held_bytes;
-
-	return held_bytes == 0 || held_bytes + slot->command.data_bytes <= pool->bytes - pool->used_bytes;
-}
-
-static bool take_data(struct slot *slot)
-{
-	struct queue *queue = slot->queue;
-	struct pool *pool = &queue->lane->pool;
-	uint64_t used_bytes = pool->used_bytes;
-
-	slot->data = has_share(slot) ? pool_take(pool, slot->command.data_bytes) : NULL;
-	if (slot->data == NULL)
-		return false;
-	queue->peer->held_bytes += pool->used_bytes - used_bytes;
-	slot->pool_bytes = slot->command.data_bytes;
-	slot->data_lkey = queue->lane->pool_region->lkeys[queue->port_index];
-	return true;
-}
-
-static void wait_for_memory(struct slot *slot)
-{
-	struct queue *queue = slot->queue;
-	struct lane *lane = queue->lane;
-
-	slot->next = NULL;
-	if (queue->waiting_first)
-		queue->waiting_last->next = slot;
-	else
-		queue->waiting_first = slot;
-	queue->waiting_last = slot;
-	lane_count(&lane->counts.waits_for_memory, 1);
-	if (queue->in_waiting)
-		return;
-	queue->in_waiting = true;
-	queue->next_waiting = NULL;
-	if (lane->waiting_first)
-		lane->waiting_last->next_waiting = queue;
-	else
-		lane->waiting_first = queue;
-	lane->waiting_last = queue;
 }
 
 /* ---- messages ---- */
@@ -215,8 +152,8 @@ static void begin_fetch(struct slot *slot)
 		slot_fetched(slot);
 	} else if (!command->sgl.in_capsule && lies_in_store(slot)) {
 		fetch(slot);
-	} else if (!take_data(slot)) {
-		wait_for_memory(slot);
+	} else if (!data_take(slot)) {
+		data_await(slot);
 	} else if (command->sgl.in_capsule) {
 		memcpy(slot->data, in_capsule(slot), command->data_bytes);
 		slot_fetched(slot);
@@ -227,16 +164,16 @@ static void begin_fetch(struct slot *slot)
 
 static void begin_block(struct slot *slot)
 {
-	if (slot->data == NULL && slot->command.data_bytes && !lies_in_store(slot) && !take_data(slot))
-		wait_for_memory(slot);
+	if (slot->data == NULL && slot->command.data_bytes && !lies_in_store(slot) && !data_take(slot))
+		data_await(slot);
 	else
 		carry_out(slot);
 }
 
 static void begin_give(struct slot *slot)
 {
-	if (!take_data(slot)) {
-		wait_for_memory(slot);
+	if (!data_take(slot)) {
+		data_await(slot);
 		return;
 	}
 	nvmf_command_give(&slot->command, slot->data);
@@ -271,7 +208,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 /* false: the first command that waits, and those of other queues behind it, go on waiting. */
 static bool serve_waiting(struct queue *queue)
 {
-	while (queue->waiting_first && has_share(queue->waiting_first)) {
+	while (queue->waiting_first && data_has_share(queue->waiting_first)) {
 		struct slot *slot = queue->waiting_first;
 
 		if (!pool_has(&queue->lane->pool, slot->command.data_bytes))

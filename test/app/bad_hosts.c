@@ -8,6 +8,7 @@
 #include "bad_host.h"
 #include "common/clock.h"
 #include "draw.h"
+#include "nvmet/region.h"
 #include "nvmf/bytes.h"
 #include "start.h"
 

@@ -9,6 +9,7 @@
 #include "bad_host.h"
 #include "common/clock.h"
 #include "nvmet/kind.h"
+#include "nvmet/lane.h"
 #include "nvmet/queue.h"
 #include "nvmet/ring.h"
 #include "nvmf/bytes.h"

@@ -1,0 +1,68 @@
+/* data.c - the memory of commands under way: buffers of the pool, shared fairly between hosts */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/data.h"
+
+#include "nvmet/region.h"
+
+void data_return(struct slot *slot)
+{
+	struct pool *pool = &slot->queue->lane->pool;
+
+	if (slot->pool_bytes) {
+		uint64_t used_bytes = pool->used_bytes;
+
+		pool_return(pool, slot->data, slot->pool_bytes);
+		slot->queue->peer->held_bytes -= used_bytes - pool->used_bytes;
+	}
+	if (slot->store)
+		store_leave(slot->store, slot->queue->lane->index);
+	slot->store = NULL;
+	slot->pool_bytes = 0;
+	slot->data = NULL;
+}
+
+bool data_has_share(const struct slot *slot)
+{
+	const struct pool *pool = &slot->queue->lane->pool;
+	uint64_t held_bytes = slot->queue->peer->held_bytes;
+
+	return held_bytes == 0 || held_bytes + slot->command.data_bytes <= pool->bytes - pool->used_bytes;
+}
+
+bool data_take(struct slot *slot)
+{
+	struct queue *queue = slot->queue;
+	struct pool *pool = &queue->lane->pool;
+	uint64_t used_bytes = pool->used_bytes;
+
+	slot->data = data_has_share(slot) ? pool_take(pool, slot->command.data_bytes) : NULL;
+	if (slot->data == NULL)
+		return false;
+	queue->peer->held_bytes += pool->used_bytes - used_bytes;
+	slot->pool_bytes = slot->command.data_bytes;
+	slot->data_lkey = queue->lane->pool_region->lkeys[queue->port_index];
+	return true;
+}
+
+void data_await(struct slot *slot)
+{
+	struct queue *queue = slot->queue;
+	struct lane *lane = queue->lane;
+
+	slot->next = NULL;
+	if (queue->waiting_first)
+		queue->waiting_last->next = slot;
+	else
+		queue->waiting_first = slot;
+	queue->waiting_last = slot;
+	lane_count(&lane->counts.waits_for_memory, 1);
+	if (queue->in_waiting)
+		return;
+	queue->in_waiting = true;
+	queue->next_waiting = NULL;
+	if (lane->waiting_first)
+		lane->waiting_last->next_waiting = queue;
+	else
+		lane->waiting_first = queue;
+	lane->waiting_last = queue;
+}

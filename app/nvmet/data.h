@@ -1,0 +1,20 @@
+/* data.h - the memory of commands under way: buffers of the pool, shared fairly between hosts */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_DATA_H
+#define NVMET_DATA_H
+
+#include "nvmet/queue_state.h"
+
+/*
+ * No host may take more of the memory than is left for the others, so hosts that take no answers cannot use it up. May
+ * this command's host have what the command needs?
+ */
+bool data_has_share(const struct slot *slot);
+/* Takes a buffer for the command's data. false: there is none now. */
+bool data_take(struct slot *slot);
+/* The command waits for memory behind those that wait already. */
+void data_await(struct slot *slot);
+/* Returns the buffer, if it has one, and lets go of the store. */
+void data_return(struct slot *slot);
+
+#endif

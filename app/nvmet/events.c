@@ -1,0 +1,106 @@
+/* events.c - events of connection management: any lane takes them for all, and opens the queues that are its own */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nvmet/queue.h"
+
+#define EVENTS_NS 50000ull /* how often a lane looks at what all of them share, if there are several */
+
+static void append(struct lane *lane, struct request *request)
+{
+	request->next = NULL;
+	if (lane->requests)
+		lane->last_request->next = request;
+	else
+		lane->requests = request;
+	lane->last_request = request;
+	lane->has_requests = true;
+}
+
+/* With the lock held, so that a queue named by an event still exists. Returns whether the request has been kept. */
+static bool hand_out(struct server *server, struct request *request)
+{
+	const struct uroce_cm_event *event = &request->event;
+	struct queue *queue = (struct queue *)(uintptr_t)event->context;
+
+	switch (event->type) {
+	case UROCE_CM_REQUEST:
+		append(&server->lanes[uroce_cm_lcore(event->id) - 1], request);
+		return true;
+	case UROCE_CM_REJECTED:
+	case UROCE_CM_UNREACHABLE:
+	case UROCE_CM_DISCONNECTED:
+		if (queue)
+			queue_tell_end(queue, event->status ? strerror(-event->status) : "it has disconnected");
+		break;
+	case UROCE_CM_ESTABLISHED:
+	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
+	case UROCE_CM_ROUTED:
+	case UROCE_CM_RESPONSE:
+	case UROCE_CM_RESTED:
+	case UROCE_CM_EVENT_TYPES:
+		break;
+	}
+	return false;
+}
+
+/* Any lane hands out events for all, so that none waits for a sleeping one. Without memory the events wait. */
+void events_hand_out(struct lane *lane)
+{
+	struct server *server = lane->server;
+
+	lane->events_ns = lane->now_ns;
+	if (pthread_mutex_trylock(&server->events_lock) != 0)
+		return;
+	while (server->spare || (server->spare = calloc(1, sizeof(*server->spare))) != NULL) {
+		if (uroce_cm_next(server->channel, &server->spare->event) != 0)
+			break;
+		if (hand_out(server, server->spare))
+			server->spare = NULL;
+	}
+	pthread_mutex_unlock(&server->events_lock);
+}
+
+static struct request *take_requests(struct lane *lane)
+{
+	struct request *requests;
+
+	pthread_mutex_lock(&lane->server->events_lock);
+	requests = lane->requests;
+	lane->requests = NULL;
+	lane->has_requests = false;
+	pthread_mutex_unlock(&lane->server->events_lock);
+	return requests;
+}
+
+unsigned events_take(struct lane *lane)
+{
+	struct request *requests = NULL, *next;
+	unsigned count = 0;
+
+	if (lane->server->lane_count == 1 || lane->now_ns - lane->events_ns >= EVENTS_NS)
+		events_hand_out(lane);
+	if (lane->has_requests)
+		requests = take_requests(lane);
+	for (; requests; requests = next, count++) {
+		next = requests->next;
+		queue_open(lane, &requests->event);
+		free(requests);
+	}
+	return count;
+}
+
+void events_forget(struct lane *lane)
+{
+	while (lane->requests) {
+		struct request *request = lane->requests;
+
+		lane->requests = request->next;
+		uroce_cm_id_destroy(request->event.id);
+		free(request);
+	}
+}

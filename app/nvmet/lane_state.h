@@ -1,0 +1,85 @@
+/* lane_state.h - an lcore of the target: what belongs to it alone */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection belongs to the lane of the lcore that owns its QP, and with it all that its commands need: slots,
+ * buffers, the ring for files. Another lane that wants something of it sets a flag (queue_tell_end()), and the owner
+ * acts in one of its polls. So commands about blocks take no lock.
+ */
+#ifndef NVMET_LANE_STATE_H
+#define NVMET_LANE_STATE_H
+
+#include <stdatomic.h>
+#include <uroce/uroce.h>
+
+#include "nvmet/pool.h"
+#include "nvmet/ring.h"
+
+#define LANES_MAX 16u
+#define LANE_PORTS_MAX 8u
+#define LANE_APART 128u /* two cache lines, which a processor may fetch together */
+#define LANE_PAUSE_NS 100000000ull
+
+struct queue;
+struct server;
+
+struct server_counts {
+	uint64_t hosts_come, hosts_gone, hosts_refused, queues, refused_queues, commands, errors, waits_for_memory,
+		broken_queues, expired;
+	/* queues closed because their hosts took no answers, or never connected to a controller */
+	uint64_t stuck_queues, mute_queues;
+};
+
+/* What the queues of a lane have of a port. */
+struct lane_port {
+	struct uroce_cq *cq;  /* NULL: the port has no queue for this lcore */
+	uint32_t entries;     /* of the CQ */
+	uint32_t completions; /* entries that its queues may use in the CQ */
+};
+
+/* A request to connect. */
+struct request {
+	struct uroce_cm_event event;
+	struct request *next;
+};
+
+/* Lanes share no cache line: each writes to its own in every poll. */
+struct lane {
+	_Alignas(LANE_APART) struct server *server;
+	uint32_t index;
+	struct uroce_lcore *lcore;
+	struct lane_port ports[LANE_PORTS_MAX];
+	struct pool pool;
+	struct region *pool_region;
+	struct ring *ring;
+	struct queue *queues;        /* all queues of the lane, a list that changes under the target's lock */
+	struct queue *ending_queues; /* closed queues that still have something posted */
+	struct peer *peers;
+	_Atomic uint32_t queue_count;
+	struct queue *waiting_first, *waiting_last; /* queues with commands that wait for memory, first come first */
+	uint64_t now_ns, looked_ns, events_ns;
+	/*
+	 * The clock by which hosts are judged: a pause between two polls counts for at most LANE_PAUSE_NS. So what a
+	 * host sent while the lane did not run is read before the host's time is over.
+	 */
+	uint64_t awake_ns;
+	bool ended;
+	struct server_counts counts;
+	/* Other lanes write to these. */
+	struct request *requests, *last_request; /* under the lock of events */
+	_Atomic bool has_requests, told;         /* told: some of its queues are to end */
+	/* finished polls; what the lane looked up during a poll it does not use after it */
+	_Atomic uint64_t polls;
+};
+
+/* Counts, for numbers that one lane writes and others read meanwhile. */
+static inline void lane_count(uint64_t *counter, uint64_t number)
+{
+	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);
+}
+
+static inline void lane_set(uint32_t *number, uint32_t value)
+{
+	__atomic_store_n(number, value, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* queue_state.h - a queue of a host, and the slots of its commands */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_QUEUE_STATE_H
+#define NVMET_QUEUE_STATE_H
+
+#include "nvmet/peer.h"
+#include "nvmet/server_state.h"
+#include "nvmet/store.h"
+#include "nvmf/command.h"
+
+/* What a completion is about: the low bits of wr_id; above them the number of the slot, or of the capsule. */
+enum slot_work { WORK_RECEIVE, WORK_FETCH, WORK_GIVE, WORK_ANSWER };
+#define SLOT_WORK_BITS 2
+
+static inline uint64_t slot_wr_id(uint32_t number, enum slot_work work)
+{
+	return (uint64_t)number << SLOT_WORK_BITS | work;
+}
+
+struct pending {
+	uint32_t capsule, bytes;
+};
+
+struct queue {
+	struct nvmf_queue nvmf;
+	struct lane *lane;
+	struct server_port *port;
+	uint32_t port_index;
+	struct uroce_cm_id *id;
+	struct uroce_qp *qp;
+	struct slot *slots, *free_slots;
+	uint32_t slot_count, capsule_count, capsule_room, path_mtu;
+	struct pending *pending; /* capsules that wait for a slot, a ring with room for all capsules */
+	uint32_t pending_head, pending_count;
+	uint32_t completions; /* CQ entries that it may use */
+	uint8_t *capsules;
+	struct uroce_mr *mr;
+	uint32_t lkey;
+	uint32_t receives, sends; /* posted; all complete, if only as flushed */
+	uint64_t taken, errors;
+	uint32_t commands; /* begun and not answered */
+	uint32_t store_requests;
+	struct slot *waiting_first, *waiting_last;
+	bool in_waiting; /* in the lane's list of queues with commands that wait for memory */
+	struct queue *next_waiting;
+	bool ending;                  /* the connection is over, or is being closed */
+	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
+	struct queue *next, *before, *next_ending;
+	struct peer *peer;
+	uint64_t opened_ns, moved_ns; /* by awake_ns; moved_ns: when a send of ours last completed */
+};
+
+/*
+ * A command from its capsule until the host has acknowledged the answer. The capsule is posted as a receive again just
+ * before the answer leaves, so that there is always a receive for each command that the host may send. Answers that
+ * wait for their ACKs need only slots.
+ */
+struct slot {
+	struct nvmf_command command;
+	struct store_request request;
+	struct queue *queue;
+	struct slot *next; /* next free slot, or next one that waits for memory */
+	uint32_t capsule;  /* number of its capsule */
+	uint8_t *data;     /* data of the command, wherever it lies; NULL: nowhere yet */
+	uint32_t data_lkey;
+	uint32_t pool_bytes; /* not 0: data was taken from the pool, with so many bytes */
+	bool counted;        /* counted in queue->commands */
+	struct store *store; /* store of its namespace, which may have been removed by the end */
+	uint64_t began_ns;
+	enum nvmf_step step; /* the step that began last */
+};
+
+#endif
