@@ -15,15 +15,27 @@
 #include "testpmd/meet.h"
 #include "testpmd/objects.h"
 #include "testpmd/paths.h"
-#include "testpmd/prompt.h"
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
 
 static struct traffic *the_traffic; /* rte_cmdline passes nothing to commands but the terminal */
 
+static cmdline_fixed_string_t file_to_load; /* "": none */
+
 void commands_use(struct traffic *traffic)
 {
 	the_traffic = traffic;
+}
+
+const char *commands_file_to_load(void)
+{
+	static cmdline_fixed_string_t path;
+
+	if (file_to_load[0] == '\0')
+		return NULL;
+	snprintf(path, sizeof(path), "%s", file_to_load);
+	file_to_load[0] = '\0';
+	return path;
 }
 
 struct words {
@@ -269,7 +281,7 @@ static void load_command(void *parsed, struct cmdline *terminal, void *data)
 
 	(void)terminal;
 	(void)data;
-	prompt_run_file(the_traffic, words->second);
+	snprintf(file_to_load, sizeof(file_to_load), "%s", words->second);
 }
 
 /* data: whether a section is named. */

@@ -13,4 +13,7 @@ extern cmdline_parse_ctx_t commands_all[];
 /* From now on the commands act on this traffic. */
 void commands_use(struct traffic *traffic);
 
+/* The file that a "load" has asked for since the last call, valid until the next command; NULL: none. */
+const char *commands_file_to_load(void);
+
 #endif

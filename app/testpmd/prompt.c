@@ -26,8 +26,6 @@
 #define KEY_WAIT_MS 100
 #define PROMPT "uroce> "
 
-static bool load_failed; /* a file loaded by another one had a wrong line */
-
 /* Held by whoever writes to the terminal, for input or for a notice. */
 static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rdline *typed_at; /* NULL: there is no terminal */
@@ -66,53 +64,96 @@ static int run_line(struct cmdline *terminal, char *line, size_t bytes)
 	return cmdline_parse(terminal, command);
 }
 
-/* Runs lines one by one, so that a wrong one can be named. It ends the file. */
-static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
+/* The files whose lines are being run: each but the first was loaded by a line of the one before it. */
+struct loaded {
+	struct file {
+		FILE *lines;
+		char path[SETTINGS_TEXT_BYTES];
+		unsigned number; /* of the line that runs */
+	} files[LOADS_MAX];
+	unsigned count;
+};
+
+/* Returns APP_EXIT_OK, or the exit code after a complaint. */
+static int begin_file(struct loaded *loaded, const char *path)
+{
+	FILE *lines = app_is_readable(path) ? fopen(path, "r") : NULL;
+	struct file *file = &loaded->files[loaded->count];
+
+	if (lines == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
+	if (loaded->count == LOADS_MAX) {
+		fclose(lines);
+		return app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u deep", path, LOADS_MAX);
+	}
+	file->lines = lines;
+	file->number = 0;
+	snprintf(file->path, sizeof(file->path), "%s", path);
+	loaded->count++;
+	return APP_EXIT_OK;
+}
+
+static void end_file(struct loaded *loaded)
+{
+	fclose(loaded->files[--loaded->count].lines);
+}
+
+/* Runs a line of the last file, and begins the file that it loads. Returns APP_EXIT_OK, or the code of a complaint. */
+static int run_line_of(struct loaded *loaded, struct cmdline *terminal, char *line, size_t bytes)
+{
+	struct file *file = &loaded->files[loaded->count - 1];
+	const char *path;
+	int code;
+
+	file->number++;
+	code = run_line(terminal, line, bytes);
+	if (code < 0)
+		return app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", file->path, file->number, shown(line),
+				    parse_error(code, line));
+	path = commands_file_to_load();
+	return path ? begin_file(loaded, path) : APP_EXIT_OK;
+}
+
+/* Runs lines one by one, so that a wrong one can be named. It ends the file, and those that have loaded it. */
+static int run_lines(struct loaded *loaded, struct cmdline *terminal)
 {
 	char *line = NULL;
 	size_t room = 0;
-	ssize_t bytes;
-	unsigned number = 0;
-	int code = 0;
+	int code = APP_EXIT_OK;
 
-	while (code >= 0 && !quit_is_wanted() && (bytes = getline(&line, &room, file)) >= 0) {
-		number++;
-		load_failed = false;
-		code = run_line(terminal, line, (size_t)bytes);
-		if (code >= 0 && load_failed)
-			code = -1;
-		else if (code < 0)
-			app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", path, number, shown(line),
-				     parse_error(code, line));
+	while (code == APP_EXIT_OK && !quit_is_wanted() && loaded->count) {
+		ssize_t bytes = getline(&line, &room, loaded->files[loaded->count - 1].lines);
+
+		if (bytes < 0)
+			end_file(loaded);
+		else
+			code = run_line_of(loaded, terminal, line, (size_t)bytes);
 	}
 	free(line);
-	return code < 0 ? APP_EXIT_USAGE : APP_EXIT_OK;
+	return code == APP_EXIT_OK ? APP_EXIT_OK : APP_EXIT_USAGE;
+}
+
+static int run_file(const char *path)
+{
+	struct loaded loaded = { .count = 0 };
+	int code = begin_file(&loaded, path);
+	struct cmdline *terminal;
+
+	if (code != APP_EXIT_OK)
+		return code;
+	terminal = cmdline_new(commands_all, "", STDIN_FILENO, STDOUT_FILENO);
+	code = terminal ? run_lines(&loaded, terminal) : APP_EXIT_INTERNAL;
+	if (terminal)
+		cmdline_free(terminal);
+	while (loaded.count)
+		end_file(&loaded);
+	return code;
 }
 
 int prompt_run_file(struct traffic *traffic, const char *path)
 {
-	static unsigned loading; /* depth of files that load others */
-	FILE *file = app_is_readable(path) ? fopen(path, "r") : NULL;
-	struct cmdline *terminal;
-	int code = APP_EXIT_INTERNAL;
-
-	if (file && loading == LOADS_MAX) {
-		fclose(file);
-		return app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u deep", path, LOADS_MAX);
-	}
-	if (file == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
 	commands_use(traffic);
-	terminal = cmdline_new(commands_all, "", STDIN_FILENO, STDOUT_FILENO);
-	if (terminal) {
-		loading++;
-		code = run_lines(terminal, file, path);
-		loading--;
-		cmdline_free(terminal);
-	}
-	fclose(file);
-	load_failed |= code != APP_EXIT_OK;
-	return code;
+	return run_file(path);
 }
 
 void prompt_notice(const char *text, FILE *where)
@@ -127,10 +168,11 @@ void prompt_notice(const char *text, FILE *where)
 	pthread_mutex_unlock(&terminal_lock);
 }
 
-/* Runs a typed line; if it is wrong, prints how such commands are written. */
+/* Runs a typed line, and the file that it loads; if it is wrong, prints how such commands are written. */
 static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 {
 	char copy[COMMAND_BYTES];
+	const char *path;
 	int code;
 
 	if (bytes >= sizeof(copy))
@@ -139,8 +181,12 @@ static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 	copy[bytes] = '\0';
 	copy[strcspn(copy, "\n")] = '\0';
 	code = run_line(rdline_get_opaque(line), copy, strlen(copy));
-	if (code >= 0)
+	if (code >= 0) {
+		path = commands_file_to_load();
+		if (path)
+			run_file(path);
 		return;
+	}
 	app_complain(APP_EXIT_USAGE, "\"%s\": %s", shown(copy),
 		     code == CMDLINE_PARSE_BAD_ARGS && !words_of_command(copy) ? "wrong arguments; use" :
 										 parse_error(code, copy));
