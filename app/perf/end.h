@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. perf_end_open() once
- *   2. for each case: perf_end_prepare(), exchange struct perf_peer, perf_end_connect(), then perf_end_poll() (poll.h)
- *      until perf_end_is_done(); perf_end_finish()
+ *   2. for each case: perf_setup_prepare(), exchange struct perf_peer, perf_setup_connect() (setup.h), then
+ *      perf_end_poll() (poll.h) until perf_end_is_done(); perf_setup_finish()
  *   3. perf_end_close()
  * An end belongs to the thread that polls its lcore.
  */
@@ -128,14 +128,6 @@ struct perf_end {
 /* 0 or negative errno. */
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way);
 
-/* Creates what a case needs, and describes it in *own, whose arrays belong to the caller: qps entries each. */
-int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct perf_peer *own);
-
-/* Connects to the peer and posts receives. peer's arrays are used during the call only. */
-int perf_end_connect(struct perf_end *end, const struct perf_peer *peer);
-
-/* Frees what the case needed. */
-void perf_end_finish(struct perf_end *end);
 void perf_end_close(struct perf_end *end);
 
 /* Complains once for the whole case: the first failure is the cause. */

@@ -11,6 +11,7 @@
 #include "perf/local.h"
 #include "perf/core_latency.h"
 #include "perf/poll.h"
+#include "perf/setup.h"
 #include "perf/window.h"
 
 #define SETTLE_POLLS 256u
@@ -185,7 +186,7 @@ int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 		for (unsigned side = 0; side < 2; side++) {
 			perf_end_sum_up(&others[side]);
 			perf_result_add(result, &others[side].tally);
-			perf_end_finish(&others[side]);
+			perf_setup_finish(&others[side]);
 		}
 	}
 	return error;

@@ -16,6 +16,7 @@
 #include "perf/local.h"
 #include "perf/core_latency.h"
 #include "perf/report.h"
+#include "perf/setup.h"
 #include "perf/stream.h"
 #include "perf/poll.h"
 
@@ -144,12 +145,12 @@ int perf_local_connect(struct perf_end *ends, const struct perf_case *test)
 		peers[side].qp_nums = &numbers[2 * side * test->qps];
 		peers[side].psns = peers[side].qp_nums + test->qps;
 		ends[side].other = &ends[!side];
-		error = perf_end_prepare(&ends[side], test, &peers[side]);
+		error = perf_setup_prepare(&ends[side], test, &peers[side]);
 	}
 	if (error == 0)
 		perf_report_connection(test, &peers[0], &peers[1]);
 	for (unsigned side = 2; side-- > 0 && error == 0;)
-		error = perf_end_connect(&ends[side], &peers[!side]);
+		error = perf_setup_connect(&ends[side], &peers[!side]);
 	free(numbers);
 	return error;
 }
@@ -230,7 +231,7 @@ int perf_local_run(const struct perf_local *local, const struct perf_case *test,
 		perf_result_add(result, &ends[1].tally);
 		perf_result_close(result, &ends[0], true);
 	}
-	perf_end_finish(&ends[0]);
-	perf_end_finish(&ends[1]);
+	perf_setup_finish(&ends[0]);
+	perf_setup_finish(&ends[1]);
 	return error;
 }

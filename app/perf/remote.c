@@ -12,6 +12,7 @@
 #include "perf/message.h"
 #include "perf/remote.h"
 #include "perf/report.h"
+#include "perf/setup.h"
 #include "perf/stream.h"
 #include "perf/poll.h"
 
@@ -311,7 +312,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 	json_t *message;
 	int error = allocate(memory, test, true);
 
-	if (error || perf_end_prepare(remote->end, test, &memory->own) != 0)
+	if (error || perf_setup_prepare(remote->end, test, &memory->own) != 0)
 		return -1;
 	if (perf_control_send(&remote->link, perf_message_of_case(test, &memory->own)) != 0)
 		return -1;
@@ -325,7 +326,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 		return -1;
 	}
 	perf_report_connection(test, &memory->own, &memory->peer);
-	if (perf_end_connect(remote->end, &memory->peer) != 0)
+	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return -1;
 	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "go")) != 0)
 		return -1;
@@ -382,7 +383,7 @@ int perf_remote_run(struct perf_remote *remote, const struct perf_case *test, st
 		error = run_client(remote);
 	if (error == 0)
 		error = stop_client(remote, &memory, result);
-	perf_end_finish(remote->end);
+	perf_setup_finish(remote->end);
 	release(&memory);
 	return error;
 }
@@ -417,10 +418,10 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 		return refuse_mtu(remote, test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
 		return refuse(remote, "its QPs make no sense");
-	if (perf_end_prepare(remote->end, &test, &memory->own) != 0)
+	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
 		return refuse(remote, "the server has no room for so many QPs or bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);
-	if (perf_end_connect(remote->end, &memory->peer) != 0)
+	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote,
 			      remote->end->failure[0] ? remote->end->failure : "the server's QPs do not connect");
 	if (perf_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
@@ -464,7 +465,7 @@ static int serve_case(struct perf_remote *remote, const json_t *message, uint64_
 	if (error == 0)
 		perf_report_served(remote->end);
 	*failures += remote->end->tally.errors + remote->end->tally.bad_bytes;
-	perf_end_finish(remote->end);
+	perf_setup_finish(remote->end);
 	release(&memory);
 	return error;
 }
