@@ -8,9 +8,9 @@
 
 #include "common/eal.h"
 #include "perf/lcores.h"
-#include "perf/local.h"
 #include "perf/core_latency.h"
 #include "perf/poll.h"
+#include "perf/result.h"
 #include "perf/setup.h"
 #include "perf/window.h"
 
@@ -171,9 +171,9 @@ int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 	int error = 0;
 
 	for (; connected < lcores->count && error == 0; connected++) {
-		error = perf_local_connect(lcores->others[connected].ends, &result->test);
+		error = perf_setup_connect_both(lcores->others[connected].ends, &result->test);
 		if (error == 0)
-			perf_local_begin_windows(lcores->others[connected].ends);
+			perf_end_begin_windows(lcores->others[connected].ends);
 	}
 	if (error == 0)
 		measure(lcores, ends, result);

@@ -1,12 +1,9 @@
 /* local.c - runs a case with both ends in this process */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_launch.h>
 
 #include "common/eal.h"
@@ -15,7 +12,7 @@
 #include "perf/baseline.h"
 #include "perf/local.h"
 #include "perf/core_latency.h"
-#include "perf/report.h"
+#include "perf/result.h"
 #include "perf/setup.h"
 #include "perf/stream.h"
 #include "perf/poll.h"
@@ -94,75 +91,6 @@ static void check_final(struct perf_end *ends)
 	free(completed);
 }
 
-void perf_result_begin(struct perf_result *result, const struct perf_case *test, uint32_t lcores)
-{
-	memset(result, 0, sizeof(*result));
-	result->test = *test;
-	result->lcores = lcores;
-}
-
-void perf_result_add(struct perf_result *result, const struct perf_tally *tally)
-{
-	double bits = 8.0 * result->test.size_bytes / 1e9;
-
-	perf_case_add(&result->tally, tally);
-	if (tally->seconds <= 0)
-		return;
-	result->messages_per_s += (double)tally->messages / tally->seconds;
-	result->gbit_per_s += bits * (double)tally->messages / tally->seconds;
-	/* The last window ends before the case, and what came behind it may have been faster than any window. */
-	if (tally->peak_per_s > 0)
-		result->peak_gbit_per_s += bits * fmax(tally->peak_per_s, (double)tally->messages / tally->seconds);
-}
-
-void perf_result_close(struct perf_result *result, const struct perf_end *clock, bool both_here)
-{
-	double frames = (double)result->tally.frames;
-
-	/* If only one end has a clock, its frames are counted: what it sends the other receives. */
-	if (both_here && !result->test.both_ways)
-		frames *= 2;
-	if (frames > 0 && result->test.mode == PERF_BW)
-		result->cycles_per_packet = (double)result->tally.cycles * result->lcores / frames;
-	result->cycle_s = 1.0 / (double)rte_get_tsc_hz();
-	if (result->test.mode == PERF_BW)
-		result->series = &clock->series;
-	if (result->test.mode == PERF_LAT) {
-		result->latency = clock->latency;
-		result->latency_scale_us = 1e6 * result->cycle_s;
-		if (!op_is_round_trip(&perf_ops[result->test.op]))
-			result->latency_scale_us /= 2;
-	}
-}
-
-int perf_local_connect(struct perf_end *ends, const struct perf_case *test)
-{
-	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
-	struct perf_peer peers[2];
-	int error = numbers ? 0 : -ENOMEM;
-
-	for (unsigned side = 0; side < 2 && error == 0; side++) {
-		peers[side].qp_nums = &numbers[2 * side * test->qps];
-		peers[side].psns = peers[side].qp_nums + test->qps;
-		ends[side].other = &ends[!side];
-		error = perf_setup_prepare(&ends[side], test, &peers[side]);
-	}
-	if (error == 0)
-		perf_report_connection(test, &peers[0], &peers[1]);
-	for (unsigned side = 2; side-- > 0 && error == 0;)
-		error = perf_setup_connect(&ends[side], &peers[!side]);
-	free(numbers);
-	return error;
-}
-
-void perf_local_begin_windows(struct perf_end *ends)
-{
-	perf_end_begin(&ends[1]);
-	perf_end_begin(&ends[0]);
-	ends[0].phase = PHASE_DRAIN;
-	ends[1].phase = PHASE_DONE;
-}
-
 static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover *failover)
 {
 	int error = 0;
@@ -197,7 +125,7 @@ static int run_in_windows(const struct perf_local *local, struct perf_result *re
 	struct perf_end *ends = local->ends;
 	int error;
 
-	perf_local_begin_windows(ends);
+	perf_end_begin_windows(ends);
 	error = local->lcores->count   ? perf_lcores_run(local->lcores, ends, result) :
 		test->junk             ? perf_junk_run(ends, &result->junk) :
 		test->mode == PERF_LAT ? perf_raw_pingpong_run(ends, &result->bare) :
@@ -220,7 +148,7 @@ int perf_local_run(const struct perf_local *local, const struct perf_case *test,
 	int error;
 
 	perf_result_begin(result, test, in_windows ? 1 + local->lcores->count : local->core_count);
-	error = perf_local_connect(ends, test);
+	error = perf_setup_connect_both(ends, test);
 	if (error == 0 && local->core_count == 2)
 		result->hand_over_ns = perf_core_latency_ns(0);
 	if (error == 0)

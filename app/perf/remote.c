@@ -8,10 +8,10 @@
 
 #include "common/eal.h"
 #include "common/pipe.h"
-#include "perf/local.h"
 #include "perf/message.h"
 #include "perf/remote.h"
 #include "perf/report.h"
+#include "perf/result.h"
 #include "perf/setup.h"
 #include "perf/stream.h"
 #include "perf/poll.h"

@@ -13,6 +13,7 @@
 #include "perf/keys.h"
 #include "perf/pattern.h"
 #include "perf/receive.h"
+#include "perf/report.h"
 
 #define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs are in time-wait for a part of it */
 #define CQ_DEPTH_MAX (1u << 20)
@@ -394,6 +395,26 @@ int perf_setup_connect(struct perf_end *end, const struct perf_peer *peer)
 	for (uint32_t i = 0; i < end->test.idle && error == 0; i++)
 		error = connect_idle(end, i);
 	end->peer.qp_nums = end->peer.psns = NULL;
+	return error;
+}
+
+int perf_setup_connect_both(struct perf_end *ends, const struct perf_case *test)
+{
+	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
+	struct perf_peer peers[2];
+	int error = numbers ? 0 : -ENOMEM;
+
+	for (unsigned side = 0; side < 2 && error == 0; side++) {
+		peers[side].qp_nums = &numbers[2 * side * test->qps];
+		peers[side].psns = peers[side].qp_nums + test->qps;
+		ends[side].other = &ends[!side];
+		error = perf_setup_prepare(&ends[side], test, &peers[side]);
+	}
+	if (error == 0)
+		perf_report_connection(test, &peers[0], &peers[1]);
+	for (unsigned side = 2; side-- > 0 && error == 0;)
+		error = perf_setup_connect(&ends[side], &peers[!side]);
+	free(numbers);
 	return error;
 }
 
