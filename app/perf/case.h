@@ -4,7 +4,7 @@
 #define APP_PERF_CASE_H
 
 #include "common/histogram.h"
-#include "perf/options.h"
+#include "perf/values.h"
 #include "perf/series.h"
 
 /* Parameters that both ends must agree on. */

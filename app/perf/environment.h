@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/ports.h"
-#include "perf/options.h"
+#include "perf/values.h"
 
 #define ENVIRONMENT_WARNINGS_MAX 8
 

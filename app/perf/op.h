@@ -11,8 +11,6 @@
 #define PERF_ATOMIC_BYTES 8u
 #define PERF_WINDOWS_MAX 16384u /* memory windows of an end */
 
-struct perf_options;
-
 enum perf_op {
 	PERF_SEND,
 	PERF_SEND_IMM,
@@ -63,8 +61,5 @@ static inline bool op_takes_turns(const struct perf_op_info *op)
 {
 	return op->bytes == 0 && !op->flushes;
 }
-
-/* Checks that operations and other options go together. If no operation is named it names all that do. */
-int perf_op_check(struct perf_options *options);
 
 #endif

@@ -4,7 +4,7 @@
 #define APP_PERF_ROWS_H
 
 #include "common/option.h"
-#include "perf/options.h"
+#include "perf/values.h"
 
 extern const struct option_set perf_option_set;
 extern const struct perf_options perf_defaults;

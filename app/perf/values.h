@@ -1,0 +1,103 @@
+/* values.h - what the options of uroce-perf ask for */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_VALUES_H
+#define APP_PERF_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/ports.h"
+#include "perf/op.h"
+
+enum perf_junk {
+	PERF_JUNK_NONE,
+	PERF_JUNK_QPN,
+	PERF_JUNK_ICRC,
+	PERF_JUNK_REQ_UNSERVED, /* requests to connect to a port at which nobody listens */
+	PERF_JUNK_REQ_OPEN,     /* to one whose listener does not answer */
+	PERF_JUNK_REQ_BAD,      /* requests to connect, of another management class */
+	PERF_JUNKS
+};
+enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
+
+extern const char *const perf_mode_names[PERF_MODES];
+extern const char *const perf_junk_names[PERF_JUNKS];
+extern const char *const perf_cc_names[]; /* of enum uroce_cc */
+
+#define PERF_SIZES_MAX 32
+#define PERF_SIZE_MAX (1u << 30)
+#define PERF_LCORES_MAX 8u
+
+struct perf_options {
+	bool ops[PERF_OPS], modes[PERF_MODES];
+	uint32_t sizes[PERF_SIZES_MAX], size_count; /* count 0: the mode's defaults */
+	uint32_t mtu_bytes;                         /* 0: 4096 on loop, 1024 elsewhere */
+	/* connections under way while they are set up and ended; 0: connections are not measured */
+	uint32_t connections;
+	uint32_t idle; /* idle connected QPs besides */
+	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
+	uint32_t timeout;   /* ACK timer code */
+	uint32_t retries;   /* retry_cnt */
+	uint32_t rnr_timer; /* code */
+	uint32_t rx_rate;   /* receives posted again per second by all QPs; 0: as they complete */
+	bool flow_control;  /* end-to-end credits */
+	bool use_srq;       /* the queue pairs of an end share a receive queue */
+	double rate_limit;  /* limit for what an end posts, in rate_units: g, M or p; 0: none */
+	char rate_units;
+	uint32_t burst; /* messages at once; 0: those of 10 ms */
+	double least_gbit,
+		least_mpps;     /* less bandwidth, fewer millions of messages a second are a failure; 0: any will do */
+	bool histogram;         /* of latencies, printed */
+	uint32_t traffic_class; /* DSCP and ECN of the frames of both ends */
+	uint32_t cc;            /* enum uroce_cc */
+	bool ack_each;          /* no ACK for more than one message */
+	bool no_read_repair;    /* enum uroce_read_repair OFF; else ANY_ORDER, for both ends are ours */
+	double failover_s;      /* both ends here: so long into a case the first link is cut; 0: no second link */
+	double seconds;         /* of a case; when iterations is 0 */
+	uint64_t iterations;    /* messages a QP */
+	bool both_ways, verify;
+	uint32_t lose; /* which frame of a message is lost; 0: none */
+	enum perf_junk junk;
+	bool limit; /* compare with the least that any stack must do */
+	double loss, duplicate, reorder, corrupt;
+	uint64_t seed;
+	uint32_t core_count;
+	uint32_t lcores; /* lcores that are both ends of their own QPs; 0: the ends are on core_count lcores */
+	bool server;
+	bool no_peak;       /* as perftest's option: the table has no peak */
+	const char *host;   /* NULL: a server, or both ends here */
+	const char *device; /* "loop", or as in ports.h */
+	const char *addresses[2];
+	struct uroce_vlan vlan;
+	const char *gateway;
+	uint32_t tcp_port;
+	bool by_address; /* no TCP: the other process is reached through the ports */
+	const char *json_path, *page_path;
+	const char *record_path; /* NULL: failed queue pairs leave no files */
+	bool dry_run;
+};
+
+/* Are both ends in this process? */
+static inline bool options_are_local(const struct perf_options *options)
+{
+	return !options->server && options->host == NULL;
+}
+
+/* Busy lcores of this process. */
+static inline uint32_t options_lcore_count(const struct perf_options *options)
+{
+	return options->lcores ? options->lcores : options->core_count;
+}
+
+/* Do windows of the case alternate with others? */
+static inline bool options_take_turns(const struct perf_options *options)
+{
+	return options->limit || options->junk != PERF_JUNK_NONE || options->lcores;
+}
+
+static inline bool options_have_faults(const struct perf_options *options)
+{
+	return options->loss > 0 || options->duplicate > 0 || options->reorder > 0 || options->corrupt > 0;
+}
+
+#endif
