@@ -30,6 +30,7 @@ static const char usage[] =
 	"  -s, --silence-us N  after so long without progress a resend needs no cause (default 50)\n"
 	"  -n, --show N        findings to write out (default 20)\n"
 	"  -h, --help          this text\n"
+	"  -V, --version\n"
 	"Exit: 0 nothing is wrong, 1 something is, 2 wrong usage, 3 the file cannot be read.\n";
 
 struct arguments {
@@ -139,6 +140,9 @@ static int read_option(int option, struct arguments *arguments)
 	case 'h':
 		fputs(usage, stdout);
 		return EXIT_CLEAN;
+	case 'V':
+		printf("uroce-trace " UROCE_VERSION "\n");
+		return EXIT_CLEAN;
 	default:
 		break;
 	}
@@ -151,13 +155,10 @@ static int read_option(int option, struct arguments *arguments)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "at", required_argument, NULL, 'a' },
-		{ "mtu", required_argument, NULL, 'm' },
-		{ "grace-us", required_argument, NULL, 'g' },
-		{ "silence-us", required_argument, NULL, 's' },
-		{ "show", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
+		{ "at", required_argument, NULL, 'a' },       { "mtu", required_argument, NULL, 'm' },
+		{ "grace-us", required_argument, NULL, 'g' }, { "silence-us", required_argument, NULL, 's' },
+		{ "show", required_argument, NULL, 'n' },     { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },        { 0 },
 	};
 	struct arguments arguments = {
 		.options = { .grace_ns = GRACE_US_DEFAULT * 1000ull, .silence_ns = SILENCE_US_DEFAULT * 1000ull },
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 	int option, code;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "a:m:g:s:n:h", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "a:m:g:s:n:hV", longs, NULL)) != -1) {
 		code = read_option(option, &arguments);
 		if (code >= 0)
 			return code;

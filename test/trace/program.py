@@ -53,6 +53,13 @@ def a_clean_capture_ends_with_0(folder):
 
 
 @test
+def the_version_is_told(folder):
+    for option in ("-V", "--version"):
+        code, out, _ = run(option)
+        expect(code == 0 and out.startswith("uroce-trace ") and out.count(".") == 2, code, out)
+
+
+@test
 def what_linux_wastes_is_shown_and_not_called_wrong(folder):
     code, out, _ = run("--at", "10.9.0.2", data("linux-loss3-client.pcap"))
     expect(code == 0 and "610 request packets seen again" in out and "ms of silence before restarts" in out, code, out)
