@@ -217,12 +217,25 @@ static void set_environment(const struct settings *settings, const char *librari
 		say_setting(settings, "explain", "UROCE_EXPLAIN", "1");
 }
 
-/* Finds the provider where it is installed, or where it was built. */
+/* Where the provider was built, if this program was built beside it: that one is meant, whatever is installed. */
+static void built_libraries(char *out, size_t room)
+{
+	char self[512] = "", *slash;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		self[0] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(out, room, "%s/../lib/verbs", self);
+}
+
 static int find_libraries(char *out, size_t room)
 {
-	static const char *const folders[] = { LIBRARIES, BUILT_LIBRARIES };
-	char path[1024];
+	char built[600], path[1024];
+	const char *const folders[] = { built, LIBRARIES };
 
+	built_libraries(built, sizeof(built));
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(path, sizeof(path), "%s/liburoce-rdmav34.so", folders[i]);
 		if (access(path, R_OK) != 0)
@@ -230,15 +243,14 @@ static int find_libraries(char *out, size_t room)
 		snprintf(out, room, "%s", folders[i]);
 		return APP_EXIT_OK;
 	}
-	return app_complain(APP_EXIT_ENVIRONMENT, "liburoce-rdmav34.so is neither in %s nor in %s", LIBRARIES,
-			    BUILT_LIBRARIES);
+	return app_complain(APP_EXIT_ENVIRONMENT, "liburoce-rdmav34.so is neither in %s nor in %s", LIBRARIES, built);
 }
 
 int main(int argc, char **argv)
 {
 	struct settings settings = usual;
 	struct tree_port port = { NULL };
-	char libraries[512], name[64], root[PLACE_BYTES];
+	char libraries[600], name[64], root[PLACE_BYTES];
 	int code;
 
 	app_begin(argc, argv);
