@@ -6,12 +6,8 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <infiniband/verbs.h>
-
-#include "verbs/pipe.h"
+#include "verbs/channel.h"
 
 static struct ibv_comp_channel *channel_of_kernel(struct ibv_context *context)
 {
@@ -26,17 +22,5 @@ static struct ibv_comp_channel *channel_of_kernel(struct ibv_context *context)
 
 __attribute__((visibility("default"))) struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
-	struct ibv_comp_channel *channel;
-
-	if (strncmp(context->device->name, "uroce", 5) != 0)
-		return channel_of_kernel(context);
-	channel = calloc(1, sizeof(*channel)); /* libibverbs frees it */
-	if (channel == NULL)
-		return NULL;
-	channel->context = context;
-	channel->fd = pipe_open();
-	if (channel->fd >= 0)
-		return channel;
-	free(channel);
-	return NULL;
+	return channel_is_ours(context) ? channel_create(context) : channel_of_kernel(context);
 }

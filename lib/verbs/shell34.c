@@ -10,10 +10,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "verbs/ops.h"
+#ifdef VERBS_RELEASE_PREFIX
+#include "verbs/linked.h"
+#endif
 
 static_assert(offsetof(struct verb_qp, shell) == offsetof(struct verbs_qp, comp_mask) &&
 		      offsetof(struct verb_qp, rc) >= sizeof(struct verbs_qp),
@@ -184,5 +188,13 @@ static const struct verbs_device_ops device_ops = {
 
 static __attribute__((constructor)) void register_driver(void)
 {
+#ifdef VERBS_RELEASE_PREFIX
+	if (!linked_fits()) {
+		fprintf(stderr,
+			"uroce: libibverbs.a is of another release than the one that liburoce-verbs.a was built "
+			"with: build uroce with it, or link the program to libibverbs.so\n");
+		return;
+	}
+#endif
 	verbs_register_driver_34(&device_ops);
 }

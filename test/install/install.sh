@@ -33,7 +33,9 @@ for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uro
 done
 # A program that the guide tells to start is there, with its manual.
 for program in $(grep -ohE 'uroce-[a-z]+(-perf)?' "$root$prefix/share/doc/uroce/docs/guide"/*.md | sort -u); do
-	case $program in uroce-nic | uroce-session | uroce-dev | uroce-doc | uroce-tools) continue ;; esac # no programs
+	case $program in # no programs
+	uroce-nic | uroce-session | uroce-dev | uroce-doc | uroce-tools | uroce-verbs) continue ;;
+	esac
 	[ -x "$root$prefix/bin/$program" ] && [ -s "$root$prefix/share/man/man1/$program.1" ]
 	report $? "installs_$program"
 done
@@ -76,6 +78,19 @@ for archive in liburoce liburoce_ports; do
 			>"$root/log"
 	report $? "${archive}_exports_only_uroce_names" "$root/log"
 done
+
+# The provider for libibverbs, where it can be built. Whether such a program moves data is tried by test/verbs.
+if [ -e "$(dirname "$pc")/uroce-verbs.pc" ]; then
+	# shellcheck disable=SC2046
+	cc -DLINKED -o "$root/linked" "$here/../verbs/dlopened.c" $(pkg-config $flags --static --libs uroce-verbs) \
+		-libverbs >"$root/log" 2>&1 && nm "$root/linked" >"$root/names" &&
+		grep -q ' __wrap_ibv_create_comp_channel$' "$root/names" && grep -q ' uroce_eal_start$' "$root/names"
+	report $? verbs_program_builds_with_pkg_config_static "$root/log"
+	nm -g --defined-only "$(find "$root" -name liburoce-verbs.a)" >"$root/names" &&
+		awk 'NF == 3 && $3 != "__wrap_ibv_create_comp_channel"' "$root/names" >"$root/log" &&
+		[ ! -s "$root/log" ]
+	report $? liburoce_verbs_exports_one_name "$root/log"
+fi
 
 # shellcheck disable=SC2046
 cc -o "$root/consumer" "$here/consumer.c" $(pkg-config $flags --cflags uroce) $(pkg-config --cflags libdpdk) \

@@ -1,4 +1,4 @@
-/* dlopened.c - a program that finds libibverbs as NCCL does: by dlopen() and dlvsym(), not linked to it */
+/* dlopened.c - a program that finds libibverbs as NCCL does, by dlopen() and dlvsym(); or is linked to it (LINKED) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two queue pairs of one device, each other's peers, and a WRITE whose bytes arrive. Prints what it has done. */
 #include <dlfcn.h>
@@ -10,13 +10,17 @@
 
 #define BYTES 100000u
 
-static void *library;
-
 static void fail(const char *what)
 {
 	printf("%s: %m\n", what);
 	exit(1);
 }
+
+#ifdef LINKED
+#define CALL(name) (name)
+#else
+#define CALL(name) ((__typeof__(&name))find(#name))
+static void *library;
 
 static void *find(const char *name)
 {
@@ -26,8 +30,7 @@ static void *find(const char *name)
 		fail(name);
 	return found;
 }
-
-#define CALL(name) ((__typeof__(&name))find(#name))
+#endif
 
 static struct ibv_context *open_first(void)
 {
@@ -93,7 +96,7 @@ static void move(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_pd *pd)
 {
 	uint8_t *memory = calloc(2, BYTES);
 	/* By its symbol: the header's ibv_reg_mr() is a macro, which would link another one. */
-	struct ibv_mr *(*reg_mr)(struct ibv_pd *, void *, size_t, int) = find("ibv_reg_mr");
+	struct ibv_mr *(*reg_mr)(struct ibv_pd *, void *, size_t, int) = CALL(ibv_reg_mr);
 	struct ibv_mr *mr = reg_mr(pd, memory, 2 * BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	struct ibv_sge sge = { .addr = (uintptr_t)memory, .length = BYTES, .lkey = mr ? mr->lkey : 0 };
 	struct ibv_send_wr *bad, wr = {
@@ -127,9 +130,11 @@ int main(void)
 	struct ibv_cq *cq;
 	union ibv_gid gid;
 
+#ifndef LINKED
 	library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)
 		fail("libibverbs.so.1");
+#endif
 	context = open_first();
 	pd = CALL(ibv_alloc_pd)(context);
 	cq = CALL(ibv_create_cq)(context, 16, NULL, NULL, 0);

@@ -60,6 +60,18 @@ def devices():
               sees=(r"1 device, uroce0", r"100000 bytes arrived"))
 
 
+def linked():
+    """Programs that have the provider linked in find the device where no library of ours can be loaded."""
+    alone = ["env", "-u", "LD_PRELOAD", "-u", "LD_LIBRARY_PATH", "-u", "RDMAV_DRIVERS"]
+    for form in ("so", "a"):
+        yield Row(f"a program that the provider is linked into, with libibverbs.{form}",
+                  [*alone, f"{BUILD}/test/verbs/verbs-linked-{form}"],
+                  sees=(r"1 device, uroce0", r"100000 bytes arrived"))
+        yield Row(f"wake-ups of such a program, with libibverbs.{form}",
+                  [*alone, f"{BUILD}/test/verbs/verbs-figures-linked-{form}", "10", "320"],
+                  sees=(r"320 arms, as many wake-ups",))
+
+
 def refusals():
     yield Row("what is not supported is refused, and promised by no capability", [f"{BUILD}/test/verbs/verbs-refused"],
               complains=True, sees=(r"another size of a shared receive queue: as it should be",
@@ -285,6 +297,7 @@ def by_address(full):
 
 def matrix(full):
     yield from devices()
+    yield from linked()
     yield from refusals()
     yield from signals()
     yield from misuse()
