@@ -12,8 +12,8 @@ install_packages = test/support/install-packages
 warnings = -Dwerror=true
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: nic-test verbs-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
+.PHONY: help build run test tidy compliance coverage format bench bench-peers bench-nvmet plots interop sim fuzz model
+.PHONY: analyze nic-test verbs-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make format      format the C files as .clang-format says'
 	@echo 'make bench       every case worth watching, in tables and as JSON (ARGS="--only limit --only qps")'
 	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf; tgt and nbdkit beside uroce-nvmet'
+	@echo 'make bench-nvmet uroce-nvmet beside the target of Linux, by turns on the only CPU of a guest in QEMU'
 	@echo 'make plots       draws the last results of make bench into docs/plots'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make verbs-test  programs of verbs, as Debian ships them, at both ends (FULL=1: all with all options)'
@@ -92,6 +93,11 @@ bench-peers: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet programs
 	@test/perf/peers --build $(BUILD) $(ARGS)
 	@test/perf/disks --build $(BUILD)
+
+bench-nvmet: packages-build $(BUILD)/build.ninja
+	@$(install_packages) interop
+	@ninja -C $(BUILD) --quiet programs
+	@test/perf/kernel-nvmet --build $(BUILD) $(ARGS)
 
 plots:
 	@$(install_packages) plots
