@@ -9,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "common/ini.h"
+#include "common/names.h"
 #include "common/number.h"
 #include "common/option.h"
 #include "nvmet/identity.h"
@@ -215,9 +216,6 @@ static int take_uuid_of_last(const char *option, const char *text, void *place)
 #define WHOLE 0, sizeof(struct settings)
 #define TARGET(by_key) .section = "target", .key = by_key
 
-static const char *const
-	idle_names[] = { [UROCE_IDLE_POLL] = "poll", [UROCE_IDLE_YIELD] = "yield", [UROCE_IDLE_SLEEP] = "sleep" };
-
 static struct settings usual; /* the defaults; static and not const, because it is large and mostly zeros */
 
 /* clang-format off */
@@ -258,7 +256,7 @@ static const struct option_row rows[] = {
 	  .help = "socket for uroce-nvmetcli, which asks and tells the target while it runs" },
 	{ "record", 0, OPTION_TEXT, AT(record), .value = "DIR", TARGET("record"),
 	  .help = "a connection that fails leaves its last frames there, and why" },
-	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = idle_names, TARGET("idle"), .help =
+	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = app_idle_names, TARGET("idle"), .help =
 	  "with nothing to do: poll on, for a core of its own; yield the core to others; sleep until something comes" },
 	{ "nb-cores", 0, OPTION_NUMBER, AT(nb_cores), 1, LANES_MAX, "N", TARGET("nb-cores"),
 	  .help = "lcores that serve hosts: each has its connections, and a queue of each port" },

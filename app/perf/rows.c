@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/eal.h"
+#include "common/names.h"
 #include "common/number.h"
 
 #define QPS_MAX 131072
@@ -201,7 +202,7 @@ static const struct option_row rows[] = {
 	  .help = "this side ACKs each message that asks for it, not all of a burst at once" },
 	{ "no-read-repair", 0, OPTION_FLAG, AT(no_read_repair),
 	  .help = "what comes before its turn of a READ is dropped, and all from what is missing on asked for again" },
-	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = perf_cc_names,
+	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = app_cc_names,
 	  .help = "congestion control of both ends: dcqcn sends ECN-capable packets, and slows down when it is told "
 		  "that switches mark them; fixed does not; default: dcqcn where the link tells its rate" },
 	{ "rx-rate", 0, OPTION_NUMBER, AT(rx_rate), 1, 1000000000, "N",

@@ -7,9 +7,3 @@ const char *const perf_junk_names[PERF_JUNKS] = {
 	[PERF_JUNK_QPN] = "qpn",           [PERF_JUNK_ICRC] = "icrc",       [PERF_JUNK_REQ_UNSERVED] = "req-unserved",
 	[PERF_JUNK_REQ_OPEN] = "req-open", [PERF_JUNK_REQ_BAD] = "req-bad",
 };
-
-const char *const perf_cc_names[] = {
-	[UROCE_CC_DEFAULT] = "default",
-	[UROCE_CC_FIXED] = "fixed",
-	[UROCE_CC_DCQCN] = "dcqcn",
-};

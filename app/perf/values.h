@@ -22,7 +22,6 @@ enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 extern const char *const perf_mode_names[PERF_MODES];
 extern const char *const perf_junk_names[PERF_JUNKS];
-extern const char *const perf_cc_names[]; /* of enum uroce_cc */
 
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)

@@ -9,6 +9,7 @@
 
 #include "common/exit.h"
 #include "common/ini.h"
+#include "common/names.h"
 #include "common/option.h"
 #include "run/check.h"
 #include "run/claim.h"
@@ -26,8 +27,6 @@ struct settings {
 	uint32_t idle;
 	bool print_env, explain, check;
 };
-
-static const char *const idle_names[] = { "poll", "yield", "sleep" };
 
 static int take_more(const char *name, const char *text, void *place)
 {
@@ -54,7 +53,7 @@ static const struct option_row rows[] = {
 	  .key = "gateway", .help = "of the address in the same place" },
 	{ "mtu", 0, OPTION_MTU, AT(mtu_bytes), .value = "BYTES", .section = SECTION, .key = "mtu", .usual = "",
 	  .help = "the largest path MTU; otherwise the largest that passes" },
-	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", "what the stack does when nothing comes", .names = idle_names,
+	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", "what the stack does when nothing comes", .names = app_idle_names,
 	  .section = SECTION, .key = "idle" },
 	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
 	  .help = "failed completions are explained on standard error" },
@@ -206,7 +205,7 @@ static void set_environment(const struct settings *settings, const char *librari
 	snprintf(text, sizeof(text), "%s%s", libraries, access(text, R_OK) == 0 ? "" : "/../rdmacm");
 	say_first(settings, "LD_LIBRARY_PATH", text);
 	say(settings, "UROCE_IP", settings->ip);
-	say_setting(settings, "idle", "UROCE_IDLE", idle_names[settings->idle]);
+	say_setting(settings, "idle", "UROCE_IDLE", app_idle_names[settings->idle]);
 	if (settings->gateway[0])
 		say_setting(settings, "gateway", "UROCE_GATEWAY", settings->gateway);
 	if (settings->mtu_bytes) {

@@ -3,13 +3,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "common/names.h"
 #include "common/ports.h"
 #include "testpmd/keys.h"
 #include "testpmd/rows.h"
 
 #define COMMAND_COLUMN 28u
-
-const char *const rows_idle_names[3] = { "poll", "yield", "sleep" };
 
 const struct settings rows_defaults = {
 	.nb_cores = 1,
@@ -149,7 +148,7 @@ static const struct option_row table[] = {
 	  .help = "bytes of a frame that one mbuf holds; 0: a whole frame of path MTU 4096" },
 	{ "total-num-mbufs", 0, OPTION_NUMBER, AT(mbufs), 0, 1 << 24, "N", IN("lcores", "mbufs"),
 	  .help = "mbufs of each port; 0: as many as its queues need" },
-	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = rows_idle_names, IN("lcores", "idle"),
+	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = app_idle_names, IN("lcores", "idle"),
 	  .help = "what an lcore does that finds nothing to do: poll, yield or sleep" },
 	{ "mix", 0, OPTION_TEXT, AT(mix), .value = "OP:W[,...]", IN("traffic", "mix"),
 	  .help = "operations, and how often each one is chosen: send, send_imm, send_inv, write, write_imm, "
@@ -167,6 +166,10 @@ static const struct option_row table[] = {
 	{ "srq", 0, OPTION_FLAG, AT(srq), IN("traffic", "srq"),
 	  .help = "all queue pairs of a port take their receives from one shared queue" },
 	{ "mtu", 'm', OPTION_MTU, AT(mtu), .value = "N", IN("traffic", "mtu"), .help = "path MTU" },
+	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = app_cc_names,
+	  IN("traffic", "cc"), .usual = "",
+	  .help = "congestion control of the queue pairs: dcqcn slows down when switches mark packets, fixed does "
+		  "not; default: dcqcn where the link tells its rate" },
 	{ "peer", 0, OPTION_TEXT, AT(peer), .value = "HOST", IN("traffic", "peer"),
 	  .help = "send the traffic to the uroce-testpmd that runs with --target on HOST" },
 	{ "target", 0, OPTION_FLAG, AT(target), IN("traffic", "target"),

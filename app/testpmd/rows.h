@@ -15,7 +15,6 @@
 extern const struct option_set rows_set;      /* rows for struct settings */
 extern const struct option_set rows_port_set; /* rows for struct settings_port: keys of [port.N] */
 extern const struct settings rows_defaults;
-extern const char *const rows_idle_names[3]; /* names for enum uroce_idle */
 
 /* Prints a line for each key that a file may have: "[traffic] size: 1 ... 1048576: 4096: bytes of a message". */
 void rows_print_keys(void);

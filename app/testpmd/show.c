@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "common/clock.h"
+#include "common/names.h"
 #include "testpmd/show.h"
 
 static struct uroce_stats cleared[SETTINGS_PORTS]; /* counters at the last clear */
@@ -205,6 +206,11 @@ void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out)
 		view.receives, view.acked_psn, view.sent_psn, view.expected_psn);
 	fprintf(out, "  timeout %u, retry_cnt %u, rnr_retry %u, round trip %.1f us\n", view.attr.timeout,
 		view.attr.retry_cnt, view.attr.rnr_retry, (double)view.round_trip_ns / 1e3);
+	fprintf(out, "  congestion control %s, ", app_cc_names[view.attr.cc]);
+	if (view.attr.rate_mbps)
+		fprintf(out, "at most %u Mbit/s\n", view.attr.rate_mbps);
+	else
+		fprintf(out, "no limit\n");
 	for (uint32_t i = 0; i < view.stats.count; i++) {
 		if (view.stats.values[i])
 			fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(i), view.stats.values[i],

@@ -399,6 +399,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 		.timeout = 14,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
+		.cc = (uint8_t)traffic->settings->cc,
 		.path = { .source = traffic->ports[flow->port].port->addr, .dest = peer->addr },
 	};
 	int error;

@@ -388,6 +388,23 @@ def records_follow_no_link_and_wait_for_no_pipe(directory):
 
 
 @case
+def the_congestion_control_is_chosen_and_shown(directory):
+    """By option or by file; over a loop, which tells no rate, it is `fixed` unless told otherwise."""
+    file = os.path.join(directory, "cc.ini")
+    open(file, "w").write("[traffic]\ncc = dcqcn\n")
+    for options, shown in (((), "fixed"), (("--cc", "dcqcn"), "dcqcn"), (("--config", file), "dcqcn"),
+                           (("--config", file, "--cc", "fixed"), "fixed")):
+        with Prompt("--qps", "1", "--mix", "write:1", *options) as pmd:
+            pmd.ask("show qp", "QPN")
+            qpn = pmd.wait_for(r"^(0x\w+) .*asks")[1]
+            pmd.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
+            pmd.wait_for(f"^  congestion control {shown}, no limit$")
+            pmd.quit()
+    code, _, err = run("testpmd", "--cc", "reno")
+    want(code == 2 and "--cc reno" in err and "default, fixed or dcqcn" in err, code, err)
+
+
+@case
 def perf_marks_its_frames_with_the_traffic_class_it_is_told(directory):
     """As seen in the records of a queue pair that dies of losses."""
     code, out, err = run("perf", "--op", "write", "--mode", "bw", "-T", "106", "-s", "64", "-u", "6", "--retry-cnt",

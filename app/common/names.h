@@ -1,0 +1,12 @@
+/* names.h - the words with which options name what the library numbers */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_NAMES_H
+#define APP_NAMES_H
+
+#include <uroce/device.h>
+#include <uroce/qp.h>
+
+extern const char *const app_idle_names[UROCE_IDLE_SLEEP + 1]; /* of enum uroce_idle */
+extern const char *const app_cc_names[UROCE_CC_DCQCN + 1];     /* of enum uroce_cc */
+
+#endif
