@@ -119,7 +119,7 @@ def a_full_disk_is_told_of(directory):
             with Ends(directory, "--buffered", "--file", small + "/disk:16M", "--control",
                       directory + "/control") as ends:
                 host = ends.host("host", "--rw", "write", "--iodepth", "8", "--bs", "64k", "--runtime", "1")
-                want(host.finish() == 1 and "capacity exceeded" in host.text(), host.text())
+                want(host.finish() == 1 and "capacity exceeded" in host.text(), host.text(), ends.target.text())
                 ends.target.wait_for(r"the last one a write at .*: No space left on device \(errno 28\)\n")
                 row, = asked(directory)[0]["namespaces"]
                 want(row["write_errors"] > 0, row)
