@@ -132,9 +132,8 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 	}
 	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
 		loss->resending = false;
-	first = first && !loss->rewound;
-	if ((first || qp->rtt.srtt_ns) && rtt_wants(&qp->rtt, asks))
-		rtt_begin(&qp->rtt, qp->rtt.srtt_ns ? psn_add(psn, packets - 1) : psn, first, now_ns);
+	if (first && !loss->rewound && rtt_wants(&qp->rtt, asks))
+		rtt_begin(&qp->rtt, qp->rtt.srtt_ns ? psn_add(psn, packets - 1) : psn, now_ns);
 }
 
 /* Is the packet that drew the RNR NAK still unanswered? */

@@ -3,7 +3,7 @@
 #include "rc/rtt.h"
 
 #define LONGEST_PART 2u /* the longest measure that counts, as a part of the timeout */
-#define SHORTEST_MAX_NS ((1u << 30) - 1)
+#define SHORTEST_MAX_NS ((1u << 31) - 1)
 /* a longer measure raises the shortest by this part of the difference */
 #define AGEING 256u
 
@@ -46,8 +46,6 @@ void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 	uint64_t took_ns = now_ns - trip->sent_ns, longest_ns = timeout_ns / LONGEST_PART;
 
 	trip->timing = false;
-	if (trip->bound && took_ns <= rtt_bound_ns(trip, timeout_ns))
-		return;
 	note_shortest(trip, took_ns);
 	smooth(trip, timeout_ns && took_ns > longest_ns ? longest_ns : took_ns);
 }

@@ -1,11 +1,8 @@
 /* rtt.h - the round trip: how long the peer takes to answer, measured with one packet at a time */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A packet that asks is timed. If it has gone out twice, nobody knows which of the two was answered (T-5, Karn's rule);
- * but the round trip is at least as long as the time since the last one. That counts if it is longer than any answer
- * was expected to take. Otherwise a QP whose packets wait in a full queue, and go out again and again, would never
- * learn that the queue is there; if shorter ones counted, too, the mean of a path that only loses packets would be too
- * long.
+ * Only a packet that asks and goes out for the first time is timed: if it has gone out twice, nobody knows which of the
+ * two was answered (T-5, Karn's rule).
  */
 #ifndef RC_RTT_H
 #define RC_RTT_H
@@ -20,9 +17,8 @@ struct rc_rtt {
 	uint64_t sent_ns;
 	psn_t psn;
 	uint32_t timing : 1;
-	uint32_t bound : 1; /* it has gone out before: what is measured is the least that the round trip can be */
 
-	uint32_t shortest_ns : 30; /* the shortest round trip, slowly raised by longer ones; 0: none was measured */
+	uint32_t shortest_ns : 31; /* the shortest round trip, slowly raised by longer ones; 0: none was measured */
 
 	/* the packets timed before */
 	uint64_t srtt_ns; /* the mean; 0: none was measured */
@@ -34,10 +30,7 @@ struct rc_rtt {
 /* A new connection or another path: no round trip is known. */
 void rc_rtt_reset(struct rc_rtt *trip);
 
-/*
- * The packet that is being timed has been answered: its time counts, or, if it is a bound, counts when it is longer
- * than expected. timeout_ns: the ACK timeout; 0: there is none.
- */
+/* The packet that is being timed has been answered. timeout_ns: the ACK timeout; 0: there is none. */
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns);
 
 /*
@@ -69,28 +62,30 @@ static inline bool rtt_wants(const struct rc_rtt *trip, bool asks)
 	return !trip->timing && (asks || trip->srtt_ns == 0);
 }
 
-/* A packet leaves while no other is being timed. first: it never left before, nor may the peer wait for others. */
-static inline void rtt_begin(struct rc_rtt *trip, psn_t psn, bool first, uint64_t now_ns)
+/* A packet leaves for the first time while no other is being timed. */
+static inline void rtt_begin(struct rc_rtt *trip, psn_t psn, uint64_t now_ns)
 {
 	trip->timing = true;
-	trip->bound = !first;
 	trip->psn = psn;
 	trip->sent_ns = now_ns;
 }
 
-/* The packet that is being timed may go out again. */
+/* The packet that is being timed goes out again, or may. */
 static inline void rtt_forget(struct rc_rtt *trip)
 {
 	trip->timing = false;
 }
 
-/* Everything before snd_una has been answered. true: that was a round trip, and not only a bound of one. */
+/*
+ * Everything before snd_una has been answered. true: the packet that is being timed was among it, which ends its round
+ * trip.
+ */
 static inline bool rtt_answered(struct rc_rtt *trip, psn_t snd_una, uint64_t timeout_ns, uint64_t now_ns)
 {
 	if (!trip->timing || !psn_before(trip->psn, snd_una))
 		return false;
 	rc_rtt_end(trip, timeout_ns, now_ns);
-	return !trip->bound;
+	return true;
 }
 
 #endif
