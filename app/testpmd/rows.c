@@ -167,9 +167,9 @@ static const struct option_row table[] = {
 	  .help = "all queue pairs of a port take their receives from one shared queue" },
 	{ "mtu", 'm', OPTION_MTU, AT(mtu), .value = "N", IN("traffic", "mtu"), .help = "path MTU" },
 	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = app_cc_names,
-	  IN("traffic", "cc"), .usual = "",
+	  IN("traffic", "cc"),
 	  .help = "congestion control of the queue pairs: dcqcn slows down when switches mark packets, fixed does "
-		  "not; default: dcqcn where the link tells its rate" },
+		  "not; `default` is dcqcn where the link tells its rate" },
 	{ "peer", 0, OPTION_TEXT, AT(peer), .value = "HOST", IN("traffic", "peer"),
 	  .help = "send the traffic to the uroce-testpmd that runs with --target on HOST" },
 	{ "target", 0, OPTION_FLAG, AT(target), IN("traffic", "target"),

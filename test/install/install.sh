@@ -136,7 +136,7 @@ nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 report $? liburoce_has_nothing_of_nvmf "$root/log"
 mkdir -p "$root/target/common" "$root/target/nvmf"
 cp -r "$here/../../app/nvmet" "$root/target/"
-for part in eal exit histogram ini number option; do
+for part in eal exit histogram ini names number option; do
 	cp "$here/../../app/common/$part".[ch] "$root/target/common/"
 done
 cp "$here/../../app/common/clock.h" "$root/target/common/"
