@@ -18,7 +18,7 @@
 #define HOST_ADDRESS "10.0.0.1/24"
 #define TARGET_ADDRESS "10.0.0.2/24"
 #define POOL_BYTES (64ull << 20)
-#define KEEP_ALIVE_MS 5000u
+#define KEEP_ALIVE_MS 15000u /* a core or a disk may be busy for some seconds: then it is not gone */
 
 static struct {
 	struct options options;
