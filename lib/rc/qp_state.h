@@ -166,7 +166,7 @@ struct rc_dcqcn {
 	uint32_t target_mbps;
 	uint32_t bytes;                 /* sent since a period of bytes began */
 	uint32_t heard_us;              /* when the last notification came */
-	uint16_t gap_us;                /* how long after the one before; 0: none has come yet */
+	uint16_t gap_us;                /* how far they are apart on average; 0: none has come yet */
 	uint8_t time_steps, byte_steps; /* periods since the last notification */
 };
 
