@@ -473,6 +473,17 @@ void engine_connect_forget(struct uroce_cm_id *id)
 
 /* ---- the poll ---- */
 
+static void follow_qp(struct cm *cm, const struct uroce_cm_id *id)
+{
+	struct uroce_path path = qp_core(id->qp)->path;
+	struct cm_route way;
+
+	if (path.device == NULL)
+		path.device = id->qp->device;
+	way = connect_route(&path);
+	cm_qp_migrated(cm, id->connection, &way);
+}
+
 static void take_qp_events(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -488,6 +499,8 @@ static void take_qp_events(struct uroce_lcore *lcore)
 		if (events & CONNECT_PACKET_CAME)
 			cm_packet_came(connect->cm, id->connection, lcore->now_ns);
 		engine_connect_run(lcore);
+		if ((events & CONNECT_QP_MIGRATED) && id->qp)
+			follow_qp(connect->cm, id);
 		if (events & CONNECT_QP_DIED)
 			cm_qp_died(connect->cm, id->connection, lcore->now_ns);
 		engine_connect_run(lcore);

@@ -30,7 +30,7 @@ struct uroce_cm_channel {
 /* What an id does once the MAC of its peer is known. */
 enum connect_aim { CONNECT_CONNECT, CONNECT_ASK, CONNECT_ROUTE };
 
-enum connect_qp_event { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
+enum connect_qp_event { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2, CONNECT_QP_MIGRATED = 4 };
 
 struct uroce_cm_id {
 	struct uroce_cm_channel *_Atomic channel; /* a listener's is read by lcores */

@@ -168,6 +168,8 @@ static void deliver_events(struct uroce_lcore *lcore)
 			engine_connect_tell(qp, CONNECT_QP_DIED);
 		} else if (event->type == UROCE_EVENT_COMM_EST) {
 			engine_connect_tell(qp, CONNECT_PACKET_CAME);
+		} else if (event->type == UROCE_EVENT_PATH_MIG) {
+			engine_connect_tell(qp, CONNECT_QP_MIGRATED);
 		}
 		engine_deliver_event(qp->device, event);
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "drivers/fault/fault.h"
 #include "rule.h"
 #include "start.h"
 
@@ -72,6 +73,7 @@ static void close_all(struct network *network, struct second *second, struct uro
 {
 	for (int i = 0; i < 2; i++)
 		calls_hang_up(ids[i]);
+	calls_end(network); /* their DREQs may go over the second pair */
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(uroce_device_destroy(second->devices[i]), 0);
 	cr_assert_eq(drivers_loop_close(&second->loop), 0);
@@ -224,6 +226,46 @@ Test(alternate, both_ends_may_rearm_after_a_migration)
 		cr_expect_eq(migration_of(ids[i]), UROCE_PATH_ARMED, "end %d", i);
 	migrate(ids[1]);
 	talk(&network, ids);
+	close_all(&network, &second, channel, listener, ids);
+}
+
+/* The path that was left may be dead, and it is most likely when a connection is closed after a migration. */
+Test(alternate, a_connection_that_has_migrated_is_closed_over_its_new_path)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_path path = path_of(0, 1);
+	struct uroce_cm_options options = { .alternate = &path };
+	struct drivers_fault_config none = { 0 };
+	struct drivers_fault *faults[2];
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+	struct uroce_error error;
+
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(drivers_fault_attach(&network.loop.ports[i], &none, &faults[i], &error), 0, "%s",
+			     error.text);
+	for (int from = 0; from < 2; from++) {
+		connect(&network, channel, &options, ids);
+		wait_loaded(channel);
+		talk(&network, ids);
+		migrate(ids[0]);
+		talk(&network, ids);
+		for (int i = 0; i < 2; i++)
+			drivers_fault_cut(faults[i], true);
+		cr_assert_eq(uroce_cm_disconnect(ids[from]), 0);
+		for (int i = 0; i < 2; i++)
+			cr_expect_eq(calls_wait(channel, UROCE_CM_DISCONNECTED).status, 0, "by end %d", from);
+		for (int i = 0; i < 2; i++) {
+			drivers_fault_cut(faults[i], false);
+			if (from == 0)
+				calls_hang_up(ids[i]);
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		drivers_fault_detach(faults[i]);
 	close_all(&network, &second, channel, listener, ids);
 }
 

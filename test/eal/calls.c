@@ -118,16 +118,20 @@ void calls_hang_up(struct uroce_cm_id *id)
 	cr_assert_eq(uroce_cm_close(id), 0);
 }
 
-void calls_close(struct network *network, struct uroce_cm_channel *channel, struct uroce_cm_id *listener)
+void calls_end(struct network *network)
 {
 	uint64_t began = engine_now_ns();
 	struct uroce_cm_usage usage;
 
-	/* What is ending ends. */
 	while (uroce_cm_usage(network->engine, &usage) == 0 && usage.connections &&
 	       engine_now_ns() - began < 5000000000ull)
 		network_poll(network);
 	expect_nothing_left(network);
+}
+
+void calls_close(struct network *network, struct uroce_cm_channel *channel, struct uroce_cm_id *listener)
+{
+	calls_end(network);
 	if (listener)
 		cr_assert_eq(uroce_cm_id_destroy(listener), 0);
 	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);

@@ -70,6 +70,65 @@ Test(alternate, each_lap_has_a_transaction_id_of_its_own)
 	meet_close(meet);
 }
 
+static struct cm_route along(const struct cm_path *path)
+{
+	struct cm_route route = { 0 };
+
+	memcpy(route.source, path->local_gid, sizeof(route.source));
+	memcpy(route.dest, path->remote_gid, sizeof(route.dest));
+	return route;
+}
+
+/* Both learn that their QPs have migrated, or only the one that speaks: the other answers where it was spoken to. */
+Test(alternate, messages_follow_a_qp_that_has_migrated)
+{
+	RULE("C-20");
+	for (int both = 0; both < 2; both++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_route to_b, to_a, new = along(&way), back = meet_back(&new);
+		struct cm_message message;
+		uint32_t a, b;
+
+		message = lap_of(meet, &a, &b, &to_b);
+		meet_give(meet, MEET_B, &message, &to_b);
+		message = meet_take(meet, MEET_B, &to_a);
+		meet_give(meet, MEET_A, &message, &to_a);
+		cm_qp_migrated(meet->end[MEET_A].cm, a, &new);
+		if (both)
+			cm_qp_migrated(meet->end[MEET_B].cm, b, &back);
+		cr_assert_eq(cm_disconnect(meet->end[MEET_A].cm, a, NULL, meet->now_ns), 0);
+		meet_drain(meet, MEET_A);
+		message = meet_take(meet, MEET_A, &to_b);
+		cr_expect(route_is_same(&to_b, &back), "the DREQ");
+		meet_forget_notes(meet);
+		meet_give(meet, MEET_B, &message, &to_b);
+		meet_expect(meet, "B DREP, B QP to ERR, B event DISCONNECTED");
+		meet_take(meet, MEET_B, &to_a);
+		cr_expect(route_is_same(&to_a, &new), "the DREP");
+		meet_close(meet);
+	}
+}
+
+/* C-23: a path that the connection has never had is a stranger's. */
+Test(alternate, a_message_along_no_path_of_the_connection_is_dropped)
+{
+	struct cm_path other = { .local_gid = { 3 }, .remote_gid = { 2 } };
+	struct meet *meet = meet_open(NULL);
+	struct cm_message dreq;
+	struct cm_route to_b, strange = along(&other);
+	uint32_t a, b;
+
+	RULE("C-23");
+	dreq = lap_of(meet, &a, &b, &to_b);
+	dreq.kind = CM_DREQ;
+	dreq.qpn = cm_own(meet->end[MEET_B].cm, b)->qpn;
+	strange = meet_back(&strange);
+	meet_give(meet, MEET_B, &dreq, &strange);
+	meet_expect(meet, "");
+	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_STRANGER), 1);
+	meet_close(meet);
+}
+
 Test(alternate, a_way_that_cannot_be_loaded_is_told)
 {
 	static const struct {
