@@ -3,9 +3,11 @@
 /*
  * usage: verbs-cost ROUNDS. Each round posts POSTS WRITEs of 8 bytes, waits until they are done, and takes each
  * completion by a poll of its own; then polls as often for nothing. Once through verbs, once through the same queue
- * pair's own calls. Only what the functions counted_* do is of interest (cost.py).
+ * pair's own calls. Only what the functions counted_* do is of interest (cost.py); the median of their cycles is told,
+ * too, which means something on an idle machine.
  */
 #include <infiniband/verbs.h>
+#include <rte_cycles.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,6 +16,14 @@
 
 #define POSTS 32
 #define PATIENCE_MS 20000
+#define ROUNDS_MAX 10000
+/* Notes what each of the POSTS calls in `call` takes, of the time-stamp counter. */
+#define CYCLES(round, kind, call)                                            \
+	do {                                                                 \
+		uint64_t began = rte_rdtsc();                                \
+		call;                                                        \
+		cycles[kind][round] = (double)(rte_rdtsc() - began) / POSTS; \
+	} while (0)
 #define COUNTED __attribute__((noinline, used)) /* found by its name */
 
 static char memory[64];
@@ -157,25 +167,52 @@ static void open_all(void)
 	connect_to_itself();
 }
 
+enum kind { VERBS_POST, OWN_POST, VERBS_POLL, OWN_POLL, VERBS_EMPTY, OWN_EMPTY, KINDS };
+
+static double cycles[KINDS][ROUNDS_MAX]; /* of each call, by round */
+
+static int compare(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return (one > other) - (one < other);
+}
+
+static double median(double *numbers, int count)
+{
+	qsort(numbers, (size_t)count, sizeof(*numbers), compare);
+	return numbers[count / 2];
+}
+
+static void tell_cycles(int rounds)
+{
+	static const char *const names[] = { "a post", "a poll that takes a completion", "a poll of nothing" };
+
+	for (int kind = 0; kind < KINDS; kind += 2)
+		printf("%s: %.0f cycles by verbs, %.0f by uroce's own interface\n", names[kind / 2],
+		       median(cycles[kind], rounds), median(cycles[kind + 1], rounds));
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc == 2 ? atoi(argv[1]) : 0;
 
-	if (rounds < 1) {
-		fprintf(stderr, "usage: verbs-cost ROUNDS\n");
+	if (rounds < 1 || rounds > ROUNDS_MAX) {
+		fprintf(stderr, "usage: verbs-cost ROUNDS, 1 ... %d\n", ROUNDS_MAX);
 		return 2;
 	}
 	open_all();
 	for (int i = 0; i < rounds; i++) {
-		counted_verbs_post();
+		CYCLES(i, VERBS_POST, counted_verbs_post());
 		wait_until_done();
-		counted_verbs_poll();
-		counted_verbs_empty();
-		counted_own_post(verb_qp_of(qp)->rc);
+		CYCLES(i, VERBS_POLL, counted_verbs_poll());
+		CYCLES(i, VERBS_EMPTY, counted_verbs_empty());
+		CYCLES(i, OWN_POST, counted_own_post(verb_qp_of(qp)->rc));
 		wait_until_done();
-		counted_own_poll(verb_cq_of(cq)->cq);
-		counted_own_empty(verb_cq_of(cq)->cq);
+		CYCLES(i, OWN_POLL, counted_own_poll(verb_cq_of(cq)->cq));
+		CYCLES(i, OWN_EMPTY, counted_own_empty(verb_cq_of(cq)->cq));
 	}
 	printf("%d posts and polls of each kind\n", rounds * POSTS);
+	tell_cycles(rounds);
 	return 0;
 }
