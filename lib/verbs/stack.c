@@ -16,6 +16,7 @@
 
 #define CORES_BYTES 4096
 #define PATIENCE_S 60u
+#define LINK_PATIENCE_S 4u
 #define TRIES_EACH_S 10u
 
 static struct {
@@ -107,21 +108,23 @@ static int read_mtu(uint32_t *mtu_bytes)
 }
 
 /*
- * A port that shares memory with a server has to wait for that, and then for its link, which the two agree on a moment
- * later; other causes are told at once.
+ * A port that shares memory with a server has to wait for that; other causes are told at once. Then the link needs a
+ * moment, of a NIC too, and many programs look at it once and refuse a port without.
  */
-static int open_or_wait(const char *name, const struct uroce_port_config *config, struct uroce_port **port)
+static int open_or_wait(const char *name, const struct uroce_port_config *config, struct stack *stack)
 {
 	struct uroce_error error = { "" };
-	int code = uroce_port_open(name, config, port, &error);
-	unsigned left = code == -EAGAIN ? PATIENCE_S * TRIES_EACH_S : 0;
+	int code = uroce_port_open(name, config, &stack->port, &error);
+	unsigned left = (code == -EAGAIN ? PATIENCE_S : stack->serves_memif ? 0 : LINK_PATIENCE_S) * TRIES_EACH_S;
 
-	if (left > 0)
+	if (code == -EAGAIN)
 		fprintf(stderr, "uroce: %s; waiting up to %u s for it\n", error.text, PATIENCE_S);
-	for (; left > 0 && (code == -EAGAIN || (code == 0 && !uroce_port_link_is_up((*port)->port_id))); left--) {
+	for (; code == -EAGAIN || (code == 0 && !uroce_port_link_is_up(stack->port->port_id)); left--) {
+		if (left == 0)
+			break;
 		usleep(1000000 / TRIES_EACH_S);
 		if (code == -EAGAIN)
-			code = uroce_port_open(name, config, port, &error);
+			code = uroce_port_open(name, config, &stack->port, &error);
 	}
 	return code ? complain(-code, error.text) : 0;
 }
@@ -144,7 +147,8 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	snprintf(gateways, sizeof(gateways), "%s", getenv("UROCE_GATEWAY") ? getenv("UROCE_GATEWAY") : "");
 	split(addresses, config.addresses);
 	split(gateways, config.gateways);
-	code = open_or_wait(name, &config, &stack->port);
+	stack->serves_memif = strncmp(name, "net_memif", 9) == 0 && strstr(name, "role=server");
+	code = open_or_wait(name, &config, stack);
 	if (code)
 		return code;
 	stack->device = stack->port->device;

@@ -135,6 +135,15 @@ wait $client; kill $server"""], complains=True,
               sees=(r"PORT_ACTIVE", r"start the memif server first; waiting up to 60 s for it"))
 
 
+def memif():
+    """A program that refuses a port without a link serves before there is a client."""
+    run = f"{BUILD}/app/uroce-run -d net_memif0,socket=uroce-verbs-served,role"
+    for program in ("ib_write_bw -n 500", "ib_send_lat"):
+        yield Row(f"{program} over a memif", ["sh", "-ec", f"""
+{run}=server --ip 10.8.0.1/24 timeout 40 {program} -F > /dev/null & server=$!
+sleep 2; {run}=client --ip 10.8.0.2/24 {program} -F 127.0.0.1; wait $server"""], sees=(TABLE,))
+
+
 def pingpongs():
     for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
         yield pingpong(program, "-c")
@@ -303,6 +312,7 @@ def matrix(full):
     yield from misuse()
     yield from beside_each_other()
     yield from late_server()
+    yield from memif()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
