@@ -11,6 +11,7 @@ struct sim_frame;
 
 enum sim_due_kind {
 	DUE_ARRIVAL, /* a frame reaches its node */
+	DUE_HOP,     /* or a switch on its way */
 	DUE_POLL,    /* a QP may send */
 	DUE_TIMER,   /* a QP's deadline may have passed */
 	DUE_APP,     /* an application polls and posts */
@@ -24,7 +25,7 @@ struct sim_due {
 	uint64_t when_ns;
 	uint64_t order;
 	uint8_t kind;  /* enum sim_due_kind */
-	uint32_t whom; /* index of an end or a connection */
+	uint32_t whom; /* index of an end, a connection, a node or a switch */
 	uint32_t life; /* of the end: what was meant for an earlier QP is for nobody */
 	struct sim_frame *frame;
 };

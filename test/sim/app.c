@@ -176,14 +176,14 @@ static uint8_t draw_opcode(const struct sim_world *world, struct sim_random *ran
 	return UROCE_WR_RDMA_WRITE;
 }
 
-static uint32_t draw_bytes(const struct sim_world *world, struct sim_random *random)
+static uint32_t draw_bytes(const struct sim_world *world, const struct sim_end *end, struct sim_random *random)
 {
 	uint32_t mtu = world->config.mtu, largest = largest_message(world);
 	uint32_t packets = (uint32_t)random_between(random, 1, world->config.max_packets);
 	uint32_t within = (uint32_t)random_below(random, mtu);
 
 	if (world->options->steady)
-		return world->options->steady_bytes;
+		return end->steady_bytes;
 	switch (random_below(random, 8)) {
 	case 0:
 		return (uint32_t)random_below(random, 3); /* nothing, or nearly */
@@ -317,7 +317,7 @@ static void draw_source(const struct sim_world *world, const struct sim_end *end
 			struct sim_message *message)
 {
 	uint32_t pieces = (uint32_t)random_between(random, 1, MEMORY_PIECES);
-	uint32_t room = 2 * sim_app_slot_bytes(world) - message->bytes - 64;
+	uint32_t room = world_sources(world) * sim_app_slot_bytes(world) - message->bytes - 64;
 	bool whole = sim_ops[message->opcode].eight;
 
 	message->landing = SIM_NONE;
@@ -359,7 +359,7 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	bool single, signaled, fenced;
 
 	message->opcode = draw_opcode(world, random);
-	message->bytes = draw_bytes(world, random);
+	message->bytes = draw_bytes(world, end, random);
 	signaled = random_chance(random, world->config.signaled);
 	fenced = random_chance(random, world->config.fenced);
 	message->imm = (uint32_t)random_next(random);

@@ -80,19 +80,22 @@ bool sim_end_prepare_node(struct sim_world *world, uint32_t index)
 
 bool sim_end_prepare(struct sim_world *world, struct sim_end *end)
 {
-	uint32_t slot = sim_app_slot_bytes(world), target = slot, landing = slot, other = slot;
+	uint32_t slot = sim_app_slot_bytes(world), source = slot, target = slot, landing = slot, other = slot;
 	struct sim_region *regions[] = { &end->source, &end->target, &end->landing, &end->own.region };
 
-	if (world->config.only_reads) {
+	if (world->config.only_reads || world->config.only_writes) {
+		bool first = !(end->index & 1);
+
 		other = SIM_UNUSED_BYTES;
-		target = end->index & 1 ? slot : SIM_UNUSED_BYTES;
-		landing = end->index & 1 ? SIM_UNUSED_BYTES : slot;
+		target = first ? SIM_UNUSED_BYTES : slot;
+		source = first && world->config.only_writes ? slot : SIM_UNUSED_BYTES;
+		landing = first && world->config.only_reads ? slot : SIM_UNUSED_BYTES;
 	}
 
 	end->pd = world->config.shared_pd || world->config.srq ? 1 : end->index + 1;
 	end->qpn = sim_network_qpn(end->index);
 	end->timer_ns = RC_NEVER;
-	if (!take_region(world, &end->source, 2 * other, 0) ||
+	if (!take_region(world, &end->source, world_sources(world) * source, 0) ||
 	    !take_region(world, &end->target, world_targets(world) * target,
 			 REMOTE | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND) ||
 	    !take_region(world, &end->landing, world_landings(world) * landing, UROCE_ACCESS_LOCAL_WRITE) ||
@@ -147,7 +150,9 @@ static void create(struct sim_world *world, struct sim_end *end)
 		.max_dest_rd_atomic = config->dest_rd_atomic,
 		.max_mtu_bytes = LIMIT_MTU_BYTES,
 		.start_psn = 1,
-		.line_mbps = config->marks ? (uint32_t)(8000000 / (config->byte_ps ? config->byte_ps : 80)) : 0,
+		.line_mbps = config->marks || config->dcqcn ?
+				     (uint32_t)(8000000 / (config->byte_ps ? config->byte_ps : 80)) :
+				     0,
 		.sq_sig_all = config->signal_all,
 	};
 	uint64_t bytes = rc_qp_bytes(&create);
@@ -192,7 +197,8 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.no_probe = config->no_probe,
 		.read_repair = config->any_order ? UROCE_READ_REPAIR_ANY_ORDER : config->repair,
 		.path = { .source = sim_network_address(world, end->node, 0),
-			  .dest = sim_network_address(world, peer->node, 0) },
+			  .dest = sim_network_address(world, peer->node, 0),
+			  .traffic_class = config->dcqcn ? uroce_traffic_class(0, UROCE_ECN_ECT0) : 0 },
 	};
 }
 
@@ -272,7 +278,7 @@ void sim_end_ready(struct sim_world *world, struct sim_end *end)
 		       UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY |
 			       UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN | UROCE_QP_IMPRECISE_ERRORS |
 			       UROCE_QP_NO_PROBE | UROCE_QP_READ_REPAIR);
-	sim_world_wake_app(world, end, 0);
+	sim_world_wake_app(world, end, end->begins_ns > world->now_ns ? end->begins_ns - world->now_ns : 0);
 	sim_world_wake(world, end, 0);
 }
 

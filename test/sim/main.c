@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/connections.h"
+#include "sim/fabric_table.h"
 #include "sim/lossy.h"
 #include "sim/peers.h"
 #include "sim/stops.h"
@@ -23,6 +24,7 @@
 #endif
 #define EXIT_USAGE 2
 #define RUN_SECONDS 120u /* a run that takes longer hangs in the core */
+#define RUNS 100u
 #define SWEEP_MESSAGES 100000u
 #define STOPS_MESSAGES 20000u
 
@@ -54,6 +56,10 @@ static const char help_text[] =
 	"  --stops[=BYTES]  READs from a peer that stands still now and then, links of 10 Mbit/s to 100 Gbit/s: none\n"
 	"                   may fail (--messages of 4 KiB in all, default 20000, a hundredth of 1 MiB, of 64 MiB the\n"
 	"                   10000th part; BYTES: of one size only, 1073741824 is possible, in 9 GiB of memory)\n"
+	"  --fabric PLAN    flows through switches: incast:N[:BYTES] (N hosts send BYTES to one, default 2000000),\n"
+	"                   star:FILE (one switch), dumbbell:FILE (two, each with half of the hosts); lines of a FILE\n"
+	"                   are FROM->TO start NS size BYTES. Prints a line a run, --runs of them (default 1)\n"
+	"  --cc NAME        of those: fixed or dcqcn (default: both)\n"
 	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
 	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
@@ -78,6 +84,8 @@ enum {
 	OPT_PEERS,
 	OPT_STOPS,
 	OPT_CONNECTIONS,
+	OPT_FABRIC,
+	OPT_CC,
 	OPT_VERBOSE,
 	OPT_TRACE,
 	OPT_HASH,
@@ -90,7 +98,9 @@ struct settings {
 	struct sim_options options;
 	uint64_t runs, seconds;
 	uint32_t stops_bytes;
-	bool sweep, lossy, peers, stops, connections, verbose, hash, tap, until_failed, help;
+	struct sim_plan plan; /* of --fabric */
+	enum sim_fabric_cc cc;
+	bool sweep, lossy, peers, stops, fabric, connections, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -186,6 +196,29 @@ static int take_only(const char *text, struct sim_options *options)
 	return 0;
 }
 
+static int take_plan(const char *text, struct settings *settings)
+{
+	const char *why;
+
+	sim_plan_forget(&settings->plan);
+	settings->fabric = true;
+	if (sim_plan_make(text, &settings->plan, &why))
+		return 0;
+	fprintf(stderr, "uroce-sim: --fabric %s: %s; see uroce-sim --help\n", text, why);
+	return EXIT_USAGE;
+}
+
+static int take_cc(const char *text, struct settings *settings)
+{
+	if (strcmp(text, "fixed") == 0)
+		settings->cc = FABRIC_FIXED;
+	else if (strcmp(text, "dcqcn") == 0)
+		settings->cc = FABRIC_DCQCN;
+	else
+		return complain("cc", text, "fixed or dcqcn");
+	return 0;
+}
+
 static int take_option(int letter, const char *text, struct settings *settings)
 {
 	struct sim_options *options = &settings->options;
@@ -228,6 +261,10 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_CONNECTIONS:
 		settings->connections = true;
 		return 0;
+	case OPT_FABRIC:
+		return take_plan(text, settings);
+	case OPT_CC:
+		return take_cc(text, settings);
 	case OPT_VERBOSE:
 		settings->verbose = true;
 		return 0;
@@ -266,6 +303,8 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "lossy", no_argument, NULL, OPT_LOSSY },
 		{ "peers", no_argument, NULL, OPT_PEERS },
 		{ "stops", optional_argument, NULL, OPT_STOPS },
+		{ "fabric", required_argument, NULL, OPT_FABRIC },
+		{ "cc", required_argument, NULL, OPT_CC },
 		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
 		{ "trace", no_argument, NULL, OPT_TRACE },
@@ -446,14 +485,46 @@ static void print_results(const struct settings *settings, const struct totals *
 	       settings->connections ? "datagrams" : "faults", totals->failed);
 }
 
+/* What there is besides runs of the swarm. false: nothing of it is asked for. */
+static bool run_measures(const struct settings *settings, struct sim_memory *memory, uint32_t *bad)
+{
+	const struct sim_options *options = &settings->options;
+	uint32_t messages = options->messages, runs = settings->runs ? (uint32_t)settings->runs : RUNS;
+
+	if (settings->fabric && settings->tap) {
+		*bad = sim_fabric_judge(&settings->plan, options->seed, memory);
+	} else if (settings->fabric) {
+		*bad = sim_fabric_run(&settings->plan, settings->cc, options->seed,
+				      settings->runs ? (uint32_t)settings->runs : 1, memory);
+	} else if (settings->lossy) {
+		*bad = sim_lossy_run(options->seed, runs, memory);
+	} else if (settings->peers) {
+		*bad = sim_peers_run(options->seed, runs, messages == UINT32_MAX ? 0 : messages, memory);
+	} else if (settings->stops) {
+		listen_for_death();
+		*bad = sim_stops_run(options->seed, messages == UINT32_MAX ? STOPS_MESSAGES : messages,
+				     settings->stops_bytes, memory);
+		if (settings->tap)
+			printf("1..1\n%s 1 - no READ of a peer that stands still now and then fails\n",
+			       *bad ? "not ok" : "ok");
+	} else if (settings->sweep) {
+		listen_for_death();
+		*bad = sim_sweep_run(options->seed, messages == UINT32_MAX ? SWEEP_MESSAGES : messages, memory);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct settings settings = {
-		.runs = 100,
+		.cc = FABRIC_BOTH,
 		.options = { .seed = 1, .messages = UINT32_MAX, .connections = UINT32_MAX },
 	};
 	struct totals totals = { 0 };
 	struct sim_memory memory = { 0 };
+	uint32_t bad = 0;
 	bool usual;
 	int code;
 
@@ -471,30 +542,14 @@ int main(int argc, char **argv)
 	}
 	if (!usual)
 		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
-	if (settings.lossy)
-		return sim_lossy_run(settings.options.seed, (uint32_t)settings.runs, &memory) ? 1 : 0;
-	if (settings.peers)
-		return sim_peers_run(settings.options.seed, (uint32_t)settings.runs,
-				     settings.options.messages == UINT32_MAX ? 0 : settings.options.messages, &memory) ?
-			       1 :
-			       0;
-	listen_for_death();
-	if (settings.stops) {
-		uint32_t messages =
-			settings.options.messages == UINT32_MAX ? STOPS_MESSAGES : settings.options.messages;
-		uint32_t bad = sim_stops_run(settings.options.seed, messages, settings.stops_bytes, &memory);
-
-		if (settings.tap)
-			printf("1..1\n%s 1 - no READ of a peer that stands still now and then fails\n",
-			       bad ? "not ok" : "ok");
+	if (run_measures(&settings, &memory, &bad)) {
+		sim_plan_forget(&settings.plan);
+		sim_memory_close(&memory);
 		return bad ? 1 : 0;
 	}
-	if (settings.sweep) {
-		uint32_t messages =
-			settings.options.messages == UINT32_MAX ? SWEEP_MESSAGES : settings.options.messages;
-
-		return sim_sweep_run(settings.options.seed, messages, &memory) ? 1 : 0;
-	}
+	listen_for_death();
+	if (settings.runs == 0)
+		settings.runs = RUNS;
 	run_all(&settings, &memory, &totals);
 	print_results(&settings, &totals);
 	sim_memory_close(&memory);

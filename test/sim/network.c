@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rc/cc.h"
+#include "sim/fabric.h"
 #include "sim/model.h"
 #include "sim/network.h"
 #include "sim/slow.h"
@@ -16,6 +17,8 @@
 #define QPN_FIRST 0x100u
 #define QPN_STEP 257u
 #define COPIES_MAX 8u
+#define CNP_INTERVAL_NS 50000u                                       /* as lib/engine/congestion.c */
+#define CNP_TRAFFIC_CLASS uroce_traffic_class(48, UROCE_ECN_NOT_ECT) /* the same */
 
 uint32_t sim_network_qpn(uint32_t end)
 {
@@ -70,6 +73,7 @@ static struct sim_frame *make_frame(struct sim_world *world, const struct sim_en
 	struct wire_encap encap = {
 		.ipv6 = world->config.ipv6,
 		.hop_limit = 64,
+		.traffic_class = packet->opcode == OP_CNP ? CNP_TRAFFIC_CLASS : path->traffic_class,
 		.source_port = path_source_port(end->qpn, packet->dest_qpn),
 		.dest_port = WIRE_UDP_PORT,
 	};
@@ -251,13 +255,19 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 {
 	struct sim_random random = random_stream(world->options->seed, STREAM_FRAME, frame_number(end));
 	struct sim_frame *frame = make_frame(world, end, packet);
-	uint64_t arrival = arrival_time(world, end, frame, &random), late;
+	uint64_t arrival, late;
 	const struct sim_config *config = &world->config;
 	uint32_t copies = 1;
 
 	world->frames++;
 	world->payload_frames += packet->payload_bytes > 0;
 	sim_trace_sent(world, end, packet, frame);
+	if (world->fabric) {
+		end->frames_sent++;
+		sim_fabric_send(world, end->node, frame);
+		return;
+	}
+	arrival = arrival_time(world, end, frame, &random);
 	keep_and_replay(world, end, frame, &random);
 	if (is_lost(world, end, frame, &random))
 		copies = 0;
@@ -303,6 +313,37 @@ static void notify_sender(struct sim_world *world, const struct sim_frame *frame
 	rc_cc_notified(sender->qp, world_clock(world, sender));
 }
 
+/* A switch has marked a request that has come: its sender is told by a packet, as lib/engine/congestion.c does it. */
+static void notify_peer(struct sim_world *world, struct sim_end *end)
+{
+	const struct wire_packet packet = {
+		.opcode = OP_CNP,
+		.flags = WIRE_BECN,
+		.dest_qpn = end->qp->dest_qpn,
+		.pkey = end->qp->pkey,
+	};
+
+	if (world->now_ns < end->next_cnp_ns)
+		return;
+	end->next_cnp_ns = world->now_ns + CNP_INTERVAL_NS;
+	sim_network_send(world, end, &packet);
+}
+
+/* The model knows nothing of rates: a notification is none of its packets. */
+static void receive_notification(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+				 const struct rc_origin *origin)
+{
+	enum rc_counter drop = rc_qp_admit(end->qp, packet, origin);
+
+	outbox_reset(&world->out);
+	if (drop == CNT_COUNTERS)
+		drop = rc_qp_receive(end->qp, packet, origin, world_clock(world, end), &world->out);
+	sim_trace_received(world, end, packet, drop);
+	sim_world_arm(world, end);
+	if (drop != CNT_COUNTERS)
+		world->nodes[end->node].drops[drop]++;
+}
+
 static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    const struct wire_packet *packet, struct rc_origin *origin)
 {
@@ -330,6 +371,8 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		sim_world_arm(world, end);
 		if (world->config.marks)
 			notify_sender(world, frame);
+		if (world->fabric && drop == CNT_COUNTERS && origin->ce && !wire_opcode(packet->opcode)->response)
+			notify_peer(world, end);
 	} else {
 		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
 			sim_world_trouble(world, end, 1);
@@ -372,7 +415,12 @@ static bool arrive(struct sim_world *world, struct sim_frame *frame)
 		.dest = encap.dest,
 		.ip = frame->bytes + encap.ip_offset,
 		.ip_bytes = (uint32_t)(encap.bth_offset - encap.ip_offset) + encap.bth_bytes - WIRE_ICRC_BYTES,
+		.ce = uroce_traffic_class_ecn(encap.traffic_class) == UROCE_ECN_CE,
 	};
+	if (packet.opcode == OP_CNP && world->fabric) {
+		receive_notification(world, end, &packet, &origin);
+		return false;
+	}
 	receive(world, end, frame, &packet, &origin);
 	return false;
 }

@@ -24,6 +24,7 @@ struct sim_pace {
 };
 
 struct sim_config;
+struct sim_plan;
 
 /* What a run is asked for. UINT32_MAX and UINT64_MAX: as the seed draws it. */
 struct sim_options {
@@ -34,6 +35,7 @@ struct sim_options {
 	uint32_t off;                    /* kinds of faults that never happen */
 	const struct sim_config *steady; /* no swarm: just this; for what is measured. NULL: the seed draws it */
 	uint32_t steady_bytes;           /* of each request then */
+	const struct sim_plan *plan;     /* switches join the nodes, and each connection has one flow; NULL: none */
 	uint32_t hours;                  /* no swarm either: mixed work spread over so many; 0: not */
 	const uint64_t *allowed;         /* faults that may happen, sorted; NULL: all */
 	uint32_t allowed_count;
@@ -45,7 +47,9 @@ struct sim_config {
 
 	/* of all QPs */
 	uint32_t mtu, depth, receives, max_packets;
-	bool only_reads; /* by the first end of each connection, of its peer: others need no memory then */
+	bool only_reads;  /* by the first end of each connection, of its peer: others need no memory then */
+	bool only_writes; /* the same */
+	bool dcqcn;       /* QPs know the rate of their link, and slow down where switches mark what they send */
 	uint8_t rd_atomic, dest_rd_atomic, timeout, retry_cnt, rnr_retry, rnr_timer;
 	bool any_order; /* parts of READs may be asked for in any order */
 	uint8_t repair; /* enum uroce_read_repair, if not */

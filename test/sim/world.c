@@ -9,6 +9,7 @@
 #include "rc/ack.h"
 #include "sim/app.h"
 #include "sim/end.h"
+#include "sim/fabric.h"
 #include "sim/model.h"
 #include "sim/network.h"
 #include "sim/oracle.h"
@@ -22,7 +23,7 @@
 #define HOUR_NS 3600000000000ull
 #define LATE_NS 20000ull /* how late a timer may be (T-1) */
 #define COMPARE_EVERY 4096u
-#define COMPARE_READS_EVERY (1u << 20) /* where long READs make the memory large */
+#define COMPARE_READS_EVERY (1u << 20) /* where long messages make the memory large */
 
 void sim_world_fail(struct sim_world *world, const char *format, ...)
 {
@@ -52,7 +53,7 @@ void sim_world_stop_faults(struct sim_world *world)
 		return;
 	world->faults.stopped = true;
 	world->stopped_ns = world->now_ns;
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+	for (uint32_t i = 0; i < world->config.nodes; i++) {
 		memset(world->nodes[i].dark_until_ns, 0, sizeof(world->nodes[i].dark_until_ns));
 		if (world->nodes[i].paused_until_ns > world->stopped_ns)
 			world->stopped_ns = world->nodes[i].paused_until_ns;
@@ -153,7 +154,10 @@ static uint32_t draw_room(struct sim_world *world, const struct sim_end *end)
 	struct sim_random random = random_stream(world->options->seed, STREAM_POLL, world->events);
 	uint64_t room = random_below(&random, 2) ? OUTBOX_PACKETS : random_between(&random, 1, OUTBOX_PACKETS);
 
-	return end->wire_free_ns > world->now_ns + 50000 ? 0 : (uint32_t)room;
+	return (world->fabric ? sim_fabric_free_ns(world->fabric, end->node) : end->wire_free_ns) >
+			       world->now_ns + 50000 ?
+		       0 :
+		       (uint32_t)room;
 }
 
 static void poll_once(struct sim_world *world, struct sim_end *end)
@@ -242,7 +246,7 @@ static bool is_paused(const struct sim_world *world, const struct sim_due *due)
 {
 	uint32_t node;
 
-	if (due->kind == DUE_CLOSE || due->kind == DUE_OPEN || due->kind == DUE_WATCH)
+	if (due->kind == DUE_CLOSE || due->kind == DUE_OPEN || due->kind == DUE_WATCH || due->kind == DUE_HOP)
 		return false;
 	node = due->kind == DUE_ARRIVAL ? due->whom : world->ends[due->whom].node;
 	return world->nodes[node].paused_until_ns > world->now_ns;
@@ -275,6 +279,8 @@ static void run_due(struct sim_world *world, struct sim_due *due)
 		sim_agenda_put_off(&world->agenda, *due);
 	} else if (due->kind == DUE_ARRIVAL) {
 		arrive(world, due);
+	} else if (due->kind == DUE_HOP) {
+		sim_fabric_hop(world, due);
 	} else if (due->kind == DUE_CLOSE) {
 		close_connection(world, due->whom);
 	} else if (due->kind == DUE_OPEN) {
@@ -299,9 +305,14 @@ static uint64_t time_limit_ns(const struct sim_world *world)
 	return world->completed_ns + (world->options->steady ? 100 * TIME_MAX_NS : TIME_MAX_NS);
 }
 
+static bool world_is_large(const struct sim_world *world)
+{
+	return world->config.only_reads || world->config.only_writes;
+}
+
 static void loop(struct sim_world *world)
 {
-	uint32_t compare_every = world->config.only_reads ? COMPARE_READS_EVERY : COMPARE_EVERY;
+	uint32_t compare_every = world_is_large(world) ? COMPARE_READS_EVERY : COMPARE_EVERY;
 	uint64_t events_max = EVENTS_MAX * (world->config.only_reads ? 20 : 1);
 	struct sim_due due;
 
@@ -324,6 +335,7 @@ static void prepare(struct sim_world *world)
 	struct sim_random random = random_stream(world->options->seed, STREAM_APP, UINT32_MAX);
 	bool room = true;
 
+	world->nodes = calloc(config->nodes, sizeof(*world->nodes));
 	world->ends = calloc(config->connections * 2, sizeof(*world->ends));
 	world->connections = calloc(config->connections, sizeof(*world->connections));
 	for (uint32_t i = 0; i < config->nodes; i++)
@@ -332,14 +344,17 @@ static void prepare(struct sim_world *world)
 		struct sim_end *end = &world->ends[i];
 
 		end->index = i;
+		end->steady_bytes = world->options->steady_bytes;
 		end->node = (i + i / 2) % config->nodes;
 		if (i & 1 && end->node == world->ends[i - 1].node)
 			end->node = (end->node + 1) % config->nodes;
+		if (world->fabric)
+			sim_fabric_place(world, end);
 		room &= sim_end_prepare(world, end);
 	}
 	if (!room)
 		sim_world_fail(world, "%u connections need more memory than there is", config->connections);
-	for (uint32_t i = 0; i < config->messages; i++) {
+	for (uint32_t i = 0; i < config->messages && !world->fabric; i++) {
 		uint32_t connection = (uint32_t)random_below(&random, config->connections);
 		bool back = random_chance(&random, 500000);
 
@@ -354,6 +369,8 @@ static uint64_t arena_bytes(const struct sim_world *world)
 {
 	uint64_t slot = sim_app_slot_bytes(world) + 256;
 
+	if (world->config.only_writes)
+		return (4u << 20) + world->config.connections * (2 * slot + (32u << 10));
 	if (world->config.only_reads)
 		return (4u << 20) + world->config.connections * (world_targets(world) + world_landings(world)) * slot;
 	return (1u << 16) +
@@ -382,6 +399,8 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	world->faults.allowed = options->allowed;
 	world->faults.allowed_count = options->allowed_count;
 	sim_memory_reset(memory, options->seed, arena_bytes(world));
+	if (options->plan)
+		sim_fabric_open(world, options->plan);
 	prepare(world);
 	for (uint32_t i = 0; i < world->config.connections && !world->failed; i++)
 		sim_end_open(world, i);
@@ -400,6 +419,8 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	for (uint32_t i = 0; i < world->config.connections * 2; i++)
 		sim_slow_drop(world, &world->ends[i]);
 	sim_network_clear(world);
+	if (world->fabric)
+		sim_fabric_close(world);
 	if (!world->failed)
 		sim_oracle_finish(world);
 	sim_world_note(world, world->events, world->frames, world->faults.count);
@@ -412,12 +433,14 @@ void sim_world_forget(struct sim_world *world)
 		free(world->ends[i].messages);
 		free(world->ends[i].qp);
 	}
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+	for (uint32_t i = 0; i < world->config.nodes; i++) {
 		free(world->nodes[i].mrs.entries);
 		free(world->nodes[i].srq);
 	}
+	free(world->nodes);
 	free(world->ends);
 	free(world->connections);
 	free(world->agenda.heap);
+	sim_fabric_forget(world->fabric);
 	free(world->faults.journal);
 }

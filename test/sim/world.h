@@ -28,7 +28,16 @@
 #define SIM_TEXT_BYTES 512u
 
 /* Streams of random numbers, besides that of the configuration. */
-enum sim_stream { STREAM_CONNECT = 1, STREAM_APP, STREAM_REQUEST, STREAM_FRAME, STREAM_POLL, STREAM_HOST, STREAM_MARK };
+enum sim_stream {
+	STREAM_CONNECT = 1,
+	STREAM_APP,
+	STREAM_REQUEST,
+	STREAM_FRAME,
+	STREAM_POLL,
+	STREAM_HOST,
+	STREAM_MARK,
+	STREAM_HOP
+};
 
 struct sim_region {
 	uint64_t at;
@@ -139,7 +148,9 @@ struct sim_end {
 	uint32_t posted, room, completed; /* requests of this life */
 	uint32_t retired;                 /* of them, polled */
 	uint64_t next_psn;
-	uint32_t quota; /* requests left to post, in all lives */
+	uint32_t quota;        /* requests left to post, in all lives */
+	uint32_t steady_bytes; /* of each, if there is no swarm */
+	uint64_t begins_ns;    /* nothing is posted before */
 	struct uroce_wc cq[SIM_CQ_ENTRIES];
 	uint32_t cq_head, cq_tail;
 	uint32_t receives_done; /* of the own queue, in this life */
@@ -161,6 +172,7 @@ struct sim_end {
 	uint64_t frames_sent; /* in all lives: the number of a frame */
 	uint64_t wire_free_ns, last_arrival_ns;
 	uint32_t burst_left;
+	uint64_t next_cnp_ns; /* until then marks draw no further notification */
 
 	struct sim_model model;
 };
@@ -194,6 +206,7 @@ struct sim_frame {
 	uint32_t life; /* of the sender */
 	uint64_t number;
 	struct sim_frame *next; /* while it is held */
+	uint8_t hops;           /* switches that it has reached */
 	bool served;            /* its node has got round to it */
 	bool held;              /* it has been held */
 	bool forged;
@@ -210,8 +223,9 @@ struct sim_world {
 	struct sim_faults faults;
 	struct sim_agenda agenda;
 	struct sim_memory *memory;
-	struct sim_node nodes[SIM_NODES_MAX];
+	struct sim_node *nodes;
 	struct sim_end *ends;
+	struct sim_fabric *fabric; /* NULL: a link joins each two nodes */
 	struct sim_connection *connections;
 	struct sim_frame *old[SIM_OLD_FRAMES];
 	uint32_t old_count;
@@ -249,16 +263,23 @@ static inline uint64_t region_va(const struct sim_world *world, const struct sim
 	return region->zero_based ? at - region->at : (uint64_t)(uintptr_t)(world->memory->real + at);
 }
 
-/* Slots of a target area, and of a landing area. Where there are only READs they may be long, so there is no more than
- * is used. */
+/*
+ * Slots of a target area, of a landing area, and how many one source fills. Where there are only READs or only WRITEs
+ * they may be long, so there is no more than is used.
+ */
 static inline uint32_t world_targets(const struct sim_world *world)
 {
-	return world->config.only_reads ? 1 : SIM_SLOTS;
+	return world->config.only_reads || world->config.only_writes ? 1 : SIM_SLOTS;
 }
 
 static inline uint32_t world_landings(const struct sim_world *world)
 {
 	return world->config.only_reads ? world->config.depth : SIM_SLOTS;
+}
+
+static inline uint32_t world_sources(const struct sim_world *world)
+{
+	return world->config.only_writes ? 1 : 2;
 }
 
 static inline uint32_t world_landings_left(const struct sim_world *world, const struct sim_end *end)

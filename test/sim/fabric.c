@@ -1,0 +1,193 @@
+/* fabric.c - ports, their queues, and what switches do to frames */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim/fabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/network.h"
+#include "wire/bytes.h"
+#include "wire/encap.h"
+
+#define FRAME_EXTRA_BYTES 24u /* preamble, FCS and gap */
+#define IP_OFFSET 14u         /* there are neither VLANs nor IPv6 */
+#define BEGIN_NS 200000u      /* by then all QPs can send */
+#define IS_HOST 0x8000u       /* a link leads to a host, not a switch */
+#define SWITCHES_MAX 2u
+
+struct port {
+	uint64_t free_ps; /* when the last of what is queued has left */
+	uint32_t leads;   /* to this switch, or IS_HOST and a host */
+};
+
+struct sim_fabric {
+	const struct sim_plan *plan;
+	struct port *hosts;                            /* a port each */
+	struct port *ports;                            /* of all switches */
+	uint32_t routes[SWITCHES_MAX][PLAN_HOSTS_MAX]; /* from a switch to a host: index of a port */
+	uint32_t port_count;
+	struct sim_fabric_counts counts;
+};
+
+/* ---- topologies ---- */
+
+static uint32_t add_port(struct sim_fabric *fabric, uint32_t leads)
+{
+	fabric->ports[fabric->port_count] = (struct port){ .leads = leads };
+	return fabric->port_count++;
+}
+
+/* The switch that a host hangs on. */
+static uint32_t switch_of(const struct sim_plan *plan, uint32_t host)
+{
+	return plan->topology == TOPOLOGY_DUMBBELL && host >= (plan->hosts + 1) / 2;
+}
+
+void sim_fabric_open(struct sim_world *world, const struct sim_plan *plan)
+{
+	uint32_t switches = plan->topology == TOPOLOGY_DUMBBELL ? 2 : 1;
+	struct sim_fabric *fabric = calloc(1, sizeof(*fabric));
+
+	fabric->plan = plan;
+	fabric->hosts = calloc(plan->hosts, sizeof(*fabric->hosts));
+	fabric->ports = calloc(plan->hosts + switches, sizeof(*fabric->ports));
+	for (uint32_t at = 0; at < switches; at++) {
+		uint32_t across = switches > 1 ? add_port(fabric, at ^ 1) : 0;
+
+		for (uint32_t host = 0; host < plan->hosts; host++)
+			fabric->routes[at][host] =
+				switch_of(plan, host) == at ? add_port(fabric, IS_HOST | host) : across;
+	}
+	for (uint32_t host = 0; host < plan->hosts; host++)
+		fabric->hosts[host].leads = switch_of(plan, host);
+	world->fabric = fabric;
+}
+
+void sim_fabric_close(struct sim_world *world)
+{
+	const struct sim_fabric_counts *counts = &world->fabric->counts;
+
+	if (counts->frames != counts->arrived + counts->drops)
+		sim_world_fail(world, "%lu frames went into the fabric, %lu came out and %lu were dropped",
+			       counts->frames, counts->arrived, counts->drops);
+	for (uint32_t host = 0; host < world->fabric->plan->hosts; host++) {
+		for (uint32_t i = 0; i < CNT_COUNTERS; i++) {
+			if (world->nodes[host].drops[i])
+				sim_world_fail(world, "host %u: %s is %lu, and nothing was spoilt or led astray", host,
+					       rc_counters[i].name, world->nodes[host].drops[i]);
+		}
+	}
+}
+
+void sim_fabric_forget(struct sim_fabric *fabric)
+{
+	if (fabric == NULL)
+		return;
+	free(fabric->hosts);
+	free(fabric->ports);
+	free(fabric);
+}
+
+struct sim_fabric_counts sim_fabric_counts(const struct sim_fabric *fabric)
+{
+	return fabric->counts;
+}
+
+void sim_fabric_place(const struct sim_world *world, struct sim_end *end)
+{
+	const struct sim_flow *flow = &world->fabric->plan->flows[end->index / 2];
+	bool sends = !(end->index & 1);
+
+	end->node = sends ? flow->from : flow->to;
+	end->quota = sends;
+	end->steady_bytes = flow->bytes;
+	end->begins_ns = sends ? BEGIN_NS + flow->start_ns : 0;
+}
+
+/* ---- a hop ---- */
+
+static uint64_t queued_bytes(const struct sim_world *world, const struct port *port)
+{
+	uint64_t now_ps = world->now_ns * 1000;
+
+	return port->free_ps > now_ps ? (port->free_ps - now_ps) / world->fabric->plan->limits.byte_ps : 0;
+}
+
+/* The frame goes behind those that wait, and reaches the other end of the link. */
+static void enqueue(struct sim_world *world, struct port *port, struct sim_frame *frame)
+{
+	const struct sim_port_limits *limits = &world->fabric->plan->limits;
+	struct sim_due due = { .kind = DUE_HOP, .whom = port->leads, .frame = frame };
+
+	if (port->free_ps < world->now_ns * 1000)
+		port->free_ps = world->now_ns * 1000;
+	port->free_ps += (frame->length + FRAME_EXTRA_BYTES) * limits->byte_ps;
+	due.when_ns = (port->free_ps + 999) / 1000 + limits->delay_ns;
+	if (port->leads & IS_HOST) {
+		due.kind = DUE_ARRIVAL;
+		due.whom = port->leads & ~IS_HOST;
+		world->fabric->counts.arrived++;
+	}
+	sim_agenda_add(&world->agenda, due);
+}
+
+/* By RED: the more the longer the queue. */
+static bool is_to_mark(const struct sim_world *world, const struct sim_frame *frame, uint64_t queued)
+{
+	const struct sim_port_limits *limits = &world->fabric->plan->limits;
+	struct sim_random random =
+		random_stream(world->options->seed, STREAM_HOP,
+			      ((uint64_t)frame->from << 32 | (uint32_t)frame->number) << 8 | frame->hops);
+
+	if (queued <= limits->kmin)
+		return false;
+	if (queued >= limits->kmax)
+		return true;
+	return random_chance(&random,
+			     (uint32_t)(limits->pmax * (queued - limits->kmin) / (limits->kmax - limits->kmin)));
+}
+
+/* Congestion experienced, in the IPv4 header, whose checksum stays right. */
+static void mark(struct sim_world *world, struct sim_frame *frame)
+{
+	uint8_t *ip = frame->bytes + IP_OFFSET;
+
+	ip[1] |= UROCE_ECN_CE;
+	store_be16(ip + 10, 0);
+	store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, WIRE_IPV4_BYTES));
+	world->fabric->counts.marks++;
+}
+
+void sim_fabric_send(struct sim_world *world, uint32_t host, struct sim_frame *frame)
+{
+	world->fabric->counts.frames++;
+	enqueue(world, &world->fabric->hosts[host], frame);
+}
+
+void sim_fabric_hop(struct sim_world *world, const struct sim_due *due)
+{
+	struct sim_fabric *fabric = world->fabric;
+	struct sim_frame *frame = due->frame;
+	struct port *port = &fabric->ports[fabric->routes[due->whom][frame->to_node]];
+	uint64_t queued = queued_bytes(world, port);
+
+	frame->hops++;
+	if (queued + frame->length + FRAME_EXTRA_BYTES > fabric->plan->limits.limit) {
+		fabric->counts.drops++;
+		sim_world_trouble(world, &world->ends[frame->from], 1);
+		sim_network_free(world, frame);
+		return;
+	}
+	if (uroce_traffic_class_ecn(frame->bytes[IP_OFFSET + 1]) != UROCE_ECN_NOT_ECT &&
+	    is_to_mark(world, frame, queued))
+		mark(world, frame);
+	enqueue(world, port, frame);
+	queued = queued_bytes(world, port);
+	if (queued > fabric->counts.queue_max)
+		fabric->counts.queue_max = queued;
+}
+
+uint64_t sim_fabric_free_ns(const struct sim_fabric *fabric, uint32_t host)
+{
+	return fabric->hosts[host].free_ps / 1000;
+}

@@ -1,0 +1,196 @@
+/* fabric_table.c - runs of a plan, and what is told of them */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim/fabric_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/fabric.h"
+#include "sim/median.h"
+
+#define MTU 4096u
+#define SEEDS_MAX 100u
+
+enum measure { LAST, MEDIAN, P99, FIRST, DROPS, MARKS, CNPS, SENT, RESENT, TIMEOUTS, QUEUE, JAIN, MEASURES };
+
+/* Of one run. Times in us, the queue in KiB. */
+struct result {
+	double of[MEASURES];
+	uint64_t hash;
+	bool bad; /* a flow is not done, or an oracle objects */
+};
+
+static const char *const names[] = { [FABRIC_FIXED] = "fixed", [FABRIC_DCQCN] = "dcqcn" };
+
+/* ---- a run ---- */
+
+static struct sim_config config_of(const struct sim_plan *plan, enum sim_fabric_cc cc)
+{
+	struct sim_config config = sim_swarm_steady(plan->flow_count);
+
+	config.nodes = plan->hosts;
+	config.connections = plan->flow_count;
+	config.mtu = MTU;
+	config.max_packets = (plan->largest + MTU - 1) / MTU;
+	config.only_writes = true;
+	config.dcqcn = cc == FABRIC_DCQCN;
+	config.byte_ps = plan->limits.byte_ps;
+	config.delay_ns = plan->limits.delay_ns;
+	return config;
+}
+
+/* Each flow's time from its start to its completion; throughputs say how fair it was. */
+static void measure_flows(const struct sim_world *world, const struct sim_plan *plan, struct result *result)
+{
+	double *times = calloc(plan->flow_count, sizeof(*times)), sum = 0, squares = 0;
+	uint32_t count = plan->flow_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sim_end *end = &world->ends[2 * i];
+		double rate;
+
+		times[i] = (double)(end->last_progress_ns - end->begins_ns) / 1000;
+		rate = plan->flows[i].bytes / times[i];
+		sum += rate;
+		squares += rate * rate;
+	}
+	result->of[MEDIAN] = sim_median(times, count); /* which sorts them */
+	result->of[FIRST] = times[0];
+	result->of[LAST] = times[count - 1];
+	result->of[P99] = times[(uint64_t)count * 99 / 100];
+	result->of[JAIN] = sum * sum / (count * squares);
+	free(times);
+}
+
+static struct result run_once(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed,
+			      struct sim_memory *memory)
+{
+	struct sim_world *world = malloc(sizeof(*world));
+	struct sim_config config = config_of(plan, cc);
+	struct sim_options options = { .seed = seed, .steady = &config, .plan = plan };
+	struct sim_fabric_counts counts;
+	struct result result = { .bad = true };
+
+	options.messages = options.connections = UINT32_MAX;
+	for (uint32_t i = 0; i < FAULT_KINDS; i++)
+		options.rates[i] = UINT32_MAX;
+	sim_world_run(world, &options, memory);
+	counts = sim_fabric_counts(world->fabric);
+	if (world->failed)
+		printf("seed %lu, %s: %s\n", seed, names[cc], world->failure);
+	if (world->successes != plan->flow_count)
+		printf("seed %lu, %s: %lu flows of %u are done\n", seed, names[cc], world->successes, plan->flow_count);
+	result.bad = world->failed || world->successes != plan->flow_count;
+	result.hash = world->hash;
+	measure_flows(world, plan, &result);
+	result.of[DROPS] = (double)counts.drops;
+	result.of[MARKS] = (double)counts.marks;
+	result.of[CNPS] = (double)world->tally[CNT_CNP_HANDLED];
+	result.of[SENT] = (double)world->payload_frames;
+	result.of[RESENT] = (double)world->tally[CNT_RETRANSMITTED_PACKETS];
+	result.of[TIMEOUTS] = (double)world->tally[CNT_LOCAL_ACK_TIMEOUT_ERR];
+	result.of[QUEUE] = (double)counts.queue_max / 1024;
+	sim_world_forget(world);
+	free(world);
+	return result;
+}
+
+/* ---- the table ---- */
+
+/* When the last byte of all flows to the busiest host would have left a port that never rests. */
+static double ideal_us(const struct sim_plan *plan)
+{
+	uint64_t most = 0;
+
+	for (uint32_t host = 0; host < plan->hosts; host++) {
+		uint64_t packets = 0, bytes = 0;
+
+		for (uint32_t i = 0; i < plan->flow_count; i++) {
+			if (plan->flows[i].to != host)
+				continue;
+			packets += (plan->flows[i].bytes + MTU - 1) / MTU;
+			bytes += plan->flows[i].bytes;
+		}
+		bytes += packets * (14 + 20 + 8 + 12 + 4 + 24);
+		if (bytes > most)
+			most = bytes;
+	}
+	return (double)(most * plan->limits.byte_ps) / 1e6;
+}
+
+static void print_line(const char *seed, enum sim_fabric_cc cc, const double *of, bool bad)
+{
+	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |%s\n",
+	       names[cc], seed, of[LAST], of[MEDIAN], of[P99], of[FIRST], of[DROPS], of[MARKS], of[CNPS], of[SENT],
+	       of[RESENT], of[TIMEOUTS], of[QUEUE], of[JAIN], bad ? " not ok" : "");
+	fflush(stdout);
+}
+
+static uint32_t run_row(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,
+			struct sim_memory *memory)
+{
+	double values[MEASURES][SEEDS_MAX], medians[MEASURES];
+	uint32_t bad = 0;
+
+	for (uint32_t i = 0; i < seeds; i++) {
+		struct result result = run_once(plan, cc, seed + i, memory);
+		char name[24];
+
+		snprintf(name, sizeof(name), "%lu", seed + i);
+		print_line(name, cc, result.of, result.bad);
+		bad += result.bad;
+		for (uint32_t j = 0; j < MEASURES; j++)
+			values[j][i] = result.of[j];
+	}
+	for (uint32_t j = 0; j < MEASURES; j++)
+		medians[j] = sim_median(values[j], seeds);
+	if (seeds > 1)
+		print_line("median", cc, medians, false);
+	return bad;
+}
+
+uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,
+			struct sim_memory *memory)
+{
+	uint32_t bad = 0;
+
+	printf("%u hosts, %u flows, MTU %u, %.0f Gbit/s, links of %.1f us, %lu KiB a port, marks from %lu to %lu KiB. "
+	       "Times in us; if the busiest host's link never rested: %.1f.\n\n",
+	       plan->hosts, plan->flow_count, MTU, 8000.0 / (double)plan->limits.byte_ps,
+	       (double)plan->limits.delay_ns / 1000, plan->limits.limit >> 10, plan->limits.kmin >> 10,
+	       plan->limits.kmax >> 10, ideal_us(plan));
+	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | time-outs | "
+	       "longest queue, KiB | Jain |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	if (seeds > SEEDS_MAX)
+		seeds = SEEDS_MAX;
+	for (enum sim_fabric_cc one = FABRIC_FIXED; one <= FABRIC_DCQCN; one++) {
+		if (cc & one)
+			bad += run_row(plan, one, seed, seeds, memory);
+	}
+	return bad;
+}
+
+/* ---- as tests ---- */
+
+static uint32_t report(uint32_t number, bool right, const char *what)
+{
+	printf("%s %u - %s\n", right ? "ok" : "not ok", number, what);
+	return !right;
+}
+
+uint32_t sim_fabric_judge(const struct sim_plan *plan, uint64_t seed, struct sim_memory *memory)
+{
+	struct result fixed = run_once(plan, FABRIC_FIXED, seed, memory);
+	struct result dcqcn = run_once(plan, FABRIC_DCQCN, seed, memory);
+	struct result again = run_once(plan, FABRIC_DCQCN, seed, memory);
+	uint32_t bad = 0;
+
+	printf("1..4\n");
+	bad += report(1, !fixed.bad && !dcqcn.bad && !again.bad, "every flow is done, with its bytes");
+	bad += report(2, dcqcn.hash == again.hash, "a seed tells the same twice");
+	bad += report(3, dcqcn.of[MARKS] > 0 && dcqcn.of[CNPS] > 0 && fixed.of[MARKS] + fixed.of[CNPS] == 0,
+		      "marks draw notifications where both ends listen to them");
+	bad += report(4, fixed.of[DROPS] > 0 && dcqcn.of[DROPS] < fixed.of[DROPS],
+		      "who listens has fewer frames dropped");
+	return bad;
+}
