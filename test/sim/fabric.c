@@ -13,23 +13,27 @@
 #define IP_OFFSET 14u         /* there are neither VLANs nor IPv6 */
 #define BEGIN_NS 200000u      /* by then all QPs can send */
 #define IS_HOST 0x8000u       /* a link leads to a host, not a switch */
-#define SWITCHES_MAX 2u
 
 struct port {
 	uint64_t free_ps; /* when the last of what is queued has left */
 	uint32_t leads;   /* to this switch, or IS_HOST and a host */
 };
 
+/* The ports that lead from a switch to a host, of which a flow takes one. */
+struct route {
+	uint32_t first, ways;
+};
+
 struct sim_fabric {
 	const struct sim_plan *plan;
-	struct port *hosts;                            /* a port each */
-	struct port *ports;                            /* of all switches */
-	uint32_t routes[SWITCHES_MAX][PLAN_HOSTS_MAX]; /* from a switch to a host: index of a port */
+	struct port *hosts;   /* a port each */
+	struct port *ports;   /* of all switches */
+	struct route *routes; /* of the first switch to all hosts, of the second ... */
 	uint32_t port_count;
 	struct sim_fabric_counts counts;
 };
 
-/* ---- topologies ---- */
+/* ---- topologies: switches are the leaves and then the spines ---- */
 
 static uint32_t add_port(struct sim_fabric *fabric, uint32_t leads)
 {
@@ -37,29 +41,55 @@ static uint32_t add_port(struct sim_fabric *fabric, uint32_t leads)
 	return fabric->port_count++;
 }
 
-/* The switch that a host hangs on. */
-static uint32_t switch_of(const struct sim_plan *plan, uint32_t host)
+static uint32_t leaf_of(const struct sim_plan *plan, uint32_t host)
 {
-	return plan->topology == TOPOLOGY_DUMBBELL && host >= (plan->hosts + 1) / 2;
+	return host / ((plan->hosts + plan->leaves - 1) / plan->leaves);
+}
+
+static void connect_leaf(struct sim_fabric *fabric, uint32_t leaf)
+{
+	const struct sim_plan *plan = fabric->plan;
+	struct route up = { .first = fabric->port_count, .ways = plan->spines ? plan->spines : 1 };
+
+	for (uint32_t i = 0; i < plan->spines; i++)
+		add_port(fabric, plan->leaves + i);
+	if (plan->spines == 0 && plan->leaves == 2)
+		add_port(fabric, leaf ^ 1);
+	for (uint32_t host = 0; host < plan->hosts; host++) {
+		struct route *route = &fabric->routes[leaf * plan->hosts + host];
+
+		*route = up;
+		if (leaf_of(plan, host) == leaf)
+			*route = (struct route){ .first = add_port(fabric, IS_HOST | host), .ways = 1 };
+	}
+}
+
+static void connect_spine(struct sim_fabric *fabric, uint32_t spine)
+{
+	const struct sim_plan *plan = fabric->plan;
+	uint32_t first = fabric->port_count;
+
+	for (uint32_t leaf = 0; leaf < plan->leaves; leaf++)
+		add_port(fabric, leaf);
+	for (uint32_t host = 0; host < plan->hosts; host++)
+		fabric->routes[(plan->leaves + spine) * plan->hosts + host] =
+			(struct route){ .first = first + leaf_of(plan, host), .ways = 1 };
 }
 
 void sim_fabric_open(struct sim_world *world, const struct sim_plan *plan)
 {
-	uint32_t switches = plan->topology == TOPOLOGY_DUMBBELL ? 2 : 1;
 	struct sim_fabric *fabric = calloc(1, sizeof(*fabric));
 
 	fabric->plan = plan;
 	fabric->hosts = calloc(plan->hosts, sizeof(*fabric->hosts));
-	fabric->ports = calloc(plan->hosts + switches, sizeof(*fabric->ports));
-	for (uint32_t at = 0; at < switches; at++) {
-		uint32_t across = switches > 1 ? add_port(fabric, at ^ 1) : 0;
-
-		for (uint32_t host = 0; host < plan->hosts; host++)
-			fabric->routes[at][host] =
-				switch_of(plan, host) == at ? add_port(fabric, IS_HOST | host) : across;
-	}
+	fabric->ports = calloc(plan->hosts + 2 * plan->leaves * plan->spines + 2, sizeof(*fabric->ports));
+	fabric->routes = calloc((plan->leaves + plan->spines) * plan->hosts, sizeof(*fabric->routes));
+	for (uint32_t leaf = 0; leaf < plan->leaves; leaf++)
+		connect_leaf(fabric, leaf);
+	for (uint32_t spine = 0; spine < plan->spines; spine++)
+		connect_spine(fabric, spine);
 	for (uint32_t host = 0; host < plan->hosts; host++)
-		fabric->hosts[host].leads = switch_of(plan, host);
+		fabric->hosts[host].leads = leaf_of(plan, host);
 	world->fabric = fabric;
 }
 
@@ -85,6 +115,7 @@ void sim_fabric_forget(struct sim_fabric *fabric)
 		return;
 	free(fabric->hosts);
 	free(fabric->ports);
+	free(fabric->routes);
 	free(fabric);
 }
 
@@ -158,6 +189,18 @@ static void mark(struct sim_world *world, struct sim_frame *frame)
 	world->fabric->counts.marks++;
 }
 
+/* ECMP: the way of a flow follows from its addresses and ports, differently at each switch and in each run. */
+static struct port *choose_port(const struct sim_world *world, uint32_t at, const struct sim_frame *frame)
+{
+	const struct sim_fabric *fabric = world->fabric;
+	const struct route *route = &fabric->routes[at * fabric->plan->hosts + frame->to_node];
+	const uint8_t *addresses = frame->bytes + IP_OFFSET + 12, *ports = frame->bytes + IP_OFFSET + WIRE_IPV4_BYTES;
+	uint64_t flow = load_be64(addresses) * 0x9E3779B97F4A7C15ull ^ load_be32(ports);
+	struct sim_random random = random_stream(world->options->seed, (uint64_t)STREAM_ECMP << 32 | at, flow);
+
+	return &fabric->ports[route->first + (route->ways > 1 ? random_below(&random, route->ways) : 0)];
+}
+
 void sim_fabric_send(struct sim_world *world, uint32_t host, struct sim_frame *frame)
 {
 	world->fabric->counts.frames++;
@@ -168,7 +211,7 @@ void sim_fabric_hop(struct sim_world *world, const struct sim_due *due)
 {
 	struct sim_fabric *fabric = world->fabric;
 	struct sim_frame *frame = due->frame;
-	struct port *port = &fabric->ports[fabric->routes[due->whom][frame->to_node]];
+	struct port *port = choose_port(world, due->whom, frame);
 	uint64_t queued = queued_bytes(world, port);
 
 	frame->hops++;

@@ -7,18 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES 256
-#define INCAST_BYTES 2000000u
+#include "sim/random.h"
 
-/* 100 Gbit/s, 1 us, and 1 MiB a port, of which 20 to 80 % are for marks. */
-static const struct sim_port_limits usual_limits = {
-	.byte_ps = 80,
-	.delay_ns = 1000,
-	.limit = 1u << 20,
-	.kmin = (1u << 20) / 5,
-	.kmax = (1u << 20) / 5 * 4,
-	.pmax = 1000000,
-};
+#define LINE_BYTES 256
+#define FLOW_BYTES 2000000u
+
+#define BUFFER_BYTES (1u << 20)
+#define PERMUTATION_LEAVES 4u /* and as many spines as a leaf has hosts: what goes up fits */
+
+/* 100 Gbit/s and 1 us. */
+static const struct sim_port_limits usual_limits = { .byte_ps = 80, .delay_ns = 1000, .pmax = 1000000 };
 
 static bool add_flow(struct sim_plan *plan, struct sim_flow flow)
 {
@@ -35,23 +33,54 @@ static bool add_flow(struct sim_plan *plan, struct sim_flow flow)
 	return true;
 }
 
+/* N[:BYTES] */
+static bool read_count(const char *words, uint32_t *count, uint32_t *bytes)
+{
+	int end = 0;
+
+	*bytes = FLOW_BYTES;
+	if (sscanf(words, "%u%n", count, &end) != 1)
+		return false;
+	words += end;
+	end = 0;
+	if (*words == ':' && sscanf(words, ":%u%n", bytes, &end) != 1)
+		return false;
+	return words[end] == '\0' && *count > 0;
+}
+
 /* N hosts that send to host 0 at once. */
 static bool make_incast(const char *words, struct sim_plan *plan)
 {
-	uint32_t senders = 0, bytes = INCAST_BYTES;
-	int end = 0;
+	uint32_t senders, bytes;
 
-	if (sscanf(words, "%u%n", &senders, &end) != 1)
-		return false;
-	if (words[end] == ':') {
-		words += end;
-		if (sscanf(words, ":%u%n", &bytes, &end) != 1)
-			return false;
-	}
-	if (words[end] != '\0' || senders == 0)
+	if (!read_count(words, &senders, &bytes))
 		return false;
 	for (uint32_t i = 1; i <= senders; i++) {
 		if (!add_flow(plan, (struct sim_flow){ .from = i, .to = 0, .bytes = bytes }))
+			return false;
+	}
+	return true;
+}
+
+/* Each of N hosts sends to another one, drawn once for all seeds: a cycle through all of them. */
+static bool make_permutation(const char *words, struct sim_plan *plan)
+{
+	struct sim_random random = random_stream(1, 2, 3);
+	uint32_t order[PLAN_HOSTS_MAX], hosts, bytes;
+
+	if (!read_count(words, &hosts, &bytes) || hosts > PLAN_HOSTS_MAX || hosts % PERMUTATION_LEAVES)
+		return false;
+	plan->leaves = PERMUTATION_LEAVES;
+	plan->spines = hosts / PERMUTATION_LEAVES;
+	for (uint32_t i = 0; i < hosts; i++) {
+		uint32_t place = (uint32_t)random_below(&random, i + 1);
+
+		order[i] = order[place];
+		order[place] = i;
+	}
+	for (uint32_t i = 0; i < hosts; i++) {
+		if (!add_flow(plan,
+			      (struct sim_flow){ .from = order[i], .to = order[(i + 1) % hosts], .bytes = bytes }))
 			return false;
 	}
 	return true;
@@ -95,20 +124,47 @@ static bool read_flows(const char *path, struct sim_plan *plan, const char **why
 	return right && plan->flow_count > 0;
 }
 
+/* LEAVES:SPINES:FILE */
+static bool make_leaf_spine(const char *words, struct sim_plan *plan, const char **why)
+{
+	int end = 0;
+
+	if (sscanf(words, "%u:%u:%n", &plan->leaves, &plan->spines, &end) != 2 || end == 0 || plan->leaves == 0 ||
+	    plan->leaves > PLAN_SWITCHES_MAX || plan->spines == 0 || plan->spines > PLAN_SWITCHES_MAX)
+		return false;
+	return read_flows(words + end, plan, why);
+}
+
 bool sim_plan_make(const char *words, struct sim_plan *plan, const char **why)
 {
-	*plan = (struct sim_plan){ .limits = usual_limits };
+	static const char *const shapes[] = { "incast:", "permutation:", "leaf-spine:", "star:", "dumbbell:" };
+	uint32_t shape = 0;
+
+	*plan = (struct sim_plan){ .leaves = 1, .limits = usual_limits };
+	sim_plan_set_buffer(plan, BUFFER_BYTES);
 	plan->flows = calloc(PLAN_FLOWS_MAX, sizeof(*plan->flows));
-	*why = "not incast:N[:BYTES], star:FILE or dumbbell:FILE, with up to 254 hosts";
-	if (strncmp(words, "incast:", 7) == 0)
-		return make_incast(words + 7, plan);
-	if (strncmp(words, "star:", 5) == 0)
-		return read_flows(words + 5, plan, why);
-	if (strncmp(words, "dumbbell:", 9) == 0) {
-		plan->topology = TOPOLOGY_DUMBBELL;
-		return read_flows(words + 9, plan, why);
-	}
-	return false;
+	*why = "not incast:N[:BYTES], permutation:N[:BYTES] of 4, 8, 12 ... hosts, star:FILE, dumbbell:FILE or "
+	       "leaf-spine:LEAVES:SPINES:FILE, with up to 254 hosts and 64 leaves and spines";
+	while (shape < 5 && strncmp(words, shapes[shape], strlen(shapes[shape])) != 0)
+		shape++;
+	if (shape == 5)
+		return false;
+	words += strlen(shapes[shape]);
+	if (shape == 0)
+		return make_incast(words, plan);
+	if (shape == 1)
+		return make_permutation(words, plan);
+	if (shape == 2)
+		return make_leaf_spine(words, plan, why);
+	plan->leaves = shape == 3 ? 1 : 2;
+	return read_flows(words, plan, why);
+}
+
+void sim_plan_set_buffer(struct sim_plan *plan, uint64_t bytes)
+{
+	plan->limits.limit = bytes;
+	plan->limits.kmin = bytes / 5;
+	plan->limits.kmax = bytes / 5 * 4;
 }
 
 void sim_plan_forget(struct sim_plan *plan)

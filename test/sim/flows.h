@@ -6,12 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLAN_HOSTS_MAX 254u /* their number stands in the last byte of an address */
+#define PLAN_HOSTS_MAX 254u   /* their number stands in the last byte of an address */
+#define PLAN_SWITCHES_MAX 64u /* leaves, and as many spines */
 #define PLAN_FLOWS_MAX 4096u
 #define PLAN_BYTES_MAX (64u << 20)
-
-/* STAR: one switch. DUMBBELL: two, each with half of the hosts, and one link between them. */
-enum sim_topology { TOPOLOGY_STAR, TOPOLOGY_DUMBBELL };
 
 /* One WRITE. */
 struct sim_flow {
@@ -28,18 +26,24 @@ struct sim_port_limits {
 	uint32_t pmax;       /* per million: of those that come just before kmax */
 };
 
+/*
+ * Hosts are spread over leaves, the first ones on the first leaf. Each leaf has a link to each spine; a flow takes one
+ * of them by ECMP. Without spines there is a star of one leaf, or a dumbbell of two with one link between them.
+ */
 struct sim_plan {
-	enum sim_topology topology;
+	uint32_t leaves, spines;
 	uint32_t hosts, flow_count, largest;
 	struct sim_flow *flows;
 	struct sim_port_limits limits;
 };
 
 /*
- * incast:N[:BYTES], star:FILE, dumbbell:FILE. A line of a file is FROM->TO start NS size BYTES; empty lines, and those
- * that begin with #, say nothing. false: *why tells what is wrong with it.
+ * incast:N[:BYTES], permutation:N[:BYTES], star:FILE, dumbbell:FILE, leaf-spine:LEAVES:SPINES:FILE. A line of a file is
+ * FROM->TO start NS size BYTES; empty lines, and those that begin with #, say nothing. false: *why tells what is wrong.
  */
 bool sim_plan_make(const char *words, struct sim_plan *plan, const char **why);
+/* So many bytes a port of a switch, of which 20 to 80 % are for marks. */
+void sim_plan_set_buffer(struct sim_plan *plan, uint64_t bytes);
 void sim_plan_forget(struct sim_plan *plan);
 
 #endif

@@ -57,8 +57,11 @@ static const char help_text[] =
 	"                   may fail (--messages of 4 KiB in all, default 20000, a hundredth of 1 MiB, of 64 MiB the\n"
 	"                   10000th part; BYTES: of one size only, 1073741824 is possible, in 9 GiB of memory)\n"
 	"  --fabric PLAN    flows through switches: incast:N[:BYTES] (N hosts send BYTES to one, default 2000000),\n"
-	"                   star:FILE (one switch), dumbbell:FILE (two, each with half of the hosts); lines of a FILE\n"
-	"                   are FROM->TO start NS size BYTES. Prints a line a run, --runs of them (default 1)\n"
+	"                   permutation:N[:BYTES] (each of N hosts sends to another; 4 leaves, N / 4 spines),\n"
+	"                   star:FILE (one switch), dumbbell:FILE (two, each with half of the hosts),\n"
+	"                   leaf-spine:LEAVES:SPINES:FILE; lines of a FILE are FROM->TO start NS size BYTES.\n"
+	"                   Prints a line a run, --runs of them (default 1)\n"
+	"  --buffer KIB     of a port of those switches, 1 ... 2^20 (default 1024)\n"
 	"  --cc NAME        of those: fixed or dcqcn (default: both)\n"
 	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
 	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
@@ -86,6 +89,7 @@ enum {
 	OPT_CONNECTIONS,
 	OPT_FABRIC,
 	OPT_CC,
+	OPT_BUFFER,
 	OPT_VERBOSE,
 	OPT_TRACE,
 	OPT_HASH,
@@ -100,6 +104,7 @@ struct settings {
 	uint32_t stops_bytes;
 	struct sim_plan plan; /* of --fabric */
 	enum sim_fabric_cc cc;
+	uint32_t buffer_kib; /* 0: the usual one */
 	bool sweep, lossy, peers, stops, fabric, connections, verbose, hash, tap, until_failed, help;
 };
 
@@ -263,6 +268,8 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return 0;
 	case OPT_FABRIC:
 		return take_plan(text, settings);
+	case OPT_BUFFER:
+		return take_count("buffer", text, 1 << 20, &settings->buffer_kib);
 	case OPT_CC:
 		return take_cc(text, settings);
 	case OPT_VERBOSE:
@@ -304,6 +311,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "peers", no_argument, NULL, OPT_PEERS },
 		{ "stops", optional_argument, NULL, OPT_STOPS },
 		{ "fabric", required_argument, NULL, OPT_FABRIC },
+		{ "buffer", required_argument, NULL, OPT_BUFFER },
 		{ "cc", required_argument, NULL, OPT_CC },
 		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
@@ -486,11 +494,13 @@ static void print_results(const struct settings *settings, const struct totals *
 }
 
 /* What there is besides runs of the swarm. false: nothing of it is asked for. */
-static bool run_measures(const struct settings *settings, struct sim_memory *memory, uint32_t *bad)
+static bool run_measures(struct settings *settings, struct sim_memory *memory, uint32_t *bad)
 {
 	const struct sim_options *options = &settings->options;
 	uint32_t messages = options->messages, runs = settings->runs ? (uint32_t)settings->runs : RUNS;
 
+	if (settings->buffer_kib)
+		sim_plan_set_buffer(&settings->plan, (uint64_t)settings->buffer_kib << 10);
 	if (settings->fabric && settings->tap) {
 		*bad = sim_fabric_judge(&settings->plan, options->seed, memory);
 	} else if (settings->fabric) {

@@ -36,7 +36,8 @@ enum sim_stream {
 	STREAM_POLL,
 	STREAM_HOST,
 	STREAM_MARK,
-	STREAM_HOP
+	STREAM_HOP,
+	STREAM_ECMP
 };
 
 struct sim_region {
