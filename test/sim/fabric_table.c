@@ -11,7 +11,7 @@
 #define MTU 4096u
 #define SEEDS_MAX 100u
 
-enum measure { LAST, MEDIAN, P99, FIRST, DROPS, MARKS, CNPS, SENT, RESENT, TIMEOUTS, QUEUE, JAIN, MEASURES };
+enum measure { LAST, MEDIAN, P99, FIRST, DROPS, MARKS, CNPS, SENT, RESENT, ASKS, TIMEOUTS, QUEUE, JAIN, MEASURES };
 
 /* Of one run. Times in us, the queue in KiB. */
 struct result {
@@ -88,6 +88,7 @@ static struct result run_once(const struct sim_plan *plan, enum sim_fabric_cc cc
 	result.of[CNPS] = (double)world->tally[CNT_CNP_HANDLED];
 	result.of[SENT] = (double)world->payload_frames;
 	result.of[RESENT] = (double)world->tally[CNT_RETRANSMITTED_PACKETS];
+	result.of[ASKS] = (double)world->tally[CNT_EARLY_PROBES];
 	result.of[TIMEOUTS] = (double)world->tally[CNT_LOCAL_ACK_TIMEOUT_ERR];
 	result.of[QUEUE] = (double)counts.queue_max / 1024;
 	sim_world_forget(world);
@@ -120,9 +121,9 @@ static double ideal_us(const struct sim_plan *plan)
 
 static void print_line(const char *seed, enum sim_fabric_cc cc, const double *of, bool bad)
 {
-	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |%s\n",
+	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |%s\n",
 	       names[cc], seed, of[LAST], of[MEDIAN], of[P99], of[FIRST], of[DROPS], of[MARKS], of[CNPS], of[SENT],
-	       of[RESENT], of[TIMEOUTS], of[QUEUE], of[JAIN], bad ? " not ok" : "");
+	       of[RESENT], of[ASKS], of[TIMEOUTS], of[QUEUE], of[JAIN], bad ? " not ok" : "");
 	fflush(stdout);
 }
 
@@ -159,8 +160,8 @@ uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint
 	       plan->hosts, plan->flow_count, MTU, 8000.0 / (double)plan->limits.byte_ps,
 	       (double)plan->limits.delay_ns / 1000, plan->limits.limit >> 10, plan->limits.kmin >> 10,
 	       plan->limits.kmax >> 10, ideal_us(plan));
-	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | time-outs | "
-	       "longest queue, KiB | Jain |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | asked early | time-outs | "
+	       "longest queue, KiB | Jain |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	if (seeds > SEEDS_MAX)
 		seeds = SEEDS_MAX;
 	for (enum sim_fabric_cc one = FABRIC_FIXED; one <= FABRIC_DCQCN; one++) {
