@@ -121,7 +121,8 @@ static double ideal_us(const struct sim_plan *plan)
 
 static void print_line(const char *seed, enum sim_fabric_cc cc, const double *of, bool bad)
 {
-	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |%s\n",
+	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |"
+	       "%s\n",
 	       names[cc], seed, of[LAST], of[MEDIAN], of[P99], of[FIRST], of[DROPS], of[MARKS], of[CNPS], of[SENT],
 	       of[RESENT], of[ASKS], of[TIMEOUTS], of[QUEUE], of[JAIN], bad ? " not ok" : "");
 	fflush(stdout);
@@ -160,8 +161,9 @@ uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint
 	       plan->hosts, plan->flow_count, MTU, 8000.0 / (double)plan->limits.byte_ps,
 	       (double)plan->limits.delay_ns / 1000, plan->limits.limit >> 10, plan->limits.kmin >> 10,
 	       plan->limits.kmax >> 10, ideal_us(plan));
-	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | asked early | time-outs | "
-	       "longest queue, KiB | Jain |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | "
+	       "asked early | time-outs | longest queue, KiB | Jain |\n");
+	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	if (seeds > SEEDS_MAX)
 		seeds = SEEDS_MAX;
 	for (enum sim_fabric_cc one = FABRIC_FIXED; one <= FABRIC_DCQCN; one++) {
