@@ -100,10 +100,8 @@ static void age_alpha(struct rc_qp *qp, uint32_t now_us)
 	while (now_us - dcqcn->alpha_us >= each_us) {
 		uint32_t less = dcqcn->alpha >> ALPHA_SHIFT;
 
-		if (less == 0) {
-			dcqcn->alpha_us = now_us;
+		if (less == 0)
 			return;
-		}
 		dcqcn->alpha -= less;
 		dcqcn->alpha_us += each_us;
 	}
