@@ -92,6 +92,24 @@ Test(atomic, a_read_and_an_atomic_see_every_earlier_request)
 	pair_close(pair);
 }
 
+/* A peer may leave anything in the field that only a compare-and-swap uses. */
+Test(atomic, an_addition_with_a_value_to_compare_is_done_once_and_answered_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct wire_packet packet = fetch_add_packet(pair, 0, 64, 5);
+
+	RULE("S-7");
+	RULE("S-10");
+	packet.compare = 9;
+	pair_set_word(pair, B, 64, 100);
+	pair_request(pair, packet);
+	pair_request(pair, packet);
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x64",
+		      "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x64");
+	cr_assert_eq(pair_word(pair, B, 64), 105);
+	pair_close(pair);
+}
+
 /* The value of an atomic goes where its SGE says: a full one, or the post or the request fails. */
 Test(atomic, a_local_fault_is_found_when_the_value_is_placed_or_before)
 {

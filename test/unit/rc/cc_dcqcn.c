@@ -154,7 +154,8 @@ Test(cc_dcqcn, those_that_come_in_bunches_lie_as_far_apart_as_on_average)
 	notify(now_ns += 5 * MS);
 	cr_expect_eq(qp.dcqcn.gap_us, (7 * gap_us + 5000) / 8);
 	gap_us = qp.dcqcn.gap_us;
-	notify(now_ns += 10 * MS + 1000);
+	notify(now_ns += 15 * MS);
+	cr_assert(qp.pace.on);
 	cr_expect_eq(qp.dcqcn.gap_us, (7 * gap_us + 10000) / 8);
 	for (unsigned i = 0; i < 200; i++)
 		notify(now_ns += 1000);
@@ -191,22 +192,46 @@ Test(cc_dcqcn, alpha_tells_how_often_notifications_come)
 
 Test(cc_dcqcn, each_notification_begins_recovery_anew)
 {
-	uint32_t target;
+	uint32_t target, period_ns;
 
 	RULE("N-2");
 	begin(10 * LINE);
 	notify(MS);
 	rc_cc_elapsed(&qp, MS + 3 * 300000);
+	rc_cc_sent(&qp, 10000000, MS + 3 * 300000);
 	rc_cc_sent(&qp, 9999999, MS + 3 * 300000);
+	cr_expect_eq(qp.dcqcn.byte_steps, 1);
 	notify(2 * MS);
 	target = qp.dcqcn.target_mbps;
 	rc_cc_sent(&qp, 1, 2 * MS);
 	cr_expect_eq(qp.dcqcn.byte_steps, 0);
-	rc_cc_elapsed(&qp, 2 * MS + 5 * 300000);
-	cr_expect_eq(qp.dcqcn.target_mbps, target);
-	rc_cc_sent(&qp, 9999999, 2 * MS + 5 * 300000);
-	rc_cc_sent(&qp, 1, 2 * MS + 5 * 300000);
+	period_ns = qp.dcqcn.gap_us * 6000; /* 300 us, as many times as the gap is longer than usual */
+	rc_cc_elapsed(&qp, 2 * MS + 5 * period_ns);
+	cr_expect_eq(qp.dcqcn.time_steps, 5);
+	cr_expect_eq(qp.dcqcn.target_mbps, target, "five periods of fast recovery");
+	rc_cc_sent(&qp, 9999999, 2 * MS + 5 * period_ns);
+	rc_cc_sent(&qp, 1, 2 * MS + 5 * period_ns);
 	cr_expect_eq(qp.dcqcn.byte_steps, 1);
+}
+
+/* An idle QP sends nothing, so that nobody has looked at the time for it. */
+Test(cc_dcqcn, a_notification_lowers_what_the_rate_has_risen_to_meanwhile)
+{
+	uint32_t rate_mbps, target;
+
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	rc_cc_elapsed(&qp, MS + 650000);
+	notify(MS + 650000);
+	rate_mbps = rate();
+	target = qp.dcqcn.target_mbps;
+	begin(LINE);
+	notify(MS);
+	notify(MS + 650000);
+	cr_expect_eq(rate(), rate_mbps);
+	cr_expect_eq(qp.dcqcn.target_mbps, target);
+	cr_expect_eq(target, 8750);
 }
 
 /* However long it takes, what was five periods ago is no fast recovery again. */
