@@ -173,6 +173,33 @@ Test(parts, a_loss_in_a_long_read_asks_for_a_part)
 	pair_close(pair);
 }
 
+/* An outbox ends within the answer to a part: the rest of it leaves next, and what is acknowledged after that. */
+Test(parts, a_part_goes_on_where_there_was_no_room)
+{
+	RULE("S-9");
+	RULE("S-14");
+	for (uint32_t ack = 0; ack < 2; ack++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .receives = 1 });
+
+		pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
+		pair_forget(pair);
+		pair_inject(pair, B, read_packet(pair, 0, 0, 3 * MTU));
+		if (ack)
+			pair_inject(pair, B, send_packet(OP_SEND_ONLY, 4, 8));
+		cr_assert(pair_transmit_some(pair, B, 1), "two packets are left");
+		cr_assert(pair_transmit_some(pair, B, 1), "one is left");
+		pair_transmit_some(pair, B, 2);
+		cr_assert_not(pair_transmit_some(pair, B, 1));
+		expect_sent_count(pair, B, 3 + ack);
+		expect_sent(pair, B, 0, "READ_RESPONSE_FIRST psn=0 credit=31 msn=1 bytes=256");
+		expect_sent(pair, B, 1, "READ_RESPONSE_MIDDLE psn=1 bytes=256");
+		expect_sent(pair, B, 2, "READ_RESPONSE_LAST psn=2 credit=31 msn=1 bytes=256");
+		if (ack)
+			expect_sent(pair, B, 3, "ACK psn=4 credit=31 msn=2");
+		pair_close(pair);
+	}
+}
+
 /* The last response of all shows that the peer has every request: also of the second READ a part can be asked for. */
 Test(parts, what_has_answered_the_newest_has_all)
 {

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "places.h"
 #include "rc/cc.h"
 #include "rule.h"
 
@@ -130,6 +131,27 @@ Test(rate, read_responses_keep_to_it_as_well)
 	cr_assert_eq(leaves(pair, B), 0);
 	pair->now_ns = rc_qp_deadline(pair->side[B].qp);
 	cr_assert_eq(leaves(pair, B), AT_ONCE);
+	pair_close(pair);
+}
+
+/* What others have put into the outbox before is not the QP's: a response and its own requests make one burst. */
+Test(rate, a_burst_counts_what_is_its_own)
+{
+	struct pair *pair = open_listening();
+	uint32_t before;
+
+	RULE("N-3");
+	notify(pair, B);
+	cr_assert_eq(pair_write(pair, 1, 4 * MTU), 0);
+	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 64 * MTU), 0);
+	pair_inject(pair, B, read_packet(pair, 0, 0, MTU));
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
+	rc_qp_transmit(pair->side[A].qp, pair->now_ns, &pair->out);
+	before = pair->out.packet_count;
+	cr_assert_eq(before, 4);
+	rc_qp_transmit(pair->side[B].qp, pair->now_ns, &pair->out);
+	cr_assert_eq(pair->out.packet_count - before, AT_ONCE);
 	pair_close(pair);
 }
 
