@@ -186,6 +186,7 @@ Test(parts, a_part_goes_on_where_there_was_no_room)
 		pair_inject(pair, B, read_packet(pair, 0, 0, 3 * MTU));
 		if (ack)
 			pair_inject(pair, B, send_packet(OP_SEND_ONLY, 4, 8));
+		cr_assert(pair_transmit_some(pair, B, 0), "there is no room at all");
 		cr_assert(pair_transmit_some(pair, B, 1), "two packets are left");
 		cr_assert(pair_transmit_some(pair, B, 1), "one is left");
 		pair_transmit_some(pair, B, 2);
