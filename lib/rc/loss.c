@@ -253,11 +253,9 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	rc_rtt_reset(&qp->rtt);
 	rc_cc_reset(qp);
 	probe_forget_tries(&qp->probe);
-	/* An RNR wait means that the window is rewound already. */
+	/* An RNR wait means that the window is rewound already, and nothing has been asked for since. */
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
 		rewind_window(qp, qp->win.snd_una, false);
-	else if (qp_has_holes(qp))
-		rc_holes_doubt(qp);
 }
 
 void rc_loss_migrate(struct rc_qp *qp)
