@@ -278,3 +278,34 @@ Test(probe_backoff, a_question_that_had_no_room_is_forgotten_when_it_is_turned_o
 	expect_leaves(pair, A);
 	pair_close(pair);
 }
+
+/* What is missing of a READ was asked for, and the peer falls silent: that is asked for again, and nothing besides. */
+Test(probe_backoff, a_hole_that_was_asked_for_is_asked_for_early_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-6");
+	RULE("Q-15");
+	qp->probe.enabled = true;
+	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	pair_cut(pair);
+	pair_measure_alone(pair, USUAL_NS);
+	pair_read(pair, 1, 4 * 256);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, 256));
+	pair_forget(pair);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, 256));
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x100 len=256");
+	cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
+	pair->now_ns = qp->probe.deadline_ns - 1;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair->now_ns++;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x100 len=256");
+	cr_assert_eq(qp->loss.retries_left, 7, "no retry is spent");
+	pair_close(pair);
+}

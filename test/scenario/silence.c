@@ -214,6 +214,8 @@ Test(silence, an_ask_that_never_leaves_costs_no_retry)
 	cr_assert_eq(qp->loss.retries_left, left);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
+	cr_assert(rc_loss_echo_arrived(qp, false, pair->now_ns));
+	cr_assert_eq(qp->loss.retries_left, 7, "a sign of life gives back what is spent still, and no more");
 	pair_close(pair);
 }
 
