@@ -132,3 +132,31 @@ Test(echo, waits_for_the_receiver_make_nobody_deaf)
 		pair_close(pair);
 	}
 }
+
+/* The ACK that an empty WRITE draws is owed once: it begins the wait anew, and another one like it does not. */
+Test(echo, the_answer_to_an_empty_write_puts_the_timer_off_once)
+{
+	struct pair *pair = open_measured();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t deadline_ns;
+
+	RULE("T-1");
+	RULE("T-5");
+	qp->probe.enabled = true;
+	pair_cut(pair);
+	pair_read(pair, 1, 4 * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	pair->now_ns += 1000;
+	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	deadline_ns = pair->now_ns + qp->loss.timeout_ns;
+	cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
+	pair->now_ns += 1000;
+	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
+	pair_close(pair);
+}

@@ -147,6 +147,28 @@ Test(silence, what_a_slow_peer_answers_after_all_is_not_sent_again)
 	pair_close(pair);
 }
 
+/* The second time-out cuts off more than the first one did: what is not sent again ends where that ended. */
+Test(silence, each_silence_cuts_off_a_flight_of_its_own)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-5");
+	for (uint64_t i = 0; i < 8; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	time_out(pair);
+	pair_respond(pair, ack_packet(8, SYNDROME_PLAIN_ACK, 9));
+	for (uint64_t i = 8; i < 24; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	time_out(pair);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8 + 8);
+	pair_respond(pair, ack_packet(18, SYNDROME_PLAIN_ACK, 19));
+	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 19);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8 + 8);
+	pair_close(pair);
+}
+
 /* What was cut off by the time-out, a message half sent among it, goes on where it stopped. */
 Test(silence, a_message_half_sent_goes_on_where_it_stopped)
 {

@@ -37,11 +37,15 @@ Test(alternate, a_lap_says_which_connection_and_which_way)
 	cr_expect_eq(lap.alternate.local_gid[0], 1);
 	cr_expect_eq(lap.alternate.remote_gid[0], 2);
 	cr_expect_eq(lap.alternate.hop_limit, 64);
+	lap.alternate.local_lid = 3;
+	lap.alternate.remote_lid = 4;
 	meet_give(meet, MEET_B, &lap, &to_b);
 	meet_run(meet);
 	cr_expect_eq(cm_alternate(meet->end[MEET_A].cm, a)->remote_gid[0], 2);
 	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->local_gid[0], 2, "as B sees it");
 	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->remote_gid[0], 1);
+	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->local_lid, 4);
+	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->remote_lid, 3);
 	meet_close(meet);
 }
 
@@ -212,6 +216,89 @@ Test(alternate, a_peer_that_tells_no_order_is_believed)
 	meet_forget_notes(meet);
 	meet_give(meet, MEET_B, &apr, &to_b);
 	meet_expect(meet, "B event ALTERNATE 3");
+	meet_close(meet);
+}
+
+/* Both ask at once; returns A's refusal of B's LAP, whose own goes first. */
+static struct cm_message refusal_of(struct meet *meet, struct cm_route *to_b)
+{
+	struct cm_message mine, refusal;
+	struct cm_route to_a;
+
+	mine = meet_take(meet, MEET_B, &to_a);
+	meet_give(meet, MEET_A, &mine, &to_a);
+	refusal = meet_take(meet, MEET_A, to_b);
+	cr_assert_eq(refusal.status, 3);
+	meet_forget_notes(meet);
+	return refusal;
+}
+
+/* It has loaded the way that goes first since it asked: that is the answer, and nothing is asked any more. */
+Test(alternate, one_that_has_loaded_what_goes_first_is_answered_by_that)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message theirs, refusal;
+	struct cm_route to_b;
+	uint32_t a, b;
+
+	RULE("C-20");
+	theirs = lap_of(meet, &a, &b, &to_b);
+	cr_assert_eq(cm_load_alternate(meet->end[MEET_B].cm, b, &way, meet->now_ns), 0);
+	meet_drain(meet, MEET_B);
+	refusal = refusal_of(meet, &to_b);
+	meet_give(meet, MEET_B, &theirs, &to_b);
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &refusal, &to_b);
+	meet_expect(meet, "B event ALTERNATE");
+	cr_expect_eq(meet_last(meet, MEET_B)->status, 0);
+	cr_expect_eq(cm_deadline(meet->end[MEET_B].cm), UINT64_MAX);
+	meet_close(meet);
+}
+
+/* What goes first is still under way: it is waited for as long as for an answer, from now on. */
+Test(alternate, one_that_yields_waits_anew)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm *cm = meet->end[MEET_B].cm;
+	struct cm_message theirs, refusal;
+	struct cm_route to_b;
+	uint64_t wait_ns;
+	uint32_t a, b;
+
+	RULE("C-20");
+	RULE("C-31");
+	theirs = lap_of(meet, &a, &b, &to_b);
+	cr_assert_eq(cm_load_alternate(cm, b, &way, meet->now_ns), 0);
+	wait_ns = cm_deadline(cm) - meet->now_ns;
+	meet_drain(meet, MEET_B);
+	refusal = refusal_of(meet, &to_b);
+	meet->now_ns += wait_ns / 2;
+	meet_give(meet, MEET_B, &refusal, &to_b);
+	meet_expect(meet, "");
+	cr_expect_eq(cm_deadline(cm), meet->now_ns + wait_ns);
+	meet_give(meet, MEET_B, &theirs, &to_b);
+	meet_expect(meet, "B QP to ALTERNATE, B APR, B event ALTERNATE");
+	meet_close(meet);
+}
+
+/* A host that tells twice what it has done once. */
+Test(alternate, a_move_that_was_not_asked_for_is_no_answer)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message lap;
+	struct cm_route to_b;
+	uint32_t a, b;
+
+	RULE("C-20");
+	lap = lap_of(meet, &a, &b, &to_b);
+	meet_give(meet, MEET_B, &lap, &to_b);
+	meet_run(meet);
+	meet_forget_notes(meet);
+	cm_qp_moved(meet->end[MEET_A].cm, a, CM_MOVE_ALTERNATE, 0, meet->now_ns);
+	cm_qp_moved(meet->end[MEET_B].cm, b, CM_MOVE_ALTERNATE, 0, meet->now_ns);
+	meet_drain(meet, MEET_A);
+	meet_drain(meet, MEET_B);
+	meet_expect(meet, "");
 	meet_close(meet);
 }
 
