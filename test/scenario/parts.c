@@ -201,6 +201,54 @@ Test(parts, a_part_goes_on_where_there_was_no_room)
 	}
 }
 
+/* Asked for twice before it leaves, it leaves once, and the READ does not begin again. */
+Test(parts, what_is_owed_is_owed_once)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+
+	RULE("S-9");
+	pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
+	pair_forget(pair);
+	for (uint32_t i = 0; i < 2; i++)
+		pair_inject(pair, B, read_packet(pair, 1, MTU, 2 * MTU));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=1 credit=31 msn=1 bytes=256",
+		      "READ_RESPONSE_LAST psn=2 credit=31 msn=1 bytes=256");
+	pair_close(pair);
+}
+
+/* What there is no room to remember is answered all the same, as a READ that begins again there. */
+Test(parts, more_than_can_be_owed_is_answered_too)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+	uint32_t before;
+
+	RULE("S-9");
+	pair_request(pair, read_packet(pair, 0, 0, 600 * MTU));
+	for (uint32_t psn = 1; psn <= LIMIT_HOLES + 1; psn++)
+		pair_inject(pair, B, read_packet(pair, psn, psn * MTU, MTU));
+	before = pair->side[B].packets;
+	pair_transmit(pair, B);
+	cr_assert_eq(pair->side[B].packets - before, LIMIT_HOLES + 1);
+	pair_close(pair);
+}
+
+/* Another QP has had the board before: what that owed is not ours. */
+Test(parts, a_board_that_another_qp_has_had_begins_empty)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+	const struct rc_stretch old = { .end_psn = psn_make(1), .end_bytes = MTU };
+
+	RULE("S-9");
+	for (uint32_t i = 0; i < 2; i++)
+		pair->side[B].boards[i].parts = (struct rc_parts){ .count = 1, .parts = { old } };
+	pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 1, MTU, MTU));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=1 credit=31 msn=1 bytes=256");
+	pair_close(pair);
+}
+
 /* The last response of all shows that the peer has every request: also of the second READ a part can be asked for. */
 Test(parts, what_has_answered_the_newest_has_all)
 {

@@ -1,0 +1,107 @@
+/* holes.c - the list of what is missing of READs: its room, its boards, and when it is asked for again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define MTU 256u
+#define READ_AT 0x8000u /* where the data of a READ lands in A's memory */
+#define WIDTH 4u        /* packets of a hole and of the response behind it */
+
+static void post_read(struct pair *pair, uint64_t wr_id, uint64_t offset, uint32_t packets)
+{
+	struct uroce_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = UROCE_WR_RDMA_READ,
+		.send_flags = UROCE_SEND_SIGNALED,
+	};
+
+	memset(pair->side[A].memory + offset, 0, packets * MTU);
+	cr_assert_eq(pair_post(pair, A, wr, offset, packets * MTU), 0);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+}
+
+/* A repairs READs, and nobody but the test answers. */
+static struct pair *open_repairing(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8 });
+
+	pair->side[A].qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	pair_cut(pair);
+	return pair;
+}
+
+static void answer(struct pair *pair, uint32_t psn)
+{
+	pair_inject(pair, A, response_packet(psn ? OP_READ_RESPONSE_MIDDLE : OP_READ_RESPONSE_FIRST, psn, MTU));
+}
+
+static bool is_placed(const struct pair *pair, uint32_t psn)
+{
+	return pair->side[A].memory[READ_AT + psn * MTU] == PACKETS_DATA;
+}
+
+/* As many holes as can be remembered: what makes one shorter is taken, what would make two of one is not. */
+Test(holes, a_full_list_takes_what_needs_no_room)
+{
+	struct pair *pair = open_repairing();
+	const uint32_t hole = 100 * WIDTH, other = 200 * WIDTH;
+
+	RULE("Q-15");
+	post_read(pair, 1, READ_AT, LIMIT_HOLES * WIDTH + 1);
+	for (uint32_t i = 0; i < LIMIT_HOLES; i++)
+		answer(pair, i * WIDTH + WIDTH - 1);
+	cr_assert_eq(pair->side[A].qp->board.holes->holes.count, LIMIT_HOLES);
+	answer(pair, hole + 1);
+	cr_assert_not(is_placed(pair, hole + 1));
+	answer(pair, hole + WIDTH - 2);
+	cr_assert(is_placed(pair, hole + WIDTH - 2), "the last of a hole");
+	answer(pair, other);
+	cr_assert(is_placed(pair, other), "the first of a hole");
+	cr_assert_eq(pair->side[A].qp->board.holes->holes.count, LIMIT_HOLES);
+	pair_close(pair);
+}
+
+/* What another QP knew of its requests says nothing about ours: the second READ lands across the first one. */
+Test(holes, a_board_that_another_qp_has_had_begins_anew)
+{
+	struct pair *pair = open_repairing();
+
+	RULE("Q-15");
+	for (uint32_t i = 0; i < 2; i++)
+		pair->side[A].boards[i].holes.clear = 1000;
+	post_read(pair, 1, READ_AT, 6);
+	post_read(pair, 2, READ_AT + 4 * MTU, 4);
+	answer(pair, 0);
+	answer(pair, 2);
+	cr_assert(is_placed(pair, 2));
+	pair_inject(pair, A, response_packet(OP_READ_RESPONSE_FIRST, 6, MTU));
+	cr_assert_not(is_placed(pair, 4));
+	pair_close(pair);
+}
+
+/* As soon as the response to it should have come, and not before. */
+Test(holes, what_was_asked_for_is_asked_for_again_after_a_round_trip)
+{
+	struct pair *pair = open_repairing();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-15");
+	RULE("T-5");
+	post_read(pair, 1, READ_AT, 8);
+	answer(pair, 0);
+	qp->rtt.srtt_ns = 10000;
+	qp->rtt.rttvar_ns = 0;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
+	pair->now_ns += 9999;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+	expect_leaves(pair, A);
+	pair->now_ns += 1;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 4, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
+	pair_close(pair);
+}
