@@ -105,3 +105,49 @@ Test(holes, what_was_asked_for_is_asked_for_again_after_a_round_trip)
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
 	pair_close(pair);
 }
+
+/* A hole behind which the window is already: what is left to send again stays so, until the peer shows that it has it. */
+Test(holes, what_is_sent_again_behind_a_hole_ends_when_the_peer_has_it)
+{
+	struct pair *pair = open_repairing();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t resent;
+
+	RULE("Q-15");
+	RULE("T-5");
+	post_read(pair, 1, READ_AT, 4);
+	for (uint64_t i = 2; i < 22; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->loss.ack_deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	cr_assert(qp->loss.resending && qp->win.snd_nxt.v > 4 && qp->win.snd_nxt.v < 15);
+	answer(pair, 2);
+	cr_assert(is_placed(pair, 2) && qp->loss.resending);
+	answer(pair, 0);
+	answer(pair, 1);
+	pair_inject(pair, A, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
+	resent = qp->counters[CNT_RETRANSMITTED_PACKETS];
+	pair_inject(pair, A, ack_packet(15, SYNDROME_PLAIN_ACK, 13));
+	pair_transmit(pair, A);
+	cr_assert_eq(qp->win.snd_una.v, 16);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, resent);
+	pair_close(pair);
+}
+
+/* Places that touch do not overlap, on whichever side. */
+Test(holes, a_read_into_the_places_beside_an_older_one_is_placed)
+{
+	RULE("Q-15");
+	for (uint32_t behind = 0; behind < 2; behind++) {
+		struct pair *pair = open_repairing();
+		uint32_t at = behind ? 4 : 2;
+
+		post_read(pair, 1, READ_AT + (behind ? 0 : 4) * MTU, 4);
+		post_read(pair, 2, READ_AT + at * MTU, 2);
+		pair_inject(pair, A, response_packet(OP_READ_RESPONSE_FIRST, 4, MTU));
+		cr_assert(is_placed(pair, at), "behind: %u", behind);
+		pair_close(pair);
+	}
+}
