@@ -151,3 +151,27 @@ Test(holes, a_read_into_the_places_beside_an_older_one_is_placed)
 		pair_close(pair);
 	}
 }
+
+/* The first hole is being filled, and the answer to the ask for another one is overdue. */
+Test(holes, what_comes_in_turn_finds_what_is_overdue_behind_it)
+{
+	struct pair *pair = open_repairing();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-15");
+	RULE("T-5");
+	qp->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
+	post_read(pair, 1, READ_AT, 8);
+	answer(pair, 0);
+	qp->rtt.srtt_ns = 10000;
+	qp->rtt.rttvar_ns = 0;
+	answer(pair, 3);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 5, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=512",
+		      "READ_REQUEST psn=4 ackreq va=0x400 len=256");
+	pair->now_ns += 10000;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x200 len=256",
+		      "READ_REQUEST psn=4 ackreq va=0x400 len=256");
+	pair_close(pair);
+}
