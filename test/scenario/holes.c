@@ -100,13 +100,14 @@ Test(holes, what_was_asked_for_is_asked_for_again_after_a_round_trip)
 	pair->now_ns += 9999;
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
 	expect_leaves(pair, A);
+	cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + qp->loss.timeout_ns, "a sign of life");
 	pair->now_ns += 1;
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 4, MTU));
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
 	pair_close(pair);
 }
 
-/* A hole behind which the window is already: what is left to send again stays so, until the peer shows that it has it. */
+/* The window is behind the hole already: the rest is still to be sent again, until the peer shows that it has it. */
 Test(holes, what_is_sent_again_behind_a_hole_ends_when_the_peer_has_it)
 {
 	struct pair *pair = open_repairing();
