@@ -38,7 +38,7 @@ INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 	uint64_t offset = (uint64_t)psn_distance(stretch->send_psn, entry->first_psn) << qp->mtu_shift;
 	uint64_t left = stretch->end_bytes - offset;
 	uint32_t count = psn_distance(stretch->end_psn, stretch->send_psn);
-	uint8_t syndrome = qp_ack_syndrome(qp), *host = NULL;
+	uint8_t syndrome, *host = NULL;
 	enum rc_mr_verdict why;
 
 	if (count > outbox_packet_room(out))
@@ -48,6 +48,7 @@ INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 		if (why != MR_OK)
 			return why;
 	}
+	syndrome = qp_ack_syndrome(qp); /* it counts credits as told, so that a packet has to leave with it */
 	for (; count > 0; count--) {
 		bool first = psn_equal(stretch->send_psn, stretch->begin_psn);
 		bool last = psn_equal(psn_next(stretch->send_psn), stretch->end_psn);

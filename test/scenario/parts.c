@@ -371,3 +371,26 @@ Test(parts, the_timer_waits_for_the_rest_of_the_old_answer_and_no_longer)
 		pair_close(pair);
 	}
 }
+
+/* A part finds no room, and then its memory goes: no packet of it has told the peer of the new receive entry. */
+Test(parts, what_finds_no_room_grants_no_credits)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+	uint32_t key = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);
+	struct wire_packet read = read_packet(pair, 0, 0, 4 * MTU), part = read_packet(pair, 0, 0, 3 * MTU);
+
+	RULE("F-4");
+	RULE("S-9");
+	qp_set_flow_control(pair->side[B].qp, true);
+	read.rkey = part.rkey = key;
+	pair_request(pair, read);
+	pair_inject(pair, B, part);
+	cr_assert_eq(pair_recv(pair, B, 1, 0, 64), 0);
+	pair_transmit_some(pair, B, 0);
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
+	pair_forget(pair);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=16777215 credit=1 msn=1");
+	expect_counts(pair, B, CNT_REPLAY_KEY, 1);
+	pair_close(pair);
+}
