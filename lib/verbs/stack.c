@@ -115,7 +115,7 @@ static int open_or_wait(const char *name, const struct uroce_port_config *config
 {
 	struct uroce_error error = { "" };
 	int code = uroce_port_open(name, config, &stack->port, &error);
-	unsigned left = (code == -EAGAIN ? PATIENCE_S : stack->serves_memif ? 0 : LINK_PATIENCE_S) * TRIES_EACH_S;
+	unsigned left = (code == -EAGAIN ? PATIENCE_S : stack->serves ? 0 : LINK_PATIENCE_S) * TRIES_EACH_S;
 
 	if (code == -EAGAIN)
 		fprintf(stderr, "uroce: %s; waiting up to %u s for it\n", error.text, PATIENCE_S);
@@ -147,7 +147,7 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	snprintf(gateways, sizeof(gateways), "%s", getenv("UROCE_GATEWAY") ? getenv("UROCE_GATEWAY") : "");
 	split(addresses, config.addresses);
 	split(gateways, config.gateways);
-	stack->serves_memif = strncmp(name, "net_memif", 9) == 0 && strstr(name, "role=server");
+	stack->serves = strstr(name, "role=server") != NULL;
 	code = open_or_wait(name, &config, stack);
 	if (code)
 		return code;

@@ -23,7 +23,7 @@ struct stack {
 	struct uroce_port *port;
 	struct uroce_device *device;
 	struct uroce_device_info info;
-	bool serves_memif; /* the port is the server of a memif: its link comes and goes with its client */
+	bool serves; /* the port is a memif's server: its link comes and goes with its client */
 };
 
 /*

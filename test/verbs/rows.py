@@ -283,7 +283,8 @@ def by_address(full):
     yield row("ucmatose, migrated to another channel", ["ucmatose", "-c", "4", "-m", "both"],
               ["ucmatose", "-s", server, "-c", "4", "-m", "both"], (r"return status 0",))
     yield row("udaddy", ["udaddy", "-c", "4"], ["udaddy", "-s", server, "-c", "4"], (r"return status 0",))
-    yield row("cmtime", ["cmtime", "-c", "100"], ["cmtime", "-s", server, "-c", "100"], (r"^(cm )?connect +:? *\d",), ends=False)
+    yield row("cmtime", ["cmtime", "-c", "100"], ["cmtime", "-s", server, "-c", "100"],
+              (r"^(cm )?connect +:? *\d",), ends=False)
     yield row("rdma_client", ["rdma_server"], ["rdma_client", "-s", server], (r"end 0",))
     yield row("rdma_xclient", ["rdma_xserver"], ["rdma_xclient", "-s", server], (r"end 0",))
     for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat", "ib_write_lat", "ib_atomic_bw"):
