@@ -120,7 +120,7 @@ void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered ans
 
 	out->answered = (uint8_t)answered;
 	out->service_timeout = code_of(cm->config.patience_ns);
-	cm_send_out(cm, &conn->way, NULL);
+	cm_send_out(cm, &conn->send_route, NULL);
 }
 
 uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn)

@@ -95,7 +95,7 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 	conn->state = CM_REQ_SENT;
 	conn->known_to_user = true;
 	conn->context = connect->context;
-	conn->route = conn->way = connect->route;
+	conn->route = conn->send_route = connect->route;
 	conn->own = connect->end;
 	conn->user_moves = connect->user_moves;
 	conn->tell_rest = connect->tell_rest;
@@ -116,7 +116,7 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 	if (connect->alternate)
 		conn->alternate = *connect->alternate;
 	build_req(cm, conn, connect);
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 	cm_await(cm, conn, now_ns);
 	*connection = cm_table_index(&cm->table, conn);
 	return 0;
@@ -171,7 +171,7 @@ static void send_rtu(struct cm *cm, struct cm_conn *conn)
 {
 	conn->state = CM_ESTABLISHED;
 	cm_begin(cm, conn, CM_RTU);
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 }
 
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
@@ -230,7 +230,7 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* our REQ, parsed again */
 	cm->out.path_mtu = mtu;
 	cm->out.transaction_id = conn->transaction_id;
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 	cm_await(cm, conn, now_ns);
 	return true;
 }

@@ -43,7 +43,7 @@ static void send_lap(struct cm *cm, const struct cm_conn *conn)
 	out->qpn = conn->peer.qpn;
 	out->remote_response_timeout = conn->response_timeout;
 	out->alternate = conn->lap.path;
-	cm_send_out(cm, &conn->way, NULL);
+	cm_send_out(cm, &conn->send_route, NULL);
 }
 
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns)
@@ -173,7 +173,7 @@ static void send_apr(struct cm *cm, const struct cm_conn *conn)
 	store_be24(order->vendor_id, CM_VENDOR_ID);
 	order->goes_first = conn->lap.goes_first;
 	store_be64(order->transaction_id, conn->lap.before);
-	cm_send_out(cm, &conn->way, NULL);
+	cm_send_out(cm, &conn->send_route, NULL);
 }
 
 static void judge(struct cm *cm, struct cm_conn *conn, uint8_t status, bool goes_first)

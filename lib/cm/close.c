@@ -88,7 +88,7 @@ static void send_rej(struct cm *cm, const struct cm_conn *conn, uint16_t reason,
 		store_be64(out->info, cm->config.ca_guid);
 	}
 	cm_set_private(out, user);
-	cm_send_out(cm, &conn->way, kept);
+	cm_send_out(cm, &conn->send_route, kept);
 }
 
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
@@ -113,7 +113,7 @@ static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_priva
 	out->transaction_id = cm_table_draw(&cm->table);
 	out->qpn = conn->peer.qpn;
 	cm_set_private(out, user);
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 }
 
 /*
@@ -154,7 +154,7 @@ void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	bool closed = conn->state == CM_CLOSED;
 
-	cm_close_answer_dreq(cm, &conn->way);
+	cm_close_answer_dreq(cm, &conn->send_route);
 	if (closed)
 		return;
 	if (conn->state != CM_DREQ_SENT)
@@ -234,7 +234,7 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		cm_close_send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REQ, NULL);
 		break;
 	case CM_SIDR_RCVD:
-		cm_send_again(cm, &conn->way, conn->mad);
+		cm_send_again(cm, &conn->send_route, conn->mad);
 		break;
 	case CM_REP_SENT:
 	case CM_RTU_RCVD:

@@ -264,7 +264,7 @@ int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *
 /* A passive QP has received its first packet before the RTU. */
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns);
 /* The QP has migrated to this path: what is sent from now on follows it (C-20). */
-void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *way);
+void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *route);
 /* The QP has gone to ERR by itself. */
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns);
 /* The user forgets the connection, in any state (C-17). The peer is told once; the number is not valid any more. */

@@ -80,7 +80,8 @@ struct cm_conn {
 	struct cm_listener *listener; /* valid while counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route; /* that of the REQ: the peer is known by it */
-	struct cm_route way;   /* of what is sent: the route, until the QP migrates or the peer speaks elsewhere */
+	/* of what is sent: the same, until the QP migrates or the peer speaks elsewhere */
+	struct cm_route send_route;
 	struct cm_end own, peer;
 	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
 	struct cm_lap lap;

@@ -187,7 +187,7 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
 		if (cm_mad_kind(conn->mad) == CM_RTU || cm_mad_kind(conn->mad) == CM_REJ)
-			cm_send_again(cm, &conn->way, conn->mad);
+			cm_send_again(cm, &conn->send_route, conn->mad);
 		break;
 	case REMIND:
 		cm_active_remind(cm, conn);
@@ -230,7 +230,7 @@ static bool came_along(const struct cm_path *path, const struct cm_route *route)
 /* Did the message come along a path of the connection? A peer whose QP has migrated speaks where it went (C-20). */
 static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *route)
 {
-	return route_is_same(&conn->way, route) || route_is_same(&conn->route, route) ||
+	return route_is_same(&conn->send_route, route) || route_is_same(&conn->route, route) ||
 	       came_along(&conn->alternate, route);
 }
 
@@ -251,8 +251,8 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
 		/* The peer is answered where it speaks: a path that it does not use any more may be broken. */
-		if (!route_is_same(&conn->way, route))
-			conn->way = *route;
+		if (!route_is_same(&conn->send_route, route))
+			conn->send_route = *route;
 		react(cm, conn, (enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST], now_ns);
 	}
 }
@@ -308,7 +308,7 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 		return;
 	}
 	cm->counters[CM_CNT_RETRIES]++;
-	cm_send_again(cm, &conn->way, conn->mad);
+	cm_send_again(cm, &conn->send_route, conn->mad);
 }
 
 /* Handles a timer that does not wait for the peer, but for our user or a time-wait. false: it waits for the peer. */
@@ -373,12 +373,12 @@ void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int erro
 		cm_passive_moved(cm, conn, error, now_ns);
 }
 
-void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *way)
+void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *route)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
 	if (conn)
-		conn->way = *way;
+		conn->send_route = *route;
 }
 
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)

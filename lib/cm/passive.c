@@ -43,9 +43,9 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 		cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
 	} else if (conn->state == CM_DREQ_SENT || conn->state == CM_CLOSED) {
 		if (cm_close_refusal(cm, conn, mad))
-			cm_send_again(cm, &conn->way, mad);
+			cm_send_again(cm, &conn->send_route, mad);
 	} else if (cm_mad_kind(conn->mad) == CM_REP) {
-		cm_send_again(cm, &conn->way, conn->mad);
+		cm_send_again(cm, &conn->send_route, conn->mad);
 	}
 }
 
@@ -159,7 +159,7 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, ui
 	conn->passive = conn->known_to_user = conn->half_open = conn->counted_by_listener = true;
 	conn->context = listener->context;
 	conn->listener = listener;
-	conn->route = conn->way = *route;
+	conn->route = conn->send_route = *route;
 	conn->remote_id = cm->in.local_id;
 	conn->transaction_id = cm->in.transaction_id;
 	conn->source = source;
@@ -180,7 +180,7 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16
 	if (conn == NULL)
 		return NULL;
 	conn->state = CM_REQ_RCVD;
-	conn->route.traffic_class = conn->way.traffic_class = cm->in.primary.traffic_class;
+	conn->route.traffic_class = conn->send_route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
 	cm_table_add_end(&cm->table, conn);
 	/* Before the peer stops waiting an MRA tells it that our user takes his time (C-12). */
@@ -296,7 +296,7 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	out->vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* only to our own implementation (C-32) */
 	out->ece_options = conn->peer.ece;
 	cm_set_private(out, &accept->user);
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 	cm_await(cm, conn, now_ns);
 	return 0;
 }

@@ -109,7 +109,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 		cm->out.qkey = accept->qkey;
 	}
 	cm_set_private(&cm->out, user);
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 	/*
 	 * The question is answered, so it is not half-open, and its user may keep the connection as long as he likes.
 	 */
@@ -121,7 +121,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm->counters[CM_CNT_TIMEOUTS]++;
-	cm_send_again(cm, &conn->way, conn->mad);
+	cm_send_again(cm, &conn->send_route, conn->mad);
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
 	cm_close_end(cm, conn, now_ns);
 }
@@ -141,7 +141,7 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 	out->pkey = PKEY_DEFAULT;
 	out->service_id = connect->service_id;
 	cm_active_set_private(out, connect);
-	cm_send_out(cm, &conn->way, conn->mad);
+	cm_send_out(cm, &conn->send_route, conn->mad);
 	cm_await(cm, conn, now_ns);
 	*connection = cm_table_index(&cm->table, conn);
 	return 0;

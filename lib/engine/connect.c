@@ -476,12 +476,12 @@ void engine_connect_forget(struct uroce_cm_id *id)
 static void follow_qp(struct cm *cm, const struct uroce_cm_id *id)
 {
 	struct uroce_path path = qp_core(id->qp)->path;
-	struct cm_route way;
+	struct cm_route route;
 
 	if (path.device == NULL)
 		path.device = id->qp->device;
-	way = connect_route(&path);
-	cm_qp_migrated(cm, id->connection, &way);
+	route = connect_route(&path);
+	cm_qp_migrated(cm, id->connection, &route);
 }
 
 static void take_qp_events(struct uroce_lcore *lcore)
