@@ -13,7 +13,7 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 
 	if (qp->probe.deadline_ns < first)
 		first = qp->probe.deadline_ns;
-	if (!qp->slow_timers)
+	if (!qp->seldom)
 		return first;
 	if (qp->pace.holds && qp->pace.wake_ns < first)
 		first = qp->pace.wake_ns;

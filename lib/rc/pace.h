@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them. While the QP is ahead
- * of its rate no SEND, WRITE and READ response leaves, and no new request; ACKs, NAKs, probes and requests for what is
- * missing do, because they are few and peers wait for them. What READs ask for fills the way as well and counts apart:
- * requests wait for it, responses do not, for it may be seconds' worth, and a peer does not wait that long. A QP that
- * is not paced pays for one comparison.
+ * of its rate no SEND, WRITE and READ response leaves, and no new request; other responses, ACKs, NAKs, probes and
+ * requests for what is missing do, because they are short and peers wait for them. What READs ask for fills the path as
+ * well and counts apart: requests wait for it, responses do not, for it may be seconds' worth, and a peer does not wait
+ * that long. A QP that is not paced pays for one comparison.
  */
 #ifndef RC_PACE_H
 #define RC_PACE_H
@@ -21,7 +21,7 @@
 
 static inline bool qp_is_paced(const struct rc_qp *qp)
 {
-	return __builtin_expect(qp->slow_timers, 0) && qp->pace.on;
+	return __builtin_expect(qp->seldom, 0) && qp->pace.on;
 }
 
 /* From now on what leaves is limited to `mbps` Mbit/s, at least 1. */

@@ -249,33 +249,87 @@ static inline bool transmit_requests(struct rc_qp *qp, uint64_t now_ns, struct r
 	return qp_work(qp, WORK_REQUESTER) && rc_requester_transmit(qp, now_ns, out);
 }
 
+/* Requests go first in the next call, or responses do, as usual. */
+NOINLINE void set_turn(struct rc_qp *qp, bool requests_first)
+{
+	qp->requests_first = requests_first;
+	qp_note_attributes(qp);
+}
+
+/* What is left to send after a call of rc_qp_transmit(). */
+struct unsent {
+	bool responses, requests;
+};
+
+/*
+ * Sends what the QP is asked for, and what it asks for. While there is more of both than may leave, they go first in
+ * turns, for a peer may ask for ever. has_room: this call is one in which some may leave.
+ */
+static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct unsent unsent = { 0 };
+	bool requests_first = qp->requests_first, next;
+
+	if (requests_first)
+		unsent.requests = transmit_requests(qp, now_ns, out);
+	unsent.responses = transmit_responses(qp, out);
+	if (!requests_first)
+		unsent.requests = transmit_requests(qp, now_ns, out);
+	next = has_room ? !requests_first : requests_first;
+	if (!unsent.responses || !unsent.requests)
+		next = false;
+	if (next != requests_first)
+		set_turn(qp, next);
+	return unsent;
+}
+
 /* N-3 */
-NOINLINE bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+static bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	uint32_t before = out->packet_count;
 	uint64_t bytes = 0;
-	bool responses, requests;
+	struct unsent unsent;
 
 	rc_cc_elapsed(qp, now_ns);
 	rc_pace_begin(qp, now_ns);
-	responses = transmit_responses(qp, out);
-	requests = transmit_requests(qp, now_ns, out);
+	unsent = transmit_in_turns(qp, pace_room(qp) > 0, now_ns, out);
 	for (uint32_t i = before; i < out->packet_count; i++)
 		bytes += out->frame_bytes[i];
 	rc_cc_sent(qp, bytes, now_ns);
-	/* Without room in the outbox it is not the rate that they wait for. */
-	return rc_pace_end(qp, bytes, responses, requests, now_ns) ||
-	       ((responses || requests) && !outbox_has_packet_room(out));
+	if (rc_pace_end(qp, bytes, unsent.responses, unsent.requests, now_ns))
+		return true;
+	/* It is not always the rate that they wait for. */
+	return ((unsent.responses || unsent.requests) && !outbox_has_packet_room(out)) ||
+	       (unsent.responses && !rc_responder_waits_for_rate(qp));
+}
+
+NOINLINE bool transmit_seldom(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct unsent unsent;
+
+	if (qp->pace.on)
+		return transmit_paced(qp, now_ns, out);
+	unsent = transmit_in_turns(qp, true, now_ns, out);
+	return unsent.responses || unsent.requests;
+}
+
+/* Not all responses have left: if they leave no room for requests, these go first in the next call. true: always. */
+NOINLINE bool offer_turn(struct rc_qp *qp, const struct rc_outbox *out)
+{
+	if (!outbox_has_packet_room(out) && qp_work(qp, WORK_REQUESTER))
+		set_turn(qp, true);
+	return true;
 }
 
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
-	if (qp_is_paced(qp)) {
-		more |= transmit_paced(qp, now_ns, out);
+	if (__builtin_expect(qp->seldom, 0)) {
+		more |= transmit_seldom(qp, now_ns, out);
 	} else {
-		more |= transmit_responses(qp, out);
+		if (__builtin_expect(transmit_responses(qp, out), 0))
+			more |= offer_turn(qp, out);
 		more |= transmit_requests(qp, now_ns, out);
 	}
 	if (qp_work(qp, WORK_REPORTS))
@@ -317,14 +371,14 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 {
 	rc_credit_timer(&qp->credit, now_ns);
-	if (qp->slow_timers)
+	if (qp->seldom)
 		pace_timer(qp, now_ns);
 	if (rc_loss_timer(qp, now_ns)) {
-		if (qp->slow_timers && loss_waits_beside(qp))
+		if (qp->seldom && loss_waits_beside(qp))
 			rc_keepalive_unanswered(qp, now_ns);
 		else
 			rc_loss_timer_expired(qp, now_ns);
 	}
-	if (qp->slow_timers && qp->keepalive.deadline_ns <= now_ns)
+	if (qp->seldom && qp->keepalive.deadline_ns <= now_ns)
 		rc_keepalive_expired(qp, now_ns);
 }

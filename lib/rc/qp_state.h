@@ -248,7 +248,7 @@ struct rc_qp {
 	bool imprecise_errors; /* report a local fault at once, on the oldest request (E-3) */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* has a shared receive queue: recvq.srq */
-	bool slow_timers;      /* counts credits, has a keep-alive or is paced: further timers to look at */
+	bool seldom;           /* counts credits, has a keep-alive, is paced or takes turns: there is more to look at */
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
 	uint32_t qpn;
@@ -266,8 +266,9 @@ struct rc_qp {
 	struct rc_board *parts;  /* parts of READs owed once more, while replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
-	struct rc_pace pace;            /* read only with slow_timers, as what follows */
+	struct rc_pace pace;            /* read only with `seldom`, as what follows */
 	struct rc_dcqcn dcqcn;
+	bool requests_first; /* they have waited while responses left: in the next call responses wait */
 
 	_Alignas(64) struct rc_mr_cache mr_cache[QP_MR_CACHE_ENTRIES];
 	struct rc_mr_table *mrs;
@@ -317,12 +318,12 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
 
-/* State, keep-alive, flow control or pacing has changed: sets again what each packet reads instead of those. */
+/* State, keep-alive, flow control, pacing or turns have changed: sets again what each packet reads instead of those. */
 static inline void qp_note_attributes(struct rc_qp *qp)
 {
 	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives;
 
-	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns || qp->pace.on;
+	qp->seldom = qp->flow_control || qp->keepalive.interval_ns || qp->pace.on || qp->requests_first;
 	qp->checked_needs = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
 }

@@ -112,8 +112,14 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	}
 }
 
+/* Is it the response to a READ? */
+static bool entry_is_cut(const struct rc_replay_entry *entry)
+{
+	return rc_ops_packets[entry->opcode].op->is_cut;
+}
+
 /* Adds one response, or as much of it as there is room and time for. false: there is more of it. */
-static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
+INLINE bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	const struct rc_op *op = rc_ops_packets[entry->opcode].op;
 	enum rc_mr_verdict why;
@@ -188,15 +194,30 @@ static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
 	return qp->replay.queue_head == REPLAY_NONE || respond_queue(qp, out);
 }
 
-/* The same, as far as the rate of the QP allows it (N-3). */
+/* The same, as far as the rate of the QP allows it: the responses to READs wait for it, the short ones do not (N-3). */
 NOINLINE bool respond_paced(struct rc_qp *qp, struct rc_outbox *out)
 {
-	uint32_t limit = outbox_hold_back(out, pace_room(qp)), before = out->packet_count;
-	bool done = respond(qp, out);
+	struct rc_replay_entry *entry;
+	uint32_t limit, before;
+	bool done;
 
+	while (!qp->replay.has_parts && (entry = rc_replay_head(&qp->replay)) != NULL && !entry_is_cut(entry)) {
+		if (!outbox_has_packet_room(out) || !add_response(qp, entry, out))
+			return false;
+	}
+	limit = outbox_hold_back(out, pace_room(qp));
+	before = out->packet_count;
+	done = respond(qp, out);
 	out->packet_limit = limit;
 	pace_spend(qp, out->packet_count - before);
 	return done;
+}
+
+bool rc_responder_waits_for_rate(const struct rc_qp *qp)
+{
+	const struct rc_replay_entry *entry = rc_replay_head(&qp->replay);
+
+	return qp->replay.has_parts || (entry && entry_is_cut(entry));
 }
 
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)

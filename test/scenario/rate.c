@@ -187,6 +187,27 @@ Test(rate, acks_do_not_wait)
 	pair_close(pair);
 }
 
+/* Only READ responses are many. An atomic's response is short, and a FLUSH takes time, which costs no rate. */
+Test(rate, short_responses_do_not_wait)
+{
+	struct pair *pair = open_listening();
+	struct wire_packet flush = write_packet(pair, OP_FLUSH, 0, 0, 60000, 0);
+	bool more;
+
+	RULE("N-3");
+	flush.feth = UROCE_FLUSH_PERSISTENT;
+	notify(pair, B);
+	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 64 * MTU), 0);
+	cr_assert_eq(leaves(pair, B), AT_ONCE);
+	pair_forget(pair);
+	pair_inject(pair, B, flush);
+	do {
+		more = pair_transmit_some(pair, B, OUTBOX_PACKETS);
+	} while (more);
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=0");
+	pair_close(pair);
+}
+
 Test(rate, who_is_ahead_and_has_nothing_to_send_waits_for_nothing)
 {
 	struct pair *pair = open_listening();

@@ -304,9 +304,9 @@ Test(cc_dcqcn, a_rate_that_has_reached_the_line_is_no_limit_any_more)
 	RULE("N-2");
 	begin(LINE);
 	notify(MS);
-	cr_expect(qp.slow_timers);
+	cr_expect(qp.seldom);
 	rc_cc_elapsed(&qp, MS + 1000 * MS);
-	cr_expect(!qp.pace.on && !qp.slow_timers);
+	cr_expect(!qp.pace.on && !qp.seldom);
 	rc_cc_sent(&qp, 20000000, MS + 1000 * MS);
 	cr_expect(!qp.pace.on);
 }
@@ -329,7 +329,7 @@ Test(cc_dcqcn, a_new_path_begins_without_a_rate)
 	begin(LINE);
 	notify(MS);
 	rc_cc_reset(&qp);
-	cr_expect(!qp.pace.on && !qp.slow_timers);
+	cr_expect(!qp.pace.on && !qp.seldom);
 	notify(2 * MS);
 	cr_expect_eq(rate(), LINE / 2);
 }
