@@ -47,6 +47,7 @@ void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns)
 
 	pace->holds = false;
 	pace->room = 0;
+	pace->bytes = 0;
 	if (pace->next_ns + PACE_BURST_NS < now_ns)
 		pace->next_ns = now_ns - PACE_BURST_NS;
 	if (now_ns >= pace->next_ns)
@@ -61,14 +62,24 @@ void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_ou
 	outbox_hold_back(out, 0);
 }
 
-bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool responses, bool requests, uint64_t now_ns)
+void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *out)
+{
+	struct rc_pace *pace = &qp->pace;
+
+	for (uint32_t i = before; i < out->packet_count && pace->room > 0; i++) {
+		pace->room--;
+		pace->bytes += out->frame_bytes[i];
+	}
+}
+
+bool rc_pace_end(struct rc_qp *qp, bool responses, bool requests, uint64_t now_ns)
 {
 	struct rc_pace *pace = &qp->pace;
 	uint64_t request_ns;
 
 	if (!pace->on)
 		return responses || requests;
-	pace->next_ns += duration_ns(pace, bytes);
+	pace->next_ns += duration_ns(pace, pace->bytes);
 	request_ns = qp->asked_ns > pace->next_ns ? qp->asked_ns : pace->next_ns;
 	if ((responses && pace->next_ns <= now_ns) || (requests && request_ns <= now_ns))
 		return true;

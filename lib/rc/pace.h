@@ -1,11 +1,11 @@
 /* pace.h - spreads what a QP sends over time, at the rate that congestion control allows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All frames that rc_qp_transmit() adds count: requests, READ responses and what goes with them. While the QP is ahead
- * of its rate no SEND, WRITE and READ response leaves, and no new request; other responses, ACKs, NAKs, probes and
- * requests for what is missing do, because they are short and peers wait for them. What READs ask for fills the path as
- * well and counts apart: requests wait for it, responses do not, for it may be seconds' worth, and a peer does not wait
- * that long. A QP that is not paced pays for one comparison.
+ * While the QP is ahead of its rate no SEND, WRITE and READ response leaves, and no new request. Other responses, ACKs,
+ * NAKs, probes and requests for what is missing leave, because they are short and peers wait for them. They do not
+ * count, for a peer may draw more of them than the rate allows, and what waits would wait for ever. What READs ask for
+ * fills the path as well and counts apart: requests wait for it, responses do not, for it may be seconds' worth, and a
+ * peer does not wait that long. A QP that is not paced pays for one comparison.
  */
 #ifndef RC_PACE_H
 #define RC_PACE_H
@@ -42,11 +42,8 @@ static inline uint32_t pace_request_room(const struct rc_qp *qp, uint64_t now_ns
 	return qp->asked_ns > now_ns ? 0 : qp->pace.room;
 }
 
-/* `frames` frames have been added. */
-static inline void pace_spend(struct rc_qp *qp, uint32_t frames)
-{
-	qp->pace.room = (uint16_t)(frames < qp->pace.room ? qp->pace.room - frames : 0);
-}
+/* The frames from `before` on have been added, as many as there was room for at most. */
+void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *out);
 
 /* A READ that asks for so many bytes has been added: what is behind it waits, if that is ahead of the rate. */
 void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out);
@@ -58,10 +55,7 @@ static inline void pace_timer(struct rc_qp *qp, uint64_t now_ns)
 		qp->pace.holds = false;
 }
 
-/*
- * The call ends after `bytes` bytes of frames. responses, requests: it has more of them to send. Returns whether some
- * may leave at once.
- */
-bool rc_pace_end(struct rc_qp *qp, uint64_t bytes, bool responses, bool requests, uint64_t now_ns);
+/* The call ends. responses, requests: it has more of them to send. Returns whether some may leave at once. */
+bool rc_pace_end(struct rc_qp *qp, bool responses, bool requests, uint64_t now_ns);
 
 #endif

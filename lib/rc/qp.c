@@ -286,17 +286,13 @@ static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t
 /* N-3 */
 static bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	uint32_t before = out->packet_count;
-	uint64_t bytes = 0;
 	struct unsent unsent;
 
 	rc_cc_elapsed(qp, now_ns);
 	rc_pace_begin(qp, now_ns);
 	unsent = transmit_in_turns(qp, pace_room(qp) > 0, now_ns, out);
-	for (uint32_t i = before; i < out->packet_count; i++)
-		bytes += out->frame_bytes[i];
-	rc_cc_sent(qp, bytes, now_ns);
-	if (rc_pace_end(qp, bytes, unsent.responses, unsent.requests, now_ns))
+	rc_cc_sent(qp, qp->pace.bytes, now_ns);
+	if (rc_pace_end(qp, unsent.responses, unsent.requests, now_ns))
 		return true;
 	/* It is not always the rate that they wait for. */
 	return ((unsent.responses || unsent.requests) && !outbox_has_packet_room(out)) ||

@@ -153,9 +153,10 @@ struct rc_pace {
 	uint64_t next_ns; /* what has left so far will have left at the rate by then */
 	uint64_t wake_ns; /* when to look again, while something waits */
 	uint32_t mbps;
-	uint16_t room; /* how many frames the call of rc_qp_transmit() may still add */
-	bool on;       /* there is a rate */
-	bool holds;    /* something waits */
+	uint32_t bytes; /* of the frames that the call of rc_qp_transmit() has added and that count */
+	uint16_t room;  /* how many such frames it may still add */
+	bool on;        /* there is a rate */
+	bool holds;     /* something waits */
 };
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */

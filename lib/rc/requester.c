@@ -395,7 +395,8 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	if (__builtin_expect(holds_back, 0)) {
 		out->packet_limit = limit;
 		cc_sent(qp, out->packet_count - before);
-		pace_spend(qp, out->packet_count - before);
+		if (paced)
+			rc_pace_spend(qp, before, out);
 	}
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;

@@ -209,7 +209,7 @@ NOINLINE bool respond_paced(struct rc_qp *qp, struct rc_outbox *out)
 	before = out->packet_count;
 	done = respond(qp, out);
 	out->packet_limit = limit;
-	pace_spend(qp, out->packet_count - before);
+	rc_pace_spend(qp, before, out);
 	return done;
 }
 

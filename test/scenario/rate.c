@@ -187,6 +187,27 @@ Test(rate, acks_do_not_wait)
 	pair_close(pair);
 }
 
+/* A peer may draw any number of them, and what waits for the rate must not wait for ever. */
+Test(rate, acks_do_not_count)
+{
+	struct pair *pair = open_listening();
+	const struct rc_qp *qp = pair->side[B].qp;
+
+	RULE("N-3");
+	for (uint32_t i = 0; i < 40; i++) {
+		pair->now_ns += 100000;
+		notify(pair, B);
+	}
+	cr_assert_leq(qp->pace.mbps, 10);
+	for (uint32_t psn = 0; psn < 100; psn++)
+		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, psn, 0, 8, 8));
+	cr_assert_leq(qp->pace.next_ns, pair->now_ns);
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 100, 0, 8));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=100 credit=31 msn=101 bytes=8");
+	pair_close(pair);
+}
+
 /* Only READ responses are many. An atomic's response is short, and a FLUSH takes time, which costs no rate. */
 Test(rate, short_responses_do_not_wait)
 {
