@@ -11,6 +11,10 @@
  * does as well, periods grow with the time between notifications, which a slow link sends as seldom as its packets, and
  * none is shorter than a round trip, in which a change of the rate makes itself felt; a step is at most a sixteenth of
  * what it begins from; and the first notification halves what the QP has sent in a round trip, if that is known.
+ *
+ * The first windows of many senders, or that of one in front of a slow link, make a queue that is marked as long as it
+ * drains, which no round trip before it tells. So what was in flight when the rate was lowered does not lower it again,
+ * but to what the path carries.
  */
 #include "rc/cc.h"
 #include "rc/pace.h"
@@ -24,6 +28,8 @@
 #define ACTIVE_MBPS 40u           /* rpg_ai_rate: further ones aim that much higher */
 #define HYPER_MBPS 400u           /* rpg_hai_rate: and that much when time and bytes both say so */
 #define LEAST_MBPS 1u             /* rpg_min_rate */
+#define SAMPLE 16u                /* so many packets tell what the path carries */
+#define FALL 16u                  /* no sample lowers the rate further at once: it may be a part of what is sent */
 #define PATIENCE 16u              /* and packets so often in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
 #define USUAL_GAP_US 50u          /* between notifications: min_time_between_cnps */
@@ -107,6 +113,13 @@ static void age_alpha(struct rc_qp *qp, uint32_t now_us)
 	}
 }
 
+/* From now on what is delivered tells what the path carries. */
+static void begin_sample(struct rc_qp *qp, uint32_t now_us)
+{
+	qp->dcqcn.from_una = qp->win.snd_una;
+	qp->dcqcn.from_us = now_us;
+}
+
 /* A period has ended, of time or of bytes: the rate rises. */
 static void raise_rate(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -118,6 +131,10 @@ static void raise_rate(struct rc_qp *qp, uint64_t now_ns)
 	if (step > dcqcn->target_mbps / 16)
 		step = dcqcn->target_mbps / 16 + 1;
 	dcqcn->target_mbps += step;
+	if (!psn_before(qp->win.snd_una, dcqcn->cut_at)) {
+		dcqcn->cut_at = qp->win.snd_una; /* half of all PSNs later it would seem to lie ahead */
+		begin_sample(qp, (uint32_t)(now_ns / 1000));
+	}
 	mbps = (dcqcn->target_mbps + qp->pace.mbps + 1) / 2;
 	if (mbps >= line_mbps(qp))
 		rc_pace_stop(qp);
@@ -179,6 +196,63 @@ static uint32_t first_mbps(const struct rc_qp *qp)
 	return mbps < line_mbps(qp) ? (uint32_t)mbps : line_mbps(qp);
 }
 
+/*
+ * Was what is marked now sent at the rate as it is? Of a responder nothing is in flight, so that the mean round trip
+ * has to do; and what nobody answers, for want of a receive or because it was lost, is waited for no longer than a
+ * timeout.
+ */
+static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
+{
+	const struct rc_dcqcn *dcqcn = &qp->dcqcn;
+	uint32_t since_us = now_us - dcqcn->cut_us;
+	uint64_t timeout_ns = qp->loss.timeout_ns ? qp->loss.timeout_ns : RTT_UNKNOWN_NS;
+
+	return since_us >= at_least_a_trip(qp, REDUCE_PERIOD_US) &&
+	       (!psn_before(qp->win.snd_una, dcqcn->cut_at) || since_us >= timeout_ns / 1000);
+}
+
+/*
+ * The rate, or what the path has carried if that is less. Only a QP whose window is full sends faster than that;
+ * another one may have had nothing to send.
+ */
+static uint32_t carried_mbps(const struct rc_qp *qp, uint32_t now_us)
+{
+	uint32_t got = psn_distance(qp->win.snd_una, qp->dcqcn.from_una), us = now_us - qp->dcqcn.from_us;
+	uint64_t mbps;
+
+	if (psn_distance(qp->win.snd_nxt, qp->win.snd_una) < cc_window(qp) || got < SAMPLE || us == 0)
+		return qp->pace.mbps;
+	mbps = (uint64_t)got * qp->mtu_bytes * 8 / us + 1;
+	if (mbps < qp->pace.mbps / FALL)
+		return qp->pace.mbps / FALL;
+	return mbps < qp->pace.mbps ? (uint32_t)mbps : qp->pace.mbps;
+}
+
+/* While notifications come, even such as lower nothing, the rate does not rise. */
+static void begin_recovery(struct rc_dcqcn *dcqcn, uint32_t now_us)
+{
+	dcqcn->time_us = now_us;
+	dcqcn->bytes = 0;
+	dcqcn->time_steps = dcqcn->byte_steps = 0;
+}
+
+static void lower_rate(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
+{
+	rc_pace_set(qp, mbps > least_mbps(qp) ? mbps : least_mbps(qp), now_ns);
+}
+
+/* Still one that the last cut could not prevent: twice what the path carries is too much in any case. */
+static void notified_again(struct rc_qp *qp, uint64_t now_ns)
+{
+	uint32_t now_us = (uint32_t)(now_ns / 1000), mbps = carried_mbps(qp, now_us);
+
+	begin_recovery(&qp->dcqcn, now_us);
+	if (2 * (uint64_t)mbps >= qp->pace.mbps)
+		return;
+	qp->dcqcn.target_mbps = mbps;
+	lower_rate(qp, mbps, now_ns);
+}
+
 static void notified(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
@@ -186,20 +260,22 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 	bool first = dcqcn->gap_us == 0;
 
 	elapsed(qp, now_ns);
-	if (qp->pace.on && dcqcn->time_steps == 0 && now_us - dcqcn->time_us < at_least_a_trip(qp, REDUCE_PERIOD_US)) {
-		measure_gap(qp, now_us);
-		return;
-	}
 	if (!first)
 		age_alpha(qp, now_us); /* by the gap before this one: that it is longer is what makes alpha smaller */
+	dcqcn->alpha_us = now_us;
 	measure_gap(qp, now_us);
-	dcqcn->target_mbps = qp->pace.on ? qp->pace.mbps : first_mbps(qp);
+	if (qp->pace.on && !last_cut_is_felt(qp, now_us)) {
+		notified_again(qp, now_ns);
+		return;
+	}
+	dcqcn->target_mbps = qp->pace.on ? carried_mbps(qp, now_us) : first_mbps(qp);
 	mbps = dcqcn->target_mbps - (uint32_t)((uint64_t)dcqcn->target_mbps * dcqcn->alpha / (2 * ALPHA_ONE));
 	dcqcn->alpha += (ALPHA_ONE - dcqcn->alpha) >> ALPHA_SHIFT;
-	dcqcn->time_us = dcqcn->alpha_us = now_us;
-	dcqcn->bytes = 0;
-	dcqcn->time_steps = dcqcn->byte_steps = 0;
-	rc_pace_set(qp, mbps > least_mbps(qp) ? mbps : least_mbps(qp), now_ns);
+	dcqcn->cut_us = now_us;
+	dcqcn->cut_at = qp->win.snd_nxt;
+	begin_recovery(dcqcn, now_us);
+	begin_sample(qp, now_us);
+	lower_rate(qp, mbps, now_ns);
 }
 
 const struct rc_cc_row rc_cc_dcqcn = {

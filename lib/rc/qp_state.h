@@ -161,6 +161,10 @@ struct rc_pace {
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
+	psn_t cut_at;    /* what was sent before a notification last lowered the rate ends here */
+	psn_t from_una;  /* what is delivered from here on since from_us tells what the path carries */
+	uint32_t cut_us; /* when it was last lowered so */
+	uint32_t from_us;
 	uint32_t time_us;  /* when a period of time began: each ends with a higher rate */
 	uint32_t alpha_us; /* when alpha last changed */
 	uint32_t alpha;    /* how much of what we send gets marked: ALPHA_ONE is all of it */

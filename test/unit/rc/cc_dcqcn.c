@@ -267,11 +267,168 @@ Test(cc_dcqcn, the_rate_changes_once_a_round_trip)
 	notify(10 * MS);
 	notify(10 * MS + 40000);
 	cr_expect_eq(rate(), LINE / 2);
-	rc_cc_elapsed(&qp, 12 * MS - 1000);
+	notify(12 * MS - 1000);
 	cr_expect_eq(rate(), LINE / 2);
-	rc_cc_elapsed(&qp, 12 * MS);
+	rc_cc_elapsed(&qp, 14 * MS - 2000);
+	cr_expect_eq(rate(), LINE / 2);
+	rc_cc_elapsed(&qp, 14 * MS - 1000);
+	cr_expect_eq(rate(), LINE / 2 + LINE / 4,
+		     "a round trip after the last notification, though that lowered nothing");
+	notify(14 * MS);
+	cr_expect_lt(rate(), LINE / 2);
+}
+
+/* `behind` PSNs have been answered, and `flight` more have left. */
+static void have_sent(uint32_t behind, uint32_t flight)
+{
+	qp.win.snd_una = psn_make(behind);
+	qp.win.snd_nxt = psn_make(behind + flight);
+}
+
+/* So often that the rate does not rise in between. */
+static void keep_notifying(uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint64_t now_ns = from_ns; now_ns <= to_ns; now_ns += 50000)
+		notify(now_ns);
+}
+
+Test(cc_dcqcn, what_was_in_flight_lowers_the_rate_once)
+{
+	RULE("N-2");
+	begin(LINE);
+	have_sent(PSN_MASK - 9, 100);
+	notify(MS);
+	have_sent(PSN_MASK - 9 + 99, 100);
+	keep_notifying(MS + 50000, 2 * MS);
+	cr_expect_eq(rate(), LINE / 2);
+	have_sent(PSN_MASK - 9 + 100, 100);
+	notify(2 * MS + 1000);
+	cr_expect_eq(rate(), LINE / 4);
+	notify(2 * MS + 50000);
+	cr_expect_eq(rate(), LINE / 4, "100 more were in flight then");
+}
+
+/* As where a receive is missing at the peer. */
+Test(cc_dcqcn, what_nobody_answers_is_waited_for_no_longer_than_a_timeout)
+{
+	RULE("N-2");
+	begin(LINE);
+	qp.loss.timeout_ns = 4096 << 10;
+	have_sent(0, 100);
+	notify(MS);
+	keep_notifying(MS + 50000, 5 * MS + 150000);
+	notify(5 * MS + 193000);
+	cr_expect_eq(rate(), LINE / 2);
+	notify(5 * MS + 194000);
+	cr_expect_eq(rate(), LINE / 4);
+	qp.loss.timeout_ns = 0;
+	keep_notifying(5 * MS + 200000, 72 * MS + 300000);
+	notify(72 * MS + 301000);
+	cr_expect_eq(rate(), LINE / 4);
+	notify(72 * MS + 302000);
+	cr_expect_eq(rate(), LINE / 8);
+}
+
+/* 15 packets of 1024 bytes in 50 us are 2458 Mbit/s, 17 in 55 us 2532, in 60 us 2321, in 200 us 696, in 300 us 464. */
+Test(cc_dcqcn, a_full_window_is_sent_no_faster_than_it_is_delivered)
+{
+	psn_t start = psn_make(PSN_MASK - 9);
+
+	RULE("N-2");
+	begin(LINE);
+	have_sent(start.v, 256);
+	notify(MS);
+	have_sent(start.v + 16, 256);
+	notify(MS);
+	cr_expect_eq(rate(), LINE / 2, "nor was it sent since");
+	have_sent(start.v + 15, 256);
+	notify(MS + 50000);
+	cr_expect_eq(rate(), LINE / 2, "15 packets tell nothing");
+	have_sent(start.v + 17, 256);
+	notify(MS + 55000);
+	cr_expect_eq(rate(), LINE / 2, "half of the rate and more may be chance");
+	have_sent(start.v + 17, 255);
+	notify(MS + 60000);
+	cr_expect_eq(rate(), LINE / 2, "a window with room in it tells nothing");
+	have_sent(start.v + 17, 256);
+	notify(MS + 200000);
+	cr_expect_eq(rate(), 697, "%u", rate());
+	cr_expect_eq(qp.dcqcn.target_mbps, 697);
+	notify(MS + 300000);
+	cr_expect_eq(rate(), 697, "the same flight");
+	have_sent(start.v + 255, 1);
+	keep_notifying(MS + 350000, 17 * MS - 50000);
+	have_sent(start.v + 256, 256);
+	notify(17 * MS);
+	cr_expect_eq(qp.dcqcn.target_mbps, 132, "256 packets in 16 ms: %u", qp.dcqcn.target_mbps);
+	cr_expect_eq(rate(), 67, "alpha has become a little smaller before: %u", rate());
+}
+
+/* What is delivered may be a small part of what is sent, if the peer READs at the same time. */
+Test(cc_dcqcn, at_once_it_falls_to_no_less_than_a_sixteenth)
+{
+	RULE("N-2");
+	begin(LINE);
+	have_sent(0, 256);
+	notify(MS);
+	have_sent(16, 240);
+	keep_notifying(MS + 50000, 50 * MS);
+	cr_expect_eq(rate(), LINE / 2);
+	have_sent(16, 256);
+	notify(50 * MS + 50000);
+	cr_expect_eq(rate(), LINE / 2 / 16);
+	qp.loss.timeout_ns = 4096;
+	notify(50 * MS + 100000);
+	cr_expect_eq(qp.dcqcn.target_mbps, LINE / 2 / 16 / 16);
+}
+
+/* Answers that come in a bunch may tell more than what was sent. */
+Test(cc_dcqcn, what_was_delivered_raises_nothing)
+{
+	RULE("N-2");
+	begin(LINE);
+	have_sent(0, 256);
+	notify(MS);
+	have_sent(256, 256);
+	notify(MS + 50000);
+	cr_expect_eq(qp.dcqcn.target_mbps, LINE / 2);
+	cr_expect_eq(rate(), LINE / 4);
+}
+
+Test(cc_dcqcn, a_rise_does_not_end_a_flight)
+{
+	RULE("N-2");
+	begin(LINE);
+	have_sent(0, 100);
+	notify(MS);
+	have_sent(99, 100);
+	rc_cc_elapsed(&qp, MS + 300000);
+	notify(MS + 310000);
 	cr_expect_eq(rate(), LINE / 2 + LINE / 4);
-	notify(12 * MS + 1000);
+}
+
+/* What was delivered before a rise tells nothing of how it is now. */
+Test(cc_dcqcn, a_higher_rate_is_measured_anew)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	have_sent(16, 256);
+	rc_cc_elapsed(&qp, MS + 300000);
+	cr_expect_eq(rate(), LINE / 2 + LINE / 4);
+	notify(MS + 310000);
+	cr_expect_eq(qp.dcqcn.target_mbps, LINE / 2 + LINE / 4);
+}
+
+Test(cc_dcqcn, a_cut_stays_felt_when_psns_come_round)
+{
+	RULE("N-2");
+	begin(LINE);
+	notify(MS);
+	have_sent(1u << 22, 0);
+	rc_cc_elapsed(&qp, MS + 300000);
+	have_sent((1u << 23) + 1, 0);
+	notify(MS + 310000);
 	cr_expect_lt(rate(), LINE / 2);
 }
 
