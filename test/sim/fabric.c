@@ -16,6 +16,7 @@
 
 struct port {
 	uint64_t free_ps; /* when the last of what is queued has left */
+	uint64_t byte_ps; /* what a byte takes */
 	uint32_t leads;   /* to this switch, or IS_HOST and a host */
 };
 
@@ -37,13 +38,13 @@ struct sim_fabric {
 
 static uint32_t add_port(struct sim_fabric *fabric, uint32_t leads)
 {
-	fabric->ports[fabric->port_count] = (struct port){ .leads = leads };
+	fabric->ports[fabric->port_count] = (struct port){ .byte_ps = fabric->plan->limits.byte_ps, .leads = leads };
 	return fabric->port_count++;
 }
 
-static uint32_t leaf_of(const struct sim_plan *plan, uint32_t host)
+static uint64_t neck_byte_ps(const struct sim_plan *plan)
 {
-	return host / ((plan->hosts + plan->leaves - 1) / plan->leaves);
+	return plan->neck_byte_ps ? plan->neck_byte_ps : plan->limits.byte_ps;
 }
 
 static void connect_leaf(struct sim_fabric *fabric, uint32_t leaf)
@@ -54,12 +55,12 @@ static void connect_leaf(struct sim_fabric *fabric, uint32_t leaf)
 	for (uint32_t i = 0; i < plan->spines; i++)
 		add_port(fabric, plan->leaves + i);
 	if (plan->spines == 0 && plan->leaves == 2)
-		add_port(fabric, leaf ^ 1);
+		fabric->ports[add_port(fabric, leaf ^ 1)].byte_ps = neck_byte_ps(plan);
 	for (uint32_t host = 0; host < plan->hosts; host++) {
 		struct route *route = &fabric->routes[leaf * plan->hosts + host];
 
 		*route = up;
-		if (leaf_of(plan, host) == leaf)
+		if (sim_plan_leaf(plan, host) == leaf)
 			*route = (struct route){ .first = add_port(fabric, IS_HOST | host), .ways = 1 };
 	}
 }
@@ -73,7 +74,7 @@ static void connect_spine(struct sim_fabric *fabric, uint32_t spine)
 		add_port(fabric, leaf);
 	for (uint32_t host = 0; host < plan->hosts; host++)
 		fabric->routes[(plan->leaves + spine) * plan->hosts + host] =
-			(struct route){ .first = first + leaf_of(plan, host), .ways = 1 };
+			(struct route){ .first = first + sim_plan_leaf(plan, host), .ways = 1 };
 }
 
 void sim_fabric_open(struct sim_world *world, const struct sim_plan *plan)
@@ -89,7 +90,8 @@ void sim_fabric_open(struct sim_world *world, const struct sim_plan *plan)
 	for (uint32_t spine = 0; spine < plan->spines; spine++)
 		connect_spine(fabric, spine);
 	for (uint32_t host = 0; host < plan->hosts; host++)
-		fabric->hosts[host].leads = leaf_of(plan, host);
+		fabric->hosts[host] =
+			(struct port){ .byte_ps = plan->limits.byte_ps, .leads = sim_plan_leaf(plan, host) };
 	world->fabric = fabric;
 }
 
@@ -141,7 +143,7 @@ static uint64_t queued_bytes(const struct sim_world *world, const struct port *p
 {
 	uint64_t now_ps = world->now_ns * 1000;
 
-	return port->free_ps > now_ps ? (port->free_ps - now_ps) / world->fabric->plan->limits.byte_ps : 0;
+	return port->free_ps > now_ps ? (port->free_ps - now_ps) / port->byte_ps : 0;
 }
 
 /* The frame goes behind those that wait, and reaches the other end of the link. */
@@ -152,7 +154,7 @@ static void enqueue(struct sim_world *world, struct port *port, struct sim_frame
 
 	if (port->free_ps < world->now_ns * 1000)
 		port->free_ps = world->now_ns * 1000;
-	port->free_ps += (frame->length + FRAME_EXTRA_BYTES) * limits->byte_ps;
+	port->free_ps += (frame->length + FRAME_EXTRA_BYTES) * port->byte_ps;
 	due.when_ns = (port->free_ps + 999) / 1000 + limits->delay_ns;
 	if (port->leads & IS_HOST) {
 		due.kind = DUE_ARRIVAL;

@@ -13,6 +13,7 @@
 #define FLOW_BYTES 2000000u
 
 #define BUFFER_BYTES (1u << 20)
+#define NECK_MBPS_MAX 100000u
 #define PERMUTATION_LEAVES 4u /* and as many spines as a leaf has hosts: what goes up fits */
 
 /* 100 Gbit/s and 1 us. */
@@ -135,19 +136,33 @@ static bool make_leaf_spine(const char *words, struct sim_plan *plan, const char
 	return read_flows(words + end, plan, why);
 }
 
+/* MBPS:FILE */
+static bool make_neck(const char *words, struct sim_plan *plan, const char **why)
+{
+	uint32_t mbps;
+	int end = 0;
+
+	if (sscanf(words, "%u:%n", &mbps, &end) != 1 || end == 0 || mbps == 0 || mbps > NECK_MBPS_MAX)
+		return false;
+	plan->leaves = 2;
+	plan->neck_byte_ps = 8000000 / mbps;
+	return read_flows(words + end, plan, why);
+}
+
 bool sim_plan_make(const char *words, struct sim_plan *plan, const char **why)
 {
-	static const char *const shapes[] = { "incast:", "permutation:", "leaf-spine:", "star:", "dumbbell:" };
+	static const char *const shapes[] = { "incast:", "permutation:", "leaf-spine:", "neck:", "star:", "dumbbell:" };
 	uint32_t shape = 0;
 
 	*plan = (struct sim_plan){ .leaves = 1, .limits = usual_limits };
 	sim_plan_set_buffer(plan, BUFFER_BYTES);
 	plan->flows = calloc(PLAN_FLOWS_MAX, sizeof(*plan->flows));
-	*why = "not incast:N[:BYTES], permutation:N[:BYTES] of 4, 8, 12 ... hosts, star:FILE, dumbbell:FILE or "
-	       "leaf-spine:LEAVES:SPINES:FILE, with up to 254 hosts and 64 leaves and spines";
-	while (shape < 5 && strncmp(words, shapes[shape], strlen(shapes[shape])) != 0)
+	*why = "not incast:N[:BYTES], permutation:N[:BYTES] of 4, 8, 12 ... hosts, star:FILE, dumbbell:FILE, "
+	       "neck:MBPS:FILE or leaf-spine:LEAVES:SPINES:FILE, with up to 254 hosts, 64 leaves and spines, and "
+	       "100000 Mbit/s";
+	while (shape < 6 && strncmp(words, shapes[shape], strlen(shapes[shape])) != 0)
 		shape++;
-	if (shape == 5)
+	if (shape == 6)
 		return false;
 	words += strlen(shapes[shape]);
 	if (shape == 0)
@@ -156,7 +171,9 @@ bool sim_plan_make(const char *words, struct sim_plan *plan, const char **why)
 		return make_permutation(words, plan);
 	if (shape == 2)
 		return make_leaf_spine(words, plan, why);
-	plan->leaves = shape == 3 ? 1 : 2;
+	if (shape == 3)
+		return make_neck(words, plan, why);
+	plan->leaves = shape == 4 ? 1 : 2;
 	return read_flows(words, plan, why);
 }
 
@@ -165,6 +182,11 @@ void sim_plan_set_buffer(struct sim_plan *plan, uint64_t bytes)
 	plan->limits.limit = bytes;
 	plan->limits.kmin = bytes / 5;
 	plan->limits.kmax = bytes / 5 * 4;
+}
+
+uint32_t sim_plan_leaf(const struct sim_plan *plan, uint32_t host)
+{
+	return host / ((plan->hosts + plan->leaves - 1) / plan->leaves);
 }
 
 void sim_plan_forget(struct sim_plan *plan)

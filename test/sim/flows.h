@@ -32,18 +32,22 @@ struct sim_port_limits {
  */
 struct sim_plan {
 	uint32_t leaves, spines;
+	uint64_t neck_byte_ps; /* of the link of a dumbbell; 0: as fast as all others */
 	uint32_t hosts, flow_count, largest;
 	struct sim_flow *flows;
 	struct sim_port_limits limits;
 };
 
 /*
- * incast:N[:BYTES], permutation:N[:BYTES], star:FILE, dumbbell:FILE, leaf-spine:LEAVES:SPINES:FILE. A line of a file is
- * FROM->TO start NS size BYTES; empty lines, and those that begin with #, say nothing. false: *why tells what is wrong.
+ * incast:N[:BYTES], permutation:N[:BYTES], star:FILE, dumbbell:FILE, neck:MBPS:FILE (a dumbbell with such a link),
+ * leaf-spine:LEAVES:SPINES:FILE. A line of a file is FROM->TO start NS size BYTES; empty lines, and those that begin
+ * with #, say nothing. false: *why tells what is wrong.
  */
 bool sim_plan_make(const char *words, struct sim_plan *plan, const char **why);
 /* So many bytes a port of a switch, of which 20 to 80 % are for marks. */
 void sim_plan_set_buffer(struct sim_plan *plan, uint64_t bytes);
+/* On which leaf a host is. */
+uint32_t sim_plan_leaf(const struct sim_plan *plan, uint32_t host);
 void sim_plan_forget(struct sim_plan *plan);
 
 #endif

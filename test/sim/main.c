@@ -59,6 +59,7 @@ static const char help_text[] =
 	"  --fabric PLAN    flows through switches: incast:N[:BYTES] (N hosts send BYTES to one, default 2000000),\n"
 	"                   permutation:N[:BYTES] (each of N hosts sends to another; 4 leaves, N / 4 spines),\n"
 	"                   star:FILE (one switch), dumbbell:FILE (two, each with half of the hosts),\n"
+	"                   neck:MBPS:FILE (the same, and the link between them carries MBPS),\n"
 	"                   leaf-spine:LEAVES:SPINES:FILE; lines of a FILE are FROM->TO start NS size BYTES.\n"
 	"                   Prints a line a run, --runs of them (default 1)\n"
 	"  --buffer KIB     of a port of those switches, 1 ... 2^20 (default 1024)\n"
