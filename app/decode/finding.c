@@ -60,7 +60,8 @@ static void examine_service(struct finding *finding, const uint8_t *bth)
 
 	finding->service = "";
 	finding->opcode = bth[0];
-	finding->is_foreign = service == SERVICE_RD || service > SERVICE_XRC;
+	finding->is_foreign =
+		(service == SERVICE_RD || service > SERVICE_XRC) && wire_opcode(bth[0])->kind == WIRE_KIND_RESERVED;
 	if (!is_operation(service, row) || bytes > sizeof(copy))
 		return;
 	memcpy(copy, bth, bytes);

@@ -122,6 +122,7 @@ static const char *remark(struct story *story, const struct drivers_flow_frame *
 		return frame->outbound ? "we ask for a lower rate" : "the peer asks for a lower rate";
 	case UROCE_FRAME_RESPONSE:
 	case UROCE_FRAME_DATAGRAM:
+	case UROCE_FRAME_CONTROL:
 		break;
 	}
 	return NULL;

@@ -17,7 +17,8 @@ enum uroce_frame_kind {
 	UROCE_FRAME_SEQUENCE_NAK,
 	UROCE_FRAME_RNR_NAK,
 	UROCE_FRAME_CONGESTION, /* CNP */
-	UROCE_FRAME_DATAGRAM    /* UD, such as connection management */
+	UROCE_FRAME_DATAGRAM,   /* UD, such as connection management */
+	UROCE_FRAME_CONTROL     /* SACK, PROBE */
 };
 
 struct uroce_frame_view {

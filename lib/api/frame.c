@@ -19,6 +19,8 @@ static enum uroce_frame_kind kind_of(const struct wire_packet *packet)
 
 	if (row->kind == WIRE_KIND_CNP)
 		return UROCE_FRAME_CONGESTION;
+	if (row->kind == WIRE_KIND_SACK || row->kind == WIRE_KIND_PROBE)
+		return UROCE_FRAME_CONTROL;
 	if (row->kind == WIRE_KIND_UD_SEND)
 		return UROCE_FRAME_DATAGRAM;
 	if (row->kind != WIRE_KIND_ACKNOWLEDGE || syndrome_class(packet->syndrome) == SYNDROME_ACK)

@@ -24,11 +24,13 @@ enum wire_kind {
 	WIRE_KIND_FLUSH,
 	WIRE_KIND_ATOMIC_WRITE,
 	WIRE_KIND_UD_SEND,
-	WIRE_KIND_CNP
+	WIRE_KIND_CNP,
+	WIRE_KIND_SACK,
+	WIRE_KIND_PROBE
 };
 
 /* Class: bits 7:5 of the opcode. */
-enum wire_class { WIRE_CLASS_RC = 0, WIRE_CLASS_UD = 3, WIRE_CLASS_CNP = 4 };
+enum wire_class { WIRE_CLASS_RC = 0, WIRE_CLASS_UD = 3, WIRE_CLASS_CNP = 4, WIRE_CLASS_CONTROL = 6 };
 
 #define OPCODES_OF_RC 32 /* the first 32 opcodes */
 

@@ -3,7 +3,8 @@
 /*
  * A packet is everything from the BTH to the end of the payload. Parsing bytes makes such a value, and so does the
  * protocol that wants bytes sent; building what was parsed gives the same bytes. Some fields are not kept, and built as
- * zeros, as every sender must write them: TVer, bits 4:0 of BTH byte 8, the reserved bytes of DETH and CNP, pad bytes.
+ * zeros, as every sender must write them: TVer, bits 4:0 of BTH byte 8, the reserved bytes of DETH, CNP, SACK and
+ * PROBE, pad bytes.
  *   1. wire_encap_parse() finds the BTH and how many bytes follow it
  *   2. wire_packet_parse() fills the value; payload points into the frame
  *   3. wire_packet_build() writes BTH and extension headers; the caller writes payload, pad and ICRC
@@ -37,6 +38,14 @@ enum wire_packet_flags {
 	WIRE_FLAGS = WIRE_SOLICITED | WIRE_MIGREQ | WIRE_FECN | WIRE_BECN | WIRE_ACKREQ | WIRE_RESERVED
 };
 
+/* Bits of control_kind. The upper four bits of a SACK's are its type, 0; the lower four of a PROBE's are 1. */
+enum wire_control_kind {
+	WIRE_SACK_OF_MARKED = 1 << 5, /* the packet at ack_psn_offset came with a mark of congestion */
+	WIRE_SACK_OF_PROBE = 1 << 1,  /* answers a PROBE, whose id is in the place of ack_psn_offset */
+	WIRE_SACK_FORM = 0xFF80,      /* type and next header: 0 */
+	WIRE_PROBE_KIND = 1
+};
+
 #define PKEY_DEFAULT 0xFFFFu /* full member of the default partition */
 
 /* One cache line, all in host byte order. The opcode's row tells which members of the union are valid. */
@@ -46,6 +55,7 @@ struct wire_packet {
 	uint32_t dest_qpn;               /* 24 bits */
 	uint16_t pkey;
 	uint8_t pad_bytes; /* 0 ... 3, as in the BTH; building writes it as it is */
+	uint8_t cwnd_pen;  /* SACK */
 	union {
 		struct { /* RETH, AtomicETH, FETH */
 			uint64_t va;
@@ -66,10 +76,24 @@ struct wire_packet {
 			uint32_t qkey;
 			uint32_t source_qpn; /* 24 bits */
 		};
+		struct {                       /* SACK, PROBE */
+			uint64_t sack_bitmap;  /* bit i is for the PSN sack_offset + i behind cack_psn */
+			uint32_t cack_psn;     /* 24 bits: everything up to it has come in order */
+			uint32_t rcvd_bytes;   /* 24 bits */
+			uint16_t control_kind; /* enum wire_control_kind */
+			union {
+				uint16_t ack_psn_offset; /* SACK: signed, from cack_psn */
+				uint16_t probe_id;       /* PROBE */
+			};
+			uint16_t sack_offset; /* signed */
+			uint16_t ooo_count, timestamp, source_id, dest_id;
+			uint8_t cc_type, mpr;
+		};
 	};
 	union {
 		uint32_t imm;            /* ImmDt */
 		uint32_t invalidate_key; /* IETH */
+		uint32_t entropy;        /* SACK */
 	};
 	uint32_t payload_bytes; /* without pad */
 	const void *payload;

@@ -81,6 +81,12 @@ static void append_words(struct wire_line *line, const struct wire_opcode_row *r
 		append_aeth(line, packet, row->kind == WIRE_KIND_ACKNOWLEDGE);
 	else if (strcmp(key, "compare") == 0 && packet->opcode == OP_COMPARE_SWAP)
 		wire_print_append(line, " compare=0x%" PRIx64 " swap=0x%" PRIx64, packet->compare, packet->swap_add);
+	else if (strcmp(key, "ack_psn_offset") == 0 && (packet->control_kind & WIRE_SACK_OF_PROBE))
+		wire_print_append(line, " probe=%u", packet->probe_id);
+	else if (strcmp(key, "ack_psn_offset") == 0)
+		wire_print_append(line, " ack=%+d", (int16_t)packet->ack_psn_offset);
+	else if (strcmp(key, "sack_bitmap") == 0)
+		wire_print_append(line, " map=%+d:0x%016" PRIx64, (int16_t)packet->sack_offset, packet->sack_bitmap);
 	else if (strcmp(key, "compare") == 0)
 		wire_print_append(line, " add=0x%" PRIx64, packet->swap_add);
 }

@@ -34,6 +34,8 @@ bool half_needs_answer(const struct wire_packet *packet)
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
+	case WIRE_KIND_SACK:
+	case WIRE_KIND_PROBE:
 		break;
 	}
 	return false;

@@ -30,6 +30,8 @@ static void count_request(struct trace_half *half, const struct wire_packet *pac
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
+	case WIRE_KIND_SACK:
+	case WIRE_KIND_PROBE:
 		half->counts[COUNT_RESERVED]++;
 		break;
 	}

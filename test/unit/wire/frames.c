@@ -65,6 +65,26 @@ struct wire_packet test_packet(uint8_t opcode, uint32_t payload_bytes)
 	}
 	if (row->atomic_ack)
 		packet.original = 0xB1B2B3B4B5B6B7B8;
+	if (row->sack || row->probe) {
+		packet.source_id = 0x5152;
+		packet.dest_id = 0x5354;
+		packet.timestamp = 0x6162;
+		packet.control_kind = row->sack ? 0x0021 : WIRE_PROBE_KIND;
+	}
+	if (row->probe)
+		packet.probe_id = 0xB1B2;
+	if (row->sack) {
+		packet.ack_psn_offset = (uint16_t)-9;
+		packet.entropy = 0xC123;
+		packet.cack_psn = 0xFEDCB9;
+		packet.cc_type = 2;
+		packet.mpr = 16;
+		packet.sack_offset = 65;
+		packet.sack_bitmap = 0x8182838485868788;
+		packet.ooo_count = 0x7172;
+		packet.cwnd_pen = 0x85;
+		packet.rcvd_bytes = 0x919293;
+	}
 	if (row->deth) {
 		packet.qkey = 0x80010000;
 		packet.source_qpn = 0xC1C2C3;

@@ -44,6 +44,8 @@ static const struct expected {
 	{ 0x64, "UD_SEND_ONLY", WIRE_KIND_UD_SEND, "FL", "D", true },
 	{ 0x65, "UD_SEND_ONLY_IMM", WIRE_KIND_UD_SEND, "FL", "DI", true },
 	{ 0x81, "CNP", WIRE_KIND_CNP, "FL", "", false },
+	{ 0xDC, "SACK", WIRE_KIND_SACK, "FL", "S", false },
+	{ 0xDE, "PROBE", WIRE_KIND_PROBE, "FL", "P", false },
 };
 
 static const struct expected *find(unsigned int opcode)
@@ -86,6 +88,8 @@ Test(opcode, every_row_has_the_headers_and_places_of_the_list)
 		cr_expect_eq(row->ieth, has(e->headers, 'V'), "%s", e->name);
 		cr_expect_eq(row->deth, has(e->headers, 'D'), "%s", e->name);
 		cr_expect_eq(row->feth, has(e->headers, 'F'), "%s", e->name);
+		cr_expect_eq(row->sack, has(e->headers, 'S'), "%s", e->name);
+		cr_expect_eq(row->probe, has(e->headers, 'P'), "%s", e->name);
 	}
 }
 
@@ -98,7 +102,7 @@ Test(opcode, extension_bytes_are_the_sum_of_the_headers)
 	for (i = 0; i < 256; i++) {
 		row = wire_opcode((uint8_t)i);
 		sum = row->reth * 16 + row->aeth * 4 + row->atomic * 28 + row->atomic_ack * 8 + row->immdt * 4 +
-		      row->ieth * 4 + row->deth * 8 + row->feth * 4;
+		      row->ieth * 4 + row->deth * 8 + row->feth * 4 + row->sack * 36 + row->probe * 16;
 		if (row->kind == WIRE_KIND_CNP)
 			sum = 16;
 		cr_expect_eq(row->extension_bytes, sum, "opcode %02x: %u, not %u", i, row->extension_bytes, sum);
@@ -125,13 +129,14 @@ Test(opcode, all_other_rows_are_reserved_and_otherwise_zero)
 	}
 }
 
-Test(opcode, responses_are_exactly_read_responses_and_acknowledges)
+Test(opcode, responses_are_exactly_read_responses_acknowledges_and_sacks)
 {
 	unsigned int i;
 
 	RULE("W-1");
 	for (i = 0; i < 256; i++)
-		cr_expect_eq(wire_opcode((uint8_t)i)->response, i >= 0x0D && i <= 0x12, "opcode %02x", i);
+		cr_expect_eq(wire_opcode((uint8_t)i)->response, (i >= 0x0D && i <= 0x12) || i == OP_SACK, "opcode %02x",
+			     i);
 }
 
 Test(opcode, the_class_is_the_upper_three_bits)
@@ -143,4 +148,6 @@ Test(opcode, the_class_is_the_upper_three_bits)
 		cr_expect_eq(opcode_is_rc((uint8_t)i), i < 0x20, "opcode %02x", i);
 	cr_expect_eq(OP_UD_SEND_ONLY >> 5, WIRE_CLASS_UD);
 	cr_expect_eq(OP_CNP >> 5, WIRE_CLASS_CNP);
+	cr_expect_eq(OP_SACK >> 5, WIRE_CLASS_CONTROL);
+	cr_expect_eq(OP_PROBE >> 5, WIRE_CLASS_CONTROL);
 }

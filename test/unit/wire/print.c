@@ -80,6 +80,8 @@ Test(print, every_extension_header_shows_its_fields)
 		{ OP_FLUSH, " flush=0x00000023" VA_AND_KEY " len=3723427585" },
 		{ OP_UD_SEND_ONLY, " qkey=0x80010000 source_qp=0xc1c2c3" },
 		{ OP_CNP, "" },
+		{ OP_SACK, " ack=-9 entropy=0xc123 cack=16702649 mpr=16 map=+65:0x8182838485868788 kept=29042" },
+		{ OP_PROBE, " id=45490 kind=0x0001" },
 		{ 0x15, " opcode=0x15" },
 	};
 	char line[WIRE_PRINT_MAX_BYTES];
@@ -92,6 +94,16 @@ Test(print, every_extension_header_shows_its_fields)
 			 wire_opcode(rows[i].opcode)->name, rows[i].extensions);
 		expect_line(&packet, line);
 	}
+}
+
+Test(print, a_sack_that_answers_a_probe_has_its_id)
+{
+	struct wire_packet packet = test_packet(OP_SACK, 0);
+
+	packet.control_kind = WIRE_SACK_OF_PROBE;
+	packet.flags = 0;
+	expect_line(&packet, "SACK qp=0x123456 psn=16702650 probe=65527 entropy=0xc123 cack=16702649 mpr=16 "
+			     "map=+65:0x8182838485868788 kept=29042");
 }
 
 Test(print, flags_are_shown_when_set_and_a_wrong_pad_too)
