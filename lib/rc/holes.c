@@ -257,8 +257,19 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 
 /* ---- what has come ---- */
 
+/*
+ * What is left of a hole begins behind a response that has come: the peer is answering, so that the next response is
+ * waited for from now on.
+ */
+static void begin_hole(struct rc_hole *hole, psn_t psn, uint64_t now_ns)
+{
+	hole->psn = psn;
+	hole->tries = 0;
+	hole->asked_us = (uint32_t)(now_ns / 1000);
+}
+
 /* A missing response has come: it leaves its hole, which may become two holes or none. */
-static void fill(struct rc_qp *qp, psn_t psn)
+static void fill(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
 	uint32_t at = find(qp, psn), before = psn_distance(psn, holes->holes[at].psn);
@@ -272,7 +283,7 @@ static void fill(struct rc_qp *qp, psn_t psn)
 		at++;
 	}
 	if (behind > 0) {
-		holes->holes[at].psn = psn_next(psn);
+		begin_hole(&holes->holes[at], psn_next(psn), now_ns);
 		holes->holes[at].count = behind;
 	} else if (before > 0) {
 		holes->holes[at].count = before;
@@ -318,7 +329,7 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 		rc_holes_see(qp, psn, now_ns);
 		holes->end = psn_next(psn);
 	} else {
-		fill(qp, psn);
+		fill(qp, psn, now_ns);
 	}
 	if (now_ns >= holes->look_ns)
 		look_at_asked(qp, now_ns);
@@ -330,8 +341,7 @@ uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_holes *holes = holes_of(qp);
 	uint32_t answered = 0;
 
-	holes->holes[0].psn = psn_next(holes->holes[0].psn);
-	holes->holes[0].tries = 0;
+	begin_hole(&holes->holes[0], psn_next(holes->holes[0].psn), now_ns);
 	if (--holes->holes[0].count == 0) {
 		remove_hole(holes, 0);
 		answered = rc_sendwin_answer_through(&qp->win, holes->count ? holes->holes[0].psn : holes->end);
