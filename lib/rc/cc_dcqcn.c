@@ -97,27 +97,26 @@ static void measure_gap(struct rc_qp *qp, uint32_t now_us)
 	dcqcn->gap_us = (uint16_t)(gap_us > USUAL_GAP_US ? gap_us : USUAL_GAP_US);
 }
 
-/* Each period without a notification makes alpha smaller. */
+/* Each period since the last notification makes alpha smaller. */
 static void age_alpha(struct rc_qp *qp, uint32_t now_us)
 {
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
-	uint32_t each_us = period_us(qp, ALPHA_PERIOD_US);
+	uint32_t periods = (now_us - dcqcn->heard_us) / period_us(qp, ALPHA_PERIOD_US);
 
-	while (now_us - dcqcn->alpha_us >= each_us) {
+	while (periods-- > 0) {
 		uint32_t less = dcqcn->alpha >> ALPHA_SHIFT;
 
 		if (less == 0)
 			return;
 		dcqcn->alpha -= less;
-		dcqcn->alpha_us += each_us;
 	}
 }
 
 /* From now on what is delivered tells what the path carries. */
 static void begin_sample(struct rc_qp *qp, uint32_t now_us)
 {
-	qp->dcqcn.from_una = qp->win.snd_una;
-	qp->dcqcn.from_us = now_us;
+	qp->carried.una = qp->win.snd_una;
+	qp->carried.us = now_us;
 }
 
 /* A period has ended, of time or of bytes: the rate rises. */
@@ -204,7 +203,7 @@ static uint32_t first_mbps(const struct rc_qp *qp)
 static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
 {
 	const struct rc_dcqcn *dcqcn = &qp->dcqcn;
-	uint32_t since_us = now_us - dcqcn->cut_us;
+	uint32_t since_us = now_us - qp->carried.cut_us;
 	uint64_t timeout_ns = qp->loss.timeout_ns ? qp->loss.timeout_ns : RTT_UNKNOWN_NS;
 
 	return since_us >= at_least_a_trip(qp, REDUCE_PERIOD_US) &&
@@ -217,7 +216,7 @@ static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
  */
 static uint32_t carried_mbps(const struct rc_qp *qp, uint32_t now_us)
 {
-	uint32_t got = psn_distance(qp->win.snd_una, qp->dcqcn.from_una), us = now_us - qp->dcqcn.from_us;
+	uint32_t got = psn_distance(qp->win.snd_una, qp->carried.una), us = now_us - qp->carried.us;
 	uint64_t mbps;
 
 	if (psn_distance(qp->win.snd_nxt, qp->win.snd_una) < cc_window(qp) || got < SAMPLE || us == 0)
@@ -262,7 +261,6 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 	elapsed(qp, now_ns);
 	if (!first)
 		age_alpha(qp, now_us); /* by the gap before this one: that it is longer is what makes alpha smaller */
-	dcqcn->alpha_us = now_us;
 	measure_gap(qp, now_us);
 	if (qp->pace.on && !last_cut_is_felt(qp, now_us)) {
 		notified_again(qp, now_ns);
@@ -271,7 +269,7 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 	dcqcn->target_mbps = qp->pace.on ? carried_mbps(qp, now_us) : first_mbps(qp);
 	mbps = dcqcn->target_mbps - (uint32_t)((uint64_t)dcqcn->target_mbps * dcqcn->alpha / (2 * ALPHA_ONE));
 	dcqcn->alpha += (ALPHA_ONE - dcqcn->alpha) >> ALPHA_SHIFT;
-	dcqcn->cut_us = now_us;
+	qp->carried.cut_us = now_us;
 	dcqcn->cut_at = qp->win.snd_nxt;
 	begin_recovery(dcqcn, now_us);
 	begin_sample(qp, now_us);

@@ -161,18 +161,21 @@ struct rc_pace {
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
-	psn_t cut_at;    /* what was sent before a notification last lowered the rate ends here */
-	psn_t from_una;  /* what is delivered from here on since from_us tells what the path carries */
-	uint32_t cut_us; /* when it was last lowered so */
-	uint32_t from_us;
-	uint32_t time_us;  /* when a period of time began: each ends with a higher rate */
-	uint32_t alpha_us; /* when alpha last changed */
-	uint32_t alpha;    /* how much of what we send gets marked: ALPHA_ONE is all of it */
+	psn_t cut_at;     /* what was sent before a notification last lowered the rate ends here */
+	uint32_t time_us; /* when a period of time began: each ends with a higher rate */
+	uint32_t alpha;   /* how much of what we send gets marked: ALPHA_ONE is all of it */
 	uint32_t target_mbps;
 	uint32_t bytes;                 /* sent since a period of bytes began */
 	uint32_t heard_us;              /* when the last notification came */
 	uint16_t gap_us;                /* how far they are apart on average; 0: none has come yet */
 	uint8_t time_steps, byte_steps; /* periods since the last notification */
+};
+
+/* What is delivered behind `una` since `us` tells cc_dcqcn.c what the path carries. */
+struct rc_carried {
+	psn_t una;
+	uint32_t us;
+	uint32_t cut_us; /* when a notification last lowered the rate by alpha */
 };
 
 /* How many answers the copies of packets may still draw: an answer to a copy shows that the peer lives, and no more. */
@@ -271,9 +274,9 @@ struct rc_qp {
 	struct rc_board *parts;  /* parts of READs owed once more, while replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
-	struct rc_pace pace;            /* read only with `seldom`, as what follows */
+	/* read only with `seldom`, as what follows */
 	struct rc_dcqcn dcqcn;
-	bool requests_first; /* they have waited while responses left: in the next call responses wait */
+	struct rc_pace pace;
 
 	_Alignas(64) struct rc_mr_cache mr_cache[QP_MR_CACHE_ENTRIES];
 	struct rc_mr_table *mrs;
@@ -296,7 +299,8 @@ struct rc_qp {
 
 	uint64_t counters[CNT_QP_COUNTERS];
 	uint32_t line_mbps; /* of the link; 0: it tells none */
-	uint64_t asked_ns;  /* what READs have asked for will have come at the rate by then; written by pace.h */
+	struct rc_carried carried;
+	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
 	struct rc_recvq recvq;
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;
@@ -311,6 +315,7 @@ struct rc_qp {
 	psn_t sq_psn, rq_psn; /* as set by rc_qp_modify() */
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair */
+	bool requests_first; /* they have waited while responses left: in the next call responses wait */
 };
 
 static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&
