@@ -14,7 +14,7 @@
 
 static const uint16_t mtus[] = { 1024, 4096 };
 static const uint64_t trips[] = { 10 * US, 100 * US, MS };
-static const uint32_t losses[] = { 0, 1000, 10000, 50000 }; /* per million */
+static const uint32_t losses[] = { 0, 1000, 10000, 30000, 50000 }; /* per million */
 
 #define LOSSES (sizeof(losses) / sizeof(losses[0]))
 
@@ -117,7 +117,7 @@ uint32_t sim_lossy_run(uint64_t seed, uint32_t seeds, struct sim_memory *memory)
 	printf("| MTU | there and back | requests | no loss |");
 	for (uint32_t i = 1; i < LOSSES; i++)
 		printf(" %.1f %% |", losses[i] / 1e4);
-	printf(" failed |\n|---|---|---|---|---|---|---|---|\n");
+	printf(" failed |\n|---|---|---|---|---|---|---|---|---|\n");
 	for (uint32_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
 		for (uint32_t j = 0; j < sizeof(mtus) / sizeof(mtus[0]); j++) {
 			for (uint32_t k = 0; k < sizeof(trips) / sizeof(trips[0]); k++)
