@@ -37,6 +37,16 @@
 #define ANOMALY_DISTANCE (1u << 16)
 #define ANOMALY_UNKNOWN_SENDERS 10000u
 
+/*
+ * What is kept behind a missing packet (S-21): how far behind, so many PSNs, of which a SACK tells 64; and how many
+ * packets the QPs of an lcore keep together. A QP whose missing packet has not come for so long gives up what it keeps
+ * when another one wants the room.
+ */
+#define KEPT_SPAN 2048u
+#define KEPT_BLOCK 64u
+#define LCORE_KEPT 2048u
+#define KEPT_PATIENCE_NS 10000000ull
+
 /* The outbox of a poll. */
 #define OUTBOX_PACKETS 32u
 #define OUTBOX_COMPLETIONS 256u
@@ -51,7 +61,8 @@
  */
 #define POLL_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
-#define LCORE_BOARDS 1024u /* that QPs of an lcore may borrow at a time to repair losses, of 4 KiB each */
+#define LCORE_BOARDS \
+	1024u /* that QPs of an lcore may borrow at a time to repair losses, of little more than 4 KiB each */
 #define LIMIT_PORT_ADDRS 8u
 
 /*
@@ -79,6 +90,8 @@
 static_assert(CM_HALF_OPEN_OF_ONE_PEER < CM_HALF_OPEN, "one peer leaves room to others");
 static_assert(CM_REFUSAL_NS > 2 * (4096ull << 22), "a peer of code 22 asks twice more");
 static_assert(OUTBOX_PACKETS >= BURST, "one outbox fills one tx burst");
+static_assert(KEPT_SPAN / KEPT_BLOCK == 32, "a bit of a word for each block of PSNs that may be kept");
+static_assert(LCORE_KEPT < 65535, "an index of 16 bits, with one value for none");
 static_assert(WINDOW_PACKETS < PSN_WINDOW, "the practical window lies inside the protocol's");
 static_assert(OUTBOX_COMPLETIONS >= BURST * OUTBOX_RECEIVE_COMPLETIONS, "a burst of receives fits without a drain");
 

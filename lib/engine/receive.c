@@ -134,7 +134,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 			       rc_qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
-	else if (__builtin_expect(origin->ce, 0) && packet->opcode != OP_ACKNOWLEDGE && packet->opcode != OP_CNP)
+	else if (__builtin_expect(origin->ce, 0) && packet->opcode != OP_ACKNOWLEDGE && opcode_is_rc(packet->opcode))
 		engine_congestion_marked(lcore, port, flow->qp, response);
 	if (response)
 		flow->responses = true;

@@ -99,6 +99,17 @@ static inline void ack_repeat_said(struct rc_ack *ack)
 	ack->due &= (uint8_t)~WORK_REPEAT_ACK;
 }
 
+/* SACKs are due, or packets that were kept may have their turn. */
+static inline void ack_sack_is_due(struct rc_ack *ack)
+{
+	ack->due |= WORK_SACK;
+}
+
+static inline void ack_sack_said(struct rc_ack *ack)
+{
+	ack->due &= (uint8_t)~WORK_SACK;
+}
+
 /* No ACK and no NAK is due any more. */
 static inline void ack_forget(struct rc_ack *ack)
 {

@@ -1,9 +1,10 @@
 /* board.h - memory that a QP has only while it repairs what was lost, from a pool of its lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a QP
- * borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer misses
- * (parts.h). When the pool has no board left the QP sends everything from the loss on again.
+ * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a
+ * QP borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer
+ * misses (parts.h), one for packets that have come before their turn (kept.h), one for what its peer says of such
+ * packets (sack.h). When the pool has no board left the QP sends everything from the loss on again.
  */
 #ifndef RC_BOARD_H
 #define RC_BOARD_H
@@ -40,6 +41,24 @@ struct rc_parts {
 	struct rc_stretch parts[LIMIT_HOLES];
 };
 
+/* Packets that have come behind a missing one, by their PSN modulo KEPT_SPAN: see kept.h. */
+struct rc_kept_map {
+	struct rc_qp *qp;
+	struct rc_board *older, *newer; /* of all boards with such a map */
+	uint64_t moved_ns;              /* when a missing packet last came */
+	psn_t base;                     /* no packet before it is kept */
+	uint32_t count;
+	uint16_t packets[KEPT_SPAN]; /* index in the store, plus 1; 0: not kept */
+};
+
+/* What is known of packets in flight, by their PSN modulo KEPT_SPAN: see sackmap.h. */
+struct rc_sack_map {
+	psn_t base; /* nothing is known of what lies before it, nor from `end` on */
+	psn_t end;
+	uint32_t lost; /* packets that are to be sent again */
+	uint16_t states[KEPT_SPAN];
+};
+
 struct rc_board {
 	union {
 		struct rc_boards *pool; /* while a QP has the board: the pool that lent it */
@@ -48,6 +67,8 @@ struct rc_board {
 	union {
 		struct rc_holes holes;
 		struct rc_parts parts;
+		struct rc_kept_map kept;
+		struct rc_sack_map sack;
 	};
 };
 
@@ -58,6 +79,7 @@ struct rc_board {
 struct rc_boards {
 	struct rc_board *free;
 	struct rc_board *next, *end;
+	struct rc_store *store; /* where QPs with its boards keep requests before their turn; NULL: nowhere */
 };
 
 /* Makes a pool that lends these `count` boards of the caller. */

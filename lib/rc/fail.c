@@ -4,18 +4,22 @@
 
 #include "rc/deadlines.h"
 #include "rc/holes.h"
+#include "rc/kept.h"
 #include "rc/report.h"
+#include "rc/sackmap.h"
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
 	sendwin_refuse_rd_atomic(&qp->win, false); /* READs may be posted again: whatever is posted in ERR is flushed */
 	deadlines_end(qp);
 	rc_holes_forget(qp);
+	rc_sackmap_forget(qp);
 }
 
 void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)
 {
 	qp_set_state(qp, UROCE_QPS_ERR);
+	rc_kept_forget(qp);
 	rc_fail_stop_requests(qp);
 	/* E-7: a post sees ERR before the application sees any completion */
 	sendwin_set_post_state(&qp->win, UROCE_QPS_ERR);

@@ -25,7 +25,7 @@ static void borrow(struct rc_qp *qp)
 	board->holes.clear = qp->win.acked + 1;
 	board->holes.look_ns = RC_NEVER;
 	qp->board.holes = board;
-	qp->gaps = (struct rc_gaps){ .has_holes = true };
+	qp->gaps.has_holes = true;
 }
 
 void rc_holes_forget(struct rc_qp *qp)
@@ -36,7 +36,7 @@ void rc_holes_forget(struct rc_qp *qp)
 		return;
 	qp->board.pool = board->pool;
 	board_return(board);
-	qp->gaps = (struct rc_gaps){ .has_holes = false };
+	qp->gaps = (struct rc_gaps){ .asks_again = qp->gaps.asks_again && qp->sack.map };
 }
 
 /* ---- the list of holes ---- */

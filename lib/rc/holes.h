@@ -93,6 +93,18 @@ static inline struct rc_boards *qp_boards(const struct rc_qp *qp)
 	return qp->gaps.has_holes ? qp->board.holes->pool : qp->board.pool;
 }
 
+/* Something has to be sent again with the next transmit. */
+static inline void holes_ask_again(struct rc_qp *qp)
+{
+	qp->gaps.asks_again = true;
+}
+
+/* All of that has left. */
+static inline void holes_have_asked(struct rc_qp *qp)
+{
+	qp->gaps.asks_again = false;
+}
+
 /* Has a response been placed before its turn while earlier ones are missing? */
 static inline bool qp_has_holes(const struct rc_qp *qp)
 {

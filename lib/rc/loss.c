@@ -7,7 +7,9 @@
 #include "rc/codes.h"
 #include "rc/fail.h"
 #include "rc/holes.h"
+#include "rc/kept.h"
 #include "rc/migration.h"
+#include "rc/sackmap.h"
 #include "wire/hints.h"
 
 #define RNR_WITHOUT_LIMIT 7
@@ -59,8 +61,10 @@ NOINLINE void review_echoes(struct rc_qp *qp)
 
 	if (psn_before(owed->limit, qp->win.snd_una)) {
 		*owed = (struct rc_owed){ 0 };
-		loss->echoes = false;
+		loss->echoes = qp->sack.map != NULL;
 	}
+	if (qp->sack.map)
+		rc_sackmap_acknowledged(qp);
 	probe_doubt(&qp->probe, psn_before(qp->win.snd_una, owed->first) ? 0 : at_most_255(owed->acks));
 }
 
@@ -231,6 +235,7 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 	loss->timed_out = timed_out;
 	loss->after_rnr = false;
 	rtt_forget(&qp->rtt);
+	rc_sackmap_forget(qp);
 	loss->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	rc_loss_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
@@ -465,6 +470,8 @@ static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
 	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	if (qp_has_holes(qp))
 		rc_holes_doubt(qp);
+	else if (qp_keeps(qp))
+		probe_ask_now(&qp->probe); /* its answer says what is missing */
 	else
 		response_was_lost(qp, qp->win.snd_una, now_ns);
 }
@@ -508,20 +515,6 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 }
 
 /* ---- packets beside the window that ask the peer ---- */
-
-void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns)
-{
-	struct rc_probe *probe = &qp->probe;
-
-	probe_count_try(probe);
-	rtt_forget(&qp->rtt);
-	probe_start(probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-}
-
-void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns)
-{
-	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-}
 
 void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
 {

@@ -98,8 +98,17 @@ static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, b
 }
 
 /* A probe, or an ACK request that was put off, has left: a response is owed. */
-void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns);
-void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns);
+static inline void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns)
+{
+	probe_count_try(&qp->probe);
+	rtt_forget(&qp->rtt);
+	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+}
+
+static inline void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns)
+{
+	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+}
 
 /* The probe had an empty WRITE. unsolicited: the peer may send credits without being asked. */
 void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited);

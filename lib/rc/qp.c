@@ -11,6 +11,7 @@
 #include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/keepalive.h"
+#include "rc/kept.h"
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/pace.h"
@@ -18,6 +19,8 @@
 #include "rc/requester.h"
 #include "rc/loss.h"
 #include "rc/ring_size.h"
+#include "rc/sack.h"
+#include "rc/sackmap.h"
 #include "rc/srq.h"
 #include "rc/work.h"
 #include "wire/hints.h"
@@ -114,12 +117,16 @@ void rc_qp_return_boards(struct rc_qp *qp)
 {
 	rc_holes_forget(qp);
 	rc_parts_forget(qp);
+	rc_kept_forget(qp);
+	rc_sackmap_forget(qp);
 }
 
 void rc_qp_forget(struct rc_qp *qp)
 {
 	set_defaults(qp);
 	rc_qp_return_boards(qp);
+	rc_kept_reset(qp);
+	rc_sackmap_reset(qp);
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_loss_reset(qp);
@@ -167,17 +174,18 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 /* W-5; in RTR a QP takes requests but no responses. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
-	bool notifies = packet->opcode == OP_CNP;
+	bool notifies = packet->opcode == OP_CNP, controls = packet->opcode == OP_SACK || packet->opcode == OP_PROBE;
 
 	if (notifies && !rc_cc_listens(qp))
 		return CNT_PORT_CNP;
-	if (!notifies && !opcode_is_rc(packet->opcode))
+	if (!notifies && !(controls && qp_keeps(qp)) && !opcode_is_rc(packet->opcode))
 		return CNT_PORT_OTHER_CLASS;
 	if (qp->state < UROCE_QPS_RTR || qp->state > UROCE_QPS_SQD)
 		return CNT_PORT_QP_STATE;
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
 		return CNT_PORT_EARLY_RESPONSE;
-	if ((packet->flags & WIRE_MIGREQ) && !notifies && migration_may_be_asked(&qp->migration, origin))
+	if ((packet->flags & WIRE_MIGREQ) && opcode_is_rc(packet->opcode) &&
+	    migration_may_be_asked(&qp->migration, origin))
 		return CNT_COUNTERS; /* judged after its ICRC was checked */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
@@ -204,14 +212,20 @@ static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, cons
 	return true;
 }
 
-/* N-2 */
-static enum rc_counter take_notification(struct rc_qp *qp, const struct wire_packet *packet,
-					 const struct rc_origin *origin, uint64_t now_ns)
+/* A packet of another class: a CNP (N-2), a SACK (T-7) or a PROBE (S-22). */
+static enum rc_counter take_control(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				    uint64_t now_ns)
 {
 	if (!origin_icrc_is_right(origin, packet->payload))
 		return CNT_PORT_RX_ICRC;
-	qp->counters[CNT_CNP_HANDLED]++;
-	rc_cc_notified(qp, now_ns);
+	if (packet->opcode == OP_SACK) {
+		rc_sack_arrived(qp, packet, now_ns);
+	} else if (packet->opcode == OP_PROBE) {
+		rc_kept_probed(qp, packet);
+	} else {
+		qp->counters[CNT_CNP_HANDLED]++;
+		rc_cc_notified(qp, now_ns);
+	}
 	return CNT_COUNTERS;
 }
 
@@ -220,8 +234,8 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 {
 	struct rc_origin checked;
 
-	if (packet->opcode == OP_CNP)
-		return take_notification(qp, packet, origin, now_ns);
+	if (!opcode_is_rc(packet->opcode))
+		return take_control(qp, packet, origin, now_ns);
 	if (qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR) {
 		if (!origin_icrc_is_right(origin, packet->payload))
 			return CNT_PORT_RX_ICRC;

@@ -50,13 +50,14 @@ enum rc_work {
 	WORK_ACK = 1,
 	WORK_NAK = 2,
 	WORK_REPEAT_ACK = 4, /* an ACK for a duplicate */
-	WORK_RESPONSE = 8,   /* responses to READs, atomics and FLUSHes */
-	WORK_CREDIT = 16,    /* perhaps: the QP counts credits, and may have to tell the peer of new ones */
-	WORK_EVENT = 32,     /* perhaps: the QP's state or a shared receive queue may raise an event */
-	WORK_SEND = 64,
-	WORK_PROBE = 128,
-	WORK_COMPLETION = 256,
-	WORK_RESPONDER = WORK_ACK | WORK_NAK | WORK_REPEAT_ACK | WORK_RESPONSE | WORK_CREDIT,
+	WORK_SACK = 8,       /* SACKs, and packets that were kept and may have their turn */
+	WORK_RESPONSE = 16,  /* responses to READs, atomics and FLUSHes */
+	WORK_CREDIT = 32,    /* perhaps: the QP counts credits, and may have to tell the peer of new ones */
+	WORK_EVENT = 64,     /* perhaps: the QP's state or a shared receive queue may raise an event */
+	WORK_SEND = 128,
+	WORK_PROBE = 256,
+	WORK_COMPLETION = 512,
+	WORK_RESPONDER = WORK_ACK | WORK_NAK | WORK_REPEAT_ACK | WORK_SACK | WORK_RESPONSE | WORK_CREDIT,
 	WORK_REQUESTER = WORK_SEND | WORK_PROBE,
 	WORK_REPORTS = WORK_COMPLETION | WORK_EVENT,
 	WORK_ALL = WORK_RESPONDER | WORK_REQUESTER | WORK_REPORTS
@@ -64,7 +65,10 @@ enum rc_work {
 
 /* The ACKs and NAKs that the responder owes. Each ACK covers all packets before it, so one of each kind is enough. */
 struct rc_ack {
-	/* WORK_ACK: for epsn - 1; WORK_NAK: for nak_psn; WORK_REPEAT_ACK: for repeat_psn, the newest duplicate (S-8) */
+	/*
+	 * WORK_ACK: for epsn - 1; WORK_NAK: for nak_psn; WORK_REPEAT_ACK: for repeat_psn, the newest duplicate (S-8);
+	 * WORK_SACK: as rc_kept says
+	 */
 	uint8_t due;
 	uint8_t nak_syndrome;
 	psn_t nak_psn;
@@ -86,6 +90,28 @@ struct rc_responder {
 	uint64_t write_va;      /* WRITE: where the next byte goes */
 	uint32_t write_left;    /* WRITE: bytes of DMALen still to come */
 	uint32_t write_rkey;
+};
+
+/* What the responder keeps behind a missing packet, and what it owes the peer about that (S-21, S-22). */
+struct rc_kept {
+	struct rc_board *map; /* NULL: nothing is kept */
+	psn_t newest;         /* of what has come behind the missing packet */
+	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs that the next SACKs tell of */
+	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
+	uint16_t probe_id;
+	bool probed;  /* the next SACKs answer a PROBE of this id */
+	bool refused; /* an RNR NAK has asked for everything from ePSN on */
+};
+
+/* What SACKs have told the requester (T-7). */
+struct rc_sack {
+	struct rc_board *map; /* NULL: nothing is known of what is in flight */
+	psn_t newest;         /* the highest PSN that has come, if it is in flight */
+	psn_t again_end;      /* what lies before it was sent again by a rewind */
+	psn_t probe_end;      /* snd_max when the last PROBE left */
+	uint16_t probe_id;    /* of that; 0: none has left */
+	bool probing;         /* it is not answered */
+	bool again;           /* again_end is valid */
 };
 
 struct rc_credit {
@@ -130,13 +156,14 @@ struct rc_requester {
 /* Responses that are missing while later ones have come. */
 struct rc_gaps {
 	bool has_holes;  /* some are missing: board.holes has them */
-	bool asks_again; /* with the next transmit some have to be asked for */
+	bool asks_again; /* with the next transmit some have to be asked for, or packets are to be sent again (T-7) */
 };
 
 /* How much may be in flight, and how much may leave at a time: written by the algorithms of cc.h. */
 struct rc_cc {
 	uint16_t window;   /* packets of SENDs and WRITEs that may be in flight; fewer after losses */
 	uint8_t algorithm; /* enum rc_cc_algorithm */
+	bool limited;      /* the window is smaller than without losses */
 	struct rc_burst burst;
 };
 
@@ -301,6 +328,8 @@ struct rc_qp {
 	uint32_t line_mbps; /* of the link; 0: it tells none */
 	struct rc_carried carried;
 	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
+	struct rc_kept kept;
+	struct rc_sack sack;
 	struct rc_recvq recvq;
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;

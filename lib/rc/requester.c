@@ -12,6 +12,7 @@
 #include "rc/loss.h"
 #include "rc/pace.h"
 #include "rc/request.h"
+#include "rc/sack.h"
 #include "rc/tail_probe.h"
 #include "wire/hints.h"
 
@@ -313,13 +314,19 @@ static void note_ask(struct rc_qp *qp)
 }
 
 /*
- * Asks for the responses that are missing before others (Q-15). If memory for one may not be written any more, the QP
- * fails when that request is the oldest. true: there was no room for all.
+ * Sends lost packets again (T-7), and asks for the responses that are missing before others (Q-15). If memory for
+ * one may not be written any more, the QP fails when that request is the oldest. true: there was no room for all.
  */
 NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	const struct rc_hole *hole;
 
+	if (qp->sack.map && rc_sack_resend(qp, now_ns, out))
+		return true;
+	if (!qp_has_holes(qp)) {
+		holes_have_asked(qp);
+		return false;
+	}
 	while ((hole = rc_holes_next(qp, now_ns)) != NULL) {
 		uint32_t slot = rc_holes_slot(qp, hole), responses = hole->count;
 		const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);

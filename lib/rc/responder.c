@@ -8,6 +8,7 @@
 #include "rc/credit.h"
 #include "rc/duplicate.h"
 #include "rc/fail.h"
+#include "rc/kept.h"
 #include "rc/op.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
@@ -269,6 +270,8 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 
 	qp->counters[row->counter]++;
 	if (row->retry) {
+		if (qp_keeps(qp))
+			rc_kept_refused(qp);
 		send_nak(&qp->responder, (uint8_t)(row->syndrome | qp->responder.min_rnr_timer));
 		return;
 	}
@@ -302,6 +305,10 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 		return false;
 	if (psn_before(psn, resp->epsn)) {
 		known = rc_duplicate_receive(qp, packet);
+	} else if (qp_keeps(qp)) { /* S-21, S-22 */
+		qp->counters[CNT_OUT_OF_SEQUENCE] += !resp->nak_outstanding;
+		rc_kept_offer(qp, packet, now_ns);
+		resp->nak_outstanding = true;
 	} else if (resp->nak_outstanding) {
 		qp->counters[CNT_AFTER_NAK]++;
 	} else { /* K-SEQ */
@@ -322,6 +329,9 @@ static inline bool owes_rnr_nak(const struct rc_responder *resp)
 	return (resp->ack.due & WORK_NAK) && syndrome_class(resp->ack.nak_syndrome) == SYNDROME_RNR_NAK;
 }
 
+static bool receive_after_gap(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			      uint64_t now_ns, struct rc_outbox *out);
+
 NOINLINE bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (!origin_icrc_is_right(origin, packet->payload))
@@ -335,15 +345,16 @@ NOINLINE bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet,
  * packet (S-17). Until its ICRC is known, only memory changes that no application may look at yet.
  */
 INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
-			 const struct rc_origin *origin, struct rc_outbox *out)
+			 const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 	struct rc_scatter place;
 	enum verdict verdict;
 	bool placed;
 
-	if (__builtin_expect(resp->nak_outstanding, 0) && owes_rnr_nak(resp))
-		return drop_after_nak(qp, packet, origin);
+	if (__builtin_expect(resp->nak_outstanding, 0) && (owes_rnr_nak(resp) || qp_keeps(qp)))
+		return owes_rnr_nak(resp) ? drop_after_nak(qp, packet, origin) :
+					    receive_after_gap(qp, packet, origin, now_ns, out);
 	/* judging may take an entry from the shared queue, which a forged packet must not bring about */
 	if (qp->shares_receives && (rule & RULE_TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;
@@ -367,6 +378,57 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	return true;
 }
 
+static bool has_completion_room(const struct rc_outbox *out)
+{
+	return out->completion_count + OUTBOX_RECEIVE_COMPLETIONS <= OUTBOX_COMPLETIONS;
+}
+
+/*
+ * Gives the packets that were kept behind ePSN their turn, one by one (S-21). The ACK tells the peer how far that went.
+ * false: the outbox has no room for the completions of all.
+ */
+bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out)
+{
+	const struct rc_origin checked = { 0 };
+	const struct wire_packet *packet;
+	struct rc_responder *resp = &qp->responder;
+	psn_t epsn = resp->epsn;
+
+	if (rc_kept_next(qp) == NULL)
+		return true;
+	resp->nak_outstanding = false;
+	while (!resp->nak_outstanding && (packet = rc_kept_next(qp)) != NULL && has_completion_room(out))
+		rc_responder_receive(qp, packet, &checked, 0, out);
+	if (resp->nak_outstanding) /* one was refused, and nothing is kept any more */
+		return true;
+	if (!psn_equal(epsn, resp->epsn))
+		ack_asked_for(&resp->ack);
+	resp->nak_outstanding = rc_kept_remains(qp);
+	return !resp->nak_outstanding || rc_kept_next(qp) == NULL;
+}
+
+/* Takes the packet at ePSN of a peer that has been told of the gap, then what was kept behind it. */
+NOINLINE bool receive_after_gap(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_responder *resp = &qp->responder;
+
+	resp->nak_outstanding = false;
+	if (!rc_responder_receive(qp, packet, origin, now_ns, out)) {
+		resp->nak_outstanding = true;
+		return false;
+	}
+	if (resp->nak_outstanding)
+		return true;
+	ack_asked_for(&resp->ack);
+	rc_kept_filled(qp, now_ns);
+	rc_responder_take_kept(qp, out);
+	resp->nak_outstanding |= rc_kept_remains(qp);
+	if (resp->nak_outstanding)
+		ack_sack_is_due(&resp->ack);
+	return true;
+}
+
 /* The most frequent opcode has a call of its own, in which the compiler knows the rule. */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out)
@@ -374,8 +436,8 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	if (packet->psn != qp->responder.epsn.v)
 		return receive_out_of_order(qp, packet, origin, now_ns);
 	return packet->opcode == OP_WRITE_ONLY ?
-		       receive_next(qp, RULE_ONLY, packet, origin, out) :
-		       receive_next(qp, rc_ops_packets[packet->opcode].rule, packet, origin, out);
+		       receive_next(qp, RULE_ONLY, packet, origin, now_ns, out) :
+		       receive_next(qp, rc_ops_packets[packet->opcode].rule, packet, origin, now_ns, out);
 }
 
 void rc_responder_reset(struct rc_qp *qp)

@@ -19,6 +19,9 @@ struct wire_packet;
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out);
 
+/* Executes what was kept and has its turn now (S-21). false: the outbox has no room for the completions of all. */
+bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out);
+
 /* The peer's rights have changed, or how many READs and atomics may wait for their responses. */
 void rc_responder_enable(struct rc_qp *qp);
 

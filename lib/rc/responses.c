@@ -8,6 +8,7 @@
 #include "rc/duplicate.h"
 #include "rc/emit.h"
 #include "rc/fail.h"
+#include "rc/kept.h"
 #include "rc/op.h"
 #include "rc/pace.h"
 #include "rc/parts.h"
@@ -186,6 +187,14 @@ static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 	ack_repeat_said(&qp->responder.ack);
 }
 
+/* What is seldom due besides an ACK. There is room for a frame. false: there is more of it. */
+NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (qp->responder.ack.due & WORK_REPEAT_ACK)
+		repeat_ack(qp, out);
+	return !(qp->responder.ack.due & WORK_SACK) || (rc_responder_take_kept(qp, out) && rc_kept_say(qp, out));
+}
+
 /* Answers what was asked for. false: there is more to answer, which comes before any ACK (S-14). */
 static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
 {
@@ -226,8 +235,8 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 
 	if (!(qp_is_paced(qp) ? respond_paced(qp, out) : respond(qp, out)))
 		return true;
-	if ((ack->due & WORK_REPEAT_ACK) && outbox_has_packet_room(out))
-		repeat_ack(qp, out);
+	if ((ack->due & (WORK_REPEAT_ACK | WORK_SACK)) && outbox_has_packet_room(out) && !say_more(qp, out))
+		return true;
 	if (ack->due && !outbox_has_packet_room(out))
 		return true;
 	if (ack->due)

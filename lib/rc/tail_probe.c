@@ -6,7 +6,9 @@
 #include "rc/emit.h"
 #include "rc/keepalive.h"
 #include "rc/request.h"
+#include "rc/kept.h"
 #include "rc/loss.h"
+#include "rc/sack.h"
 
 /* The newest packet that has left and, if the window was rewound, has left again. */
 static psn_t newest_psn(const struct rc_sendwin *win)
@@ -91,6 +93,11 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		return false;
 	if (psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		send_keepalive(qp, now_ns, out);
+		return true;
+	}
+	if (qp_keeps(qp)) {
+		rc_sack_probe(qp, out);
+		rc_loss_probe_sent(qp, now_ns);
 		return true;
 	}
 	if (wqe_needs_response(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))

@@ -71,7 +71,7 @@ static void expect_boards_back(struct pair *pair, enum side_name side)
 
 	for (const struct rc_board *board = pair->side[side].pool.free; board; board = board->next)
 		back++;
-	cr_assert_eq(back, 2);
+	cr_assert_eq(back, sizeof(pair->side[side].boards) / sizeof(pair->side[side].boards[0]));
 }
 
 Test(early, what_comes_before_its_turn_is_placed_and_what_is_missing_asked_for)

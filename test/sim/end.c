@@ -209,6 +209,9 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	end->over = false;
 	create(world, end);
 	sim_model_reset(end); /* what is counted goes on */
+	rc_kept_agree(end->qp, world->config.window);
+	if (world->config.window)
+		end->model.kept = calloc(KEPT_SPAN, sizeof(uint64_t));
 	memcpy(end->model.counts, end->qp->counters, sizeof(end->model.counts));
 	end->model.counts[CNT_RETRANSMITTED_PACKETS] += end->qp->counters[CNT_RNR_RESENT_PACKETS] +
 							end->qp->counters[CNT_EARLY_PROBES] +
@@ -311,6 +314,8 @@ void sim_end_forget_messages(struct sim_end *end)
 	}
 	free(end->model.parts);
 	end->model.parts = NULL;
+	free(end->model.kept);
+	end->model.kept = NULL;
 	end->model.part_count = 0;
 	end->posted = 0;
 }

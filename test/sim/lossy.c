@@ -24,6 +24,7 @@ struct work {
 	uint32_t bytes, depth, rd_atomic, messages;
 	bool any_order;
 	uint8_t repair;
+	uint16_t window;
 };
 
 static const struct work works[] = {
@@ -31,6 +32,7 @@ static const struct work works[] = {
 	{ "READ 1 MiB, repaired upwards", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, false, UROCE_READ_REPAIR_UPWARDS },
 	{ "READ 1 MiB, repaired in any order", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, true },
 	{ "WRITE 64 KiB", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 960 },
+	{ "WRITE 64 KiB, with SACKs", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 960, false, 0, 256 },
 };
 
 struct result {
@@ -53,6 +55,7 @@ static struct result run_once(const struct work *work, uint16_t mtu, uint64_t tr
 	config.mtu = mtu;
 	config.any_order = work->any_order;
 	config.repair = work->repair;
+	config.window = work->window;
 	config.delay_ns = trip_ns / 2;
 	config.rates[FAULT_LOSS] = loss;
 	config.max_packets = work->bytes / mtu + 1;

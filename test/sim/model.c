@@ -10,6 +10,7 @@
 void sim_model_reset(struct sim_end *end)
 {
 	free(end->model.parts);
+	free(end->model.kept);
 	end->model = (struct sim_model){ 0 };
 }
 
@@ -32,8 +33,11 @@ void sim_model_taint(struct sim_world *world, struct sim_end *end)
 {
 	sim_world_trouble(world, end, 100);
 	taint_connection(world, end->index / 2);
-	/* Who takes an entry from a shared queue takes it from all others. */
-	for (uint32_t i = 0; world->config.srq && i < world->config.connections; i++)
+	/*
+	 * Who takes an entry from a shared queue takes it from all others; and of an atomic that was kept nobody knows
+	 * whether a word that all share was changed before or behind it.
+	 */
+	for (uint32_t i = 0; (world->config.srq || world->config.window) && i < world->config.connections; i++)
 		taint_connection(world, i);
 }
 
@@ -172,8 +176,8 @@ static void check_credits(struct sim_world *world, struct sim_end *end)
 }
 
 /* The packet that ePSN is for. */
-static void arrive_expected(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-			    struct sim_verdict *verdict)
+void sim_model_take_next(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+			 struct sim_verdict *verdict)
 {
 	struct sim_end *peer = world_peer(world, end);
 	struct sim_model *model = &end->model;
@@ -224,11 +228,13 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 	uint32_t ahead = (uint32_t)(packet->psn - world_peer(world, end)->start_psn - model->epsn) & PSN_MASK;
 
 	if (ahead == 0) {
-		arrive_expected(world, end, packet, verdict);
+		sim_model_take_next(world, end, packet, verdict);
 	} else if (ahead >= PSN_WINDOW) {
 		sim_model_duplicate_arrived(world, end, packet, verdict);
 	} else if (model->nak_out || model->nak_expected) {
 		model->counts[CNT_AFTER_NAK]++;
+	} else if (world->config.window) {
+		sim_model_before_turn(end, ahead, verdict);
 	} else {
 		model->counts[CNT_OUT_OF_SEQUENCE]++;
 		model->nak_expected = true;
@@ -280,6 +286,10 @@ void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct
 	if (!end->qp->replay.has_parts)
 		end->model.part_count =
 			0; /* of those that the model still knows, the memory is not registered any more */
+	if (!opcode_is_rc(packet->opcode)) {
+		end->model.ack_owed |= packet->opcode == OP_PROBE;
+		return;
+	}
 	verdict->refused = is_refused(world, end, packet, origin);
 	if (verdict->refused)
 		end->model.counts[CNT_MIGRATION_REFUSED]++;
@@ -392,7 +402,9 @@ void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struc
 		return;
 	if (verdict->restarted)
 		sim_model_restarted(world, end, packet, verdict);
-	if (wire_opcode(packet->opcode)->response && !verdict->refused)
+	if (world->config.window)
+		sim_model_follow_kept(world, end, verdict);
+	if (wire_opcode(packet->opcode)->response && packet->opcode != OP_SACK && !verdict->refused)
 		sim_model_response_taken(world, end, verdict);
 	check_positions(world, end, verdict);
 	wrong = sim_memory_compare_part(world->memory, &verdict->touched, verdict->offset, verdict->bytes);
@@ -449,7 +461,12 @@ void sim_model_sent(struct sim_world *world, struct sim_end *end, const struct w
 			       packet->pkey);
 	if (world_connection(world, end)->tainted || world->failed)
 		return;
-	if (wire_opcode(packet->opcode)->response)
+	if (packet->opcode == OP_SACK) {
+		sim_model_sack_sent(world, end, packet);
+	} else if (packet->opcode == OP_PROBE) {
+		end->model.counts[CNT_RETRANSMITTED_PACKETS]++;
+		end->model.asks++;
+	} else if (wire_opcode(packet->opcode)->response)
 		sim_model_answer_sent(world, end, packet);
 	else
 		sim_model_request_sent(world, end, packet);

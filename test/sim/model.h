@@ -35,6 +35,8 @@ struct sim_verdict {
 	bool goes_before;          /* it is a part that need not restart anything */
 	struct sim_buffer touched; /* where something should have been placed */
 	uint64_t offset, bytes;    /* which part of that */
+	bool offered;              /* a request before its turn, which may be kept; what was kept before: */
+	uint64_t ahead_psn, kept_before;
 };
 
 void sim_model_reset(struct sim_end *end);
@@ -60,6 +62,16 @@ void sim_model_data(struct sim_world *world, const struct sim_message *message, 
 
 /* A forged packet was believed: the connection's memory may contain anything from now on. */
 void sim_model_taint(struct sim_world *world, struct sim_end *end);
+
+/* For the files of the model: the packet that ePSN is for, which has come now or was kept. */
+void sim_model_take_next(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+			 struct sim_verdict *verdict);
+/* For the files of the model: a request before its turn, so far ahead, of an end that may keep it. */
+void sim_model_before_turn(struct sim_end *end, uint32_t ahead, struct sim_verdict *verdict);
+/* For the files of the model: the core has taken a packet; what it had kept may have had its turn. */
+void sim_model_follow_kept(struct sim_world *world, struct sim_end *end, struct sim_verdict *verdict);
+/* For the files of the model: judges a SACK. */
+void sim_model_sack_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 
 static inline struct sim_buffer one_piece(uint64_t at, uint64_t bytes)
 {

@@ -458,6 +458,9 @@ void sim_oracle_finish(struct sim_world *world)
 		boards++;
 	if (boards != SIM_BOARDS)
 		sim_world_fail(world, "%u boards of %u have come back", boards, SIM_BOARDS);
+	if (world->store.used || world->store.holders)
+		sim_world_fail(world, "%u kept packets of %u QPs have never been freed", world->store.used,
+			       world->store.holders);
 	if (world->frames_alive)
 		sim_world_fail(world, "%u frames have never been freed", world->frames_alive);
 }

@@ -20,6 +20,7 @@
 #define CONFIG_CALM 2
 #define CONFIG_ORDER 3
 #define CONFIG_MARKS 4
+#define CONFIG_KEPT 5
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -273,6 +274,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	struct sim_random calm = random_stream(options->seed, STREAM_CONFIG, CONFIG_CALM);
 	struct sim_random order = random_stream(options->seed, STREAM_CONFIG, CONFIG_ORDER);
 	struct sim_random marks = random_stream(options->seed, STREAM_CONFIG, CONFIG_MARKS);
+	struct sim_random kept = random_stream(options->seed, STREAM_CONFIG, CONFIG_KEPT);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -289,6 +291,8 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		config->any_order = random_chance(&order, 400000);
 		config->repair = random_chance(&order, 500000) ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_OFF;
 		config->marks = random_chance(&marks, 300000) ? PICK(&marks, 100, 1000, 10000, 100000) : 0;
+		config->window = random_chance(&kept, 400000) ? 256 : 0;
+		config->any_order |= config->window > 0; /* both ends are ours */
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
 		if (config->stop_after == MILLION)
@@ -311,11 +315,11 @@ void sim_swarm_print(const struct sim_config *config)
 	printf("  %u nodes, %u connections, %u requests, mtu %u, depth %u, receives %u%s, up to %u packets a message\n",
 	       config->nodes, config->connections, config->messages, config->mtu, config->depth, config->receives,
 	       config->srq ? " shared" : "", config->max_packets);
-	printf("  rd_atomic %u of %u, timeout %u, retries %u, rnr retries %u, rnr timer %u%s%s%s%s%s%s%s\n",
+	printf("  rd_atomic %u of %u, timeout %u, retries %u, rnr retries %u, rnr timer %u%s%s%s%s%s%s%s%s\n",
 	       config->rd_atomic, config->dest_rd_atomic, config->timeout, config->retry_cnt, config->rnr_retry,
 	       config->rnr_timer, config->credits ? ", credits" : "", config->imprecise ? ", imprecise" : "",
 	       config->no_probe ? ", no probe" : "", config->any_order ? ", any order" : "",
-	       config->ipv6 ? ", IPv6" : "", config->migration ? ", APM" : "",
+	       config->window ? ", SACKs" : "", config->ipv6 ? ", IPv6" : "", config->migration ? ", APM" : "",
 	       config->check_first ? ", ICRC first" : "");
 	if (config->pace.receive_ns || config->pace.send_ns || config->pace.tick_ns || config->pace.away_ns ||
 	    config->pace.early || config->pace.serial)

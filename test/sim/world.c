@@ -394,6 +394,11 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	*world = (struct sim_world){ .options = options, .memory = memory };
 	boards_init(&world->pool, world->boards, SIM_BOARDS);
 	sim_swarm_draw(options, &world->config);
+	if (world->config.window) {
+		rc_store_init(&world->store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)),
+			      options->steady ? LCORE_KEPT : SIM_KEPT);
+		world->pool.store = &world->store;
+	}
 	world->faults.off = options->off;
 	world->faults.only_listed = options->allowed != NULL;
 	world->faults.allowed = options->allowed;
@@ -437,6 +442,7 @@ void sim_world_forget(struct sim_world *world)
 		free(world->nodes[i].mrs.entries);
 		free(world->nodes[i].srq);
 	}
+	free(world->store.packets);
 	free(world->nodes);
 	free(world->ends);
 	free(world->connections);

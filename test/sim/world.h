@@ -9,6 +9,7 @@
 #define SIM_WORLD_H
 
 #include "rc/board.h"
+#include "rc/kept.h"
 #include "rc/mr.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
@@ -117,6 +118,8 @@ struct sim_model {
 	uint32_t executed;      /* requests of the peer that have begun */
 	struct sim_part *parts; /* SIM_PARTS of them, once one is owed */
 	uint32_t part_count;
+	uint64_t *kept;      /* which PSNs are kept before their turn, plus 1, by their low bits; NULL: none ever */
+	bool gap;            /* something has come before its turn, and SACKs tell of it */
 	bool nak_out;        /* one has left, and the request that it asks for has not come */
 	bool rnr_out;        /* it was one for lack of a receive entry */
 	bool nak_expected;   /* the next NAK has a reason */
@@ -215,6 +218,7 @@ struct sim_frame {
 };
 
 #define SIM_BOARDS 8
+#define SIM_KEPT 60u /* packets before their turn that a run of the swarm has room for */
 #define SIM_PARTS 4096u
 #define SIM_OLD_FRAMES 64u /* kept for replay, of each run */
 
@@ -232,6 +236,7 @@ struct sim_world {
 	uint32_t old_count;
 	struct rc_board boards[SIM_BOARDS]; /* fewer than the connections of some runs need */
 	struct rc_boards pool;
+	struct rc_store store; /* of packets before their turn, of all nodes */
 	struct rc_outbox out;
 	uint64_t now_ns, stopped_ns;
 	uint64_t completed_ns; /* when a request last completed, of any QP */

@@ -66,8 +66,8 @@ struct flight {
 struct side {
 	struct rc_qp *qp;
 	bool checked;          /* the ICRC of what comes is known to be right, as with check_icrc_first */
-	struct rc_boards pool; /* one for what it misses, one for what its peer does */
-	struct rc_board boards[2];
+	struct rc_boards pool; /* for what it misses, and for what its peer does, of responses and of requests */
+	struct rc_board boards[4];
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
 	uint8_t *memory; /* registered as `key` */

@@ -1,0 +1,366 @@
+/* kept.c - keeps requests that come before their turn, and tells the peer of them with SACKs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/kept.h"
+
+#include <string.h>
+
+#include "rc/ack.h"
+#include "rc/emit.h"
+#include "rc/holes.h"
+
+#define BLOCKS (KEPT_SPAN / KEPT_BLOCK)
+
+static struct rc_kept_map *map_of(const struct rc_qp *qp)
+{
+	return &qp->kept.map->kept;
+}
+
+static struct rc_store *store_of(const struct rc_qp *qp)
+{
+	return qp_boards(qp) ? qp_boards(qp)->store : NULL;
+}
+
+/* The first PSN of the block that psn lies in. */
+static psn_t block_of(psn_t psn)
+{
+	return psn_make(psn.v & ~(KEPT_BLOCK - 1));
+}
+
+static uint32_t bit_of(psn_t psn)
+{
+	return 1u << (psn.v / KEPT_BLOCK % BLOCKS);
+}
+
+static uint16_t *slot_of(struct rc_kept_map *map, psn_t psn)
+{
+	return &map->packets[psn.v % KEPT_SPAN];
+}
+
+/* ---- the store ---- */
+
+static uint32_t take_packet(struct rc_store *store)
+{
+	uint32_t index;
+
+	if (store->free) {
+		index = store->free - 1;
+		store->free = store->packets[index].next;
+	} else {
+		index = store->touched++;
+	}
+	store->used++;
+	return index;
+}
+
+static void give_packet(struct rc_store *store, uint32_t index)
+{
+	store->packets[index].next = store->free;
+	store->free = index + 1;
+	store->used--;
+}
+
+static void leave_list(struct rc_store *store, struct rc_board *board)
+{
+	struct rc_kept_map *map = &board->kept;
+
+	if (map->older)
+		map->older->kept.newer = map->newer;
+	else
+		store->oldest = map->newer;
+	if (map->newer)
+		map->newer->kept.older = map->older;
+	else
+		store->newest = map->older;
+}
+
+static void join_list(struct rc_store *store, struct rc_board *board)
+{
+	board->kept.older = store->newest;
+	board->kept.newer = NULL;
+	if (store->newest)
+		store->newest->kept.newer = board;
+	else
+		store->oldest = board;
+	store->newest = board;
+}
+
+static void release(struct rc_qp *qp, uint16_t *slot)
+{
+	give_packet(store_of(qp), *slot - 1u);
+	*slot = 0;
+	map_of(qp)->count--;
+}
+
+void rc_kept_forget(struct rc_qp *qp)
+{
+	struct rc_board *board = qp->kept.map;
+
+	if (board == NULL)
+		return;
+	for (uint32_t i = 0; i < KEPT_SPAN && board->kept.count > 0; i++) {
+		if (board->kept.packets[i])
+			release(qp, &board->kept.packets[i]);
+	}
+	leave_list(store_of(qp), board);
+	store_of(qp)->holders--;
+	qp->kept.map = NULL;
+	board_return(board);
+}
+
+/* A QP that has waited for its missing packet for long gives up what it keeps. false: there is none but this one. */
+static bool make_room(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_board *oldest = store_of(qp)->oldest;
+
+	if (oldest == NULL || oldest->kept.qp == qp || now_ns - oldest->kept.moved_ns < KEPT_PATIENCE_NS)
+		return false;
+	rc_kept_forget(oldest->kept.qp);
+	return true;
+}
+
+static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
+{
+	struct rc_board *board;
+
+	if (!boards_has_one(pool) && (pool == NULL || !make_room(qp, now_ns)))
+		return false;
+	board = boards_lend(pool);
+	board->kept.qp = qp;
+	board->kept.moved_ns = now_ns;
+	board->kept.base = qp->responder.epsn;
+	board->kept.count = 0;
+	memset(board->kept.packets, 0, sizeof(board->kept.packets));
+	join_list(store_of(qp), board);
+	store_of(qp)->holders++;
+	qp->kept.map = board;
+	return true;
+}
+
+/* Is there room for a packet of the QP, which holds a map? */
+static bool has_room(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_store *store = store_of(qp);
+	uint32_t share = store->count / store->holders;
+
+	if (store->used < store->count / 2 || (map_of(qp)->count < share && store->used < store->count))
+		return true;
+	return make_room(qp, now_ns);
+}
+
+/* ---- what comes ---- */
+
+void rc_kept_agree(struct rc_qp *qp, uint16_t window)
+{
+	qp->kept.window = window;
+}
+
+void rc_kept_reset(struct rc_qp *qp)
+{
+	rc_kept_forget(qp);
+	qp->kept = (struct rc_kept){ .map = NULL };
+}
+
+/* Does the map reach to psn, which lies behind ePSN? */
+static bool reaches(const struct rc_qp *qp, psn_t psn)
+{
+	return psn_distance(psn, block_of(qp->responder.epsn)) < KEPT_SPAN;
+}
+
+/* Keeps a copy of the packet. false: it is kept already, or cannot be. */
+static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	struct rc_kept_packet *copy;
+	uint16_t *slot;
+	uint32_t index;
+
+	if (store_of(qp) == NULL || packet->payload_bytes > LIMIT_MTU_BYTES || !reaches(qp, psn_make(packet->psn)))
+		return false;
+	if (qp->kept.map == NULL && !borrow(qp, qp_boards(qp), now_ns))
+		return false;
+	slot = slot_of(map_of(qp), psn_make(packet->psn));
+	if (*slot || !has_room(qp, now_ns))
+		return false;
+	index = take_packet(store_of(qp));
+	copy = &store_of(qp)->packets[index];
+	copy->packet = *packet;
+	copy->packet.payload = copy->payload;
+	if (packet->payload_bytes > 0)
+		memcpy(copy->payload, packet->payload, packet->payload_bytes);
+	*slot = (uint16_t)(index + 1);
+	map_of(qp)->count++;
+	return true;
+}
+
+/* The next SACKs tell of the blocks from that of `from` to that of `to`. */
+static void tell_blocks(struct rc_kept *kept, psn_t from, psn_t to)
+{
+	uint32_t blocks = psn_distance(block_of(to), block_of(from)) / KEPT_BLOCK;
+
+	for (uint32_t i = 0; i <= blocks && i < BLOCKS; i++)
+		kept->news |= bit_of(psn_add(from, i * KEPT_BLOCK));
+}
+
+void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	struct rc_kept *kept = &qp->kept;
+	psn_t psn = psn_make(packet->psn), epsn = qp->responder.epsn;
+	bool gap = qp->responder.nak_outstanding;
+
+	if (kept->refused) {
+		qp->counters[CNT_AFTER_NAK]++;
+		return;
+	}
+	qp->counters[keep(qp, packet, now_ns) ? CNT_KEPT : CNT_AFTER_NAK]++;
+	if (!gap)
+		kept->newest = epsn;
+	if (psn_before(kept->newest, psn) && reaches(qp, psn)) {
+		tell_blocks(kept, kept->newest, psn);
+		kept->newest = psn;
+	}
+	kept->news |= bit_of(psn);
+	ack_sack_is_due(&qp->responder.ack);
+}
+
+void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet)
+{
+	struct rc_kept *kept = &qp->kept;
+
+	if (qp->responder.ack.due & WORK_NAK) /* that answers it */
+		return;
+	kept->probed = true;
+	kept->probe_id = packet->probe_id;
+	kept->news = UINT32_MAX;
+	ack_sack_is_due(&qp->responder.ack);
+	ack_asked_for(&qp->responder.ack);
+}
+
+/* ---- their turn ---- */
+
+const struct wire_packet *rc_kept_next(struct rc_qp *qp)
+{
+	psn_t epsn = qp->responder.epsn;
+	struct rc_kept_map *map;
+	uint32_t passed;
+
+	if (qp->kept.map == NULL)
+		return NULL;
+	map = map_of(qp);
+	passed = psn_distance(epsn, map->base);
+	for (uint32_t i = 0; i < passed && i < KEPT_SPAN; i++) {
+		uint16_t *slot = slot_of(map, psn_add(map->base, i));
+
+		if (*slot)
+			release(qp, slot);
+	}
+	map->base = epsn;
+	if (*slot_of(map, epsn) == 0)
+		return NULL;
+	return &store_of(qp)->packets[*slot_of(map, epsn) - 1u].packet;
+}
+
+void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_board *board = qp->kept.map;
+
+	qp->kept.refused = false;
+	if (board == NULL)
+		return;
+	board->kept.moved_ns = now_ns;
+	leave_list(store_of(qp), board);
+	join_list(store_of(qp), board);
+}
+
+bool rc_kept_remains(struct rc_qp *qp)
+{
+	if (qp->kept.map && map_of(qp)->count == 0)
+		rc_kept_forget(qp);
+	return qp->kept.map != NULL;
+}
+
+void rc_kept_refused(struct rc_qp *qp)
+{
+	rc_kept_forget(qp);
+	qp->kept.refused = true;
+	qp->kept.news = 0;
+	ack_sack_said(&qp->responder.ack);
+}
+
+/* ---- SACKs ---- */
+
+/* Has something come behind a missing packet? Behind a refused one nothing counts as come. */
+static bool has_gap(const struct rc_qp *qp)
+{
+	return qp->responder.nak_outstanding && !qp->kept.refused;
+}
+
+/* Bit i: the packet at first + i has come. */
+static uint64_t bitmap_of(const struct rc_qp *qp, psn_t first)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
+		psn_t psn = psn_add(first, i);
+		bool came = psn_before(psn, qp->responder.epsn) ||
+			    (qp->kept.map && reaches(qp, psn) && *slot_of(map_of(qp), psn));
+
+		bits |= (uint64_t)came << i;
+	}
+	return bits;
+}
+
+static uint16_t signed_16(uint32_t distance)
+{
+	return distance < INT16_MAX ? (uint16_t)distance : INT16_MAX;
+}
+
+/* Writes the SACK that tells of the block at `first`. */
+static void add_sack(struct rc_qp *qp, psn_t first, struct rc_outbox *out)
+{
+	const struct rc_kept *kept = &qp->kept;
+	psn_t cack = psn_previous(qp->responder.epsn);
+	bool gap = has_gap(qp);
+	uint32_t count = kept->map ? map_of(qp)->count : 0;
+	struct wire_packet packet = {
+		.opcode = OP_SACK,
+		.control_kind = kept->probed ? WIRE_SACK_OF_PROBE : 0,
+		.ack_psn_offset = kept->probed ? kept->probe_id : signed_16(gap ? psn_distance(kept->newest, cack) : 0),
+		.entropy = path_source_port(qp->dest_qpn, qp->qpn),
+		.source_id = (uint16_t)qp->qpn,
+		.dest_id = (uint16_t)qp->dest_qpn,
+		.cack_psn = cack.v,
+		.sack_offset = (uint16_t)(first.v - cack.v),
+		.sack_bitmap = bitmap_of(qp, first),
+		.ooo_count = (uint16_t)count,
+	};
+
+	emit_packet(qp, &packet, cack, out);
+}
+
+/*
+ * One for the block of the missing packet, and one for each further block that has news: so a hole is told of again
+ * after each packet that comes, wherever in the window that lies.
+ */
+bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_kept *kept = &qp->kept;
+	psn_t first = block_of(qp->responder.epsn), end = has_gap(qp) ? kept->newest : first;
+	uint32_t blocks = psn_distance(block_of(end), first) / KEPT_BLOCK + 1;
+
+	if (blocks < 2 && kept->probed)
+		blocks = 2; /* of a tail nothing has come: for those that are missing the map must reach far enough */
+	kept->news |= bit_of(first);
+	for (uint32_t i = 0; i < blocks && i < BLOCKS; i++) {
+		psn_t block = psn_add(first, i * KEPT_BLOCK);
+
+		if (!(kept->news & bit_of(block)))
+			continue;
+		if (!outbox_has_packet_room(out))
+			return false;
+		add_sack(qp, block, out);
+		kept->news &= ~bit_of(block);
+	}
+	kept->news = 0;
+	kept->probed = false;
+	ack_sack_said(&qp->responder.ack);
+	return true;
+}

@@ -1,0 +1,274 @@
+/* sack.c - what the peer says has come behind a missing packet, and what is therefore sent again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/sack.h"
+
+#include "rc/anomaly.h"
+#include "rc/cc.h"
+#include "rc/emit.h"
+#include "rc/fail.h"
+#include "rc/holes.h"
+#include "rc/loss.h"
+#include "rc/request.h"
+#include "rc/sackmap.h"
+
+#define LIMIT_MASK (2 * KEPT_SPAN - 1)
+
+static_assert(2 * KEPT_SPAN <= SACK_RESENT_SINCE, "the limit fits beside the flags");
+
+static struct rc_sack_map *map_of(const struct rc_qp *qp)
+{
+	return &qp->sack.map->sack;
+}
+
+static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
+{
+	return psn_distance(psn, qp->win.snd_una);
+}
+
+static uint32_t limit_of(psn_t psn)
+{
+	return psn.v & LIMIT_MASK;
+}
+
+/* ---- judging ---- */
+
+/* A PSN of which a SACK says that it has come: it is in flight, or acknowledged. */
+static bool may_have_come(const struct rc_qp *qp, psn_t psn)
+{
+	return psn_before(psn, qp->win.snd_una) || ahead(qp, psn) < sendwin_outstanding(&qp->win);
+}
+
+/* Everything up to there: in flight, or what was acknowledged since the connection began, or nothing of it. */
+static bool may_be_cack(const struct rc_qp *qp, psn_t psn)
+{
+	return ahead(qp, psn) < sendwin_outstanding(&qp->win) ||
+	       psn_distance(qp->win.snd_una, psn) <= qp->win.behind + 1;
+}
+
+static psn_t first_of(const struct wire_packet *packet)
+{
+	return psn_make(packet->cack_psn + (uint32_t)(int16_t)packet->sack_offset);
+}
+
+static psn_t newest_of(const struct wire_packet *packet)
+{
+	return psn_make(packet->cack_psn + (uint32_t)(int16_t)packet->ack_psn_offset);
+}
+
+static bool is_right(const struct rc_qp *qp, const struct wire_packet *packet)
+{
+	if (packet->payload_bytes || packet->pad_bytes || (packet->control_kind & WIRE_SACK_FORM) ||
+	    !may_be_cack(qp, psn_make(packet->cack_psn)))
+		return false;
+	if (!(packet->control_kind & WIRE_SACK_OF_PROBE) && !may_have_come(qp, newest_of(packet)))
+		return false;
+	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
+		if ((packet->sack_bitmap >> i & 1) && !may_have_come(qp, psn_add(first_of(packet), i)))
+			return false;
+	}
+	return true;
+}
+
+/* Does a packet of its own belong to this PSN? A READ has one packet and a PSN for each response. */
+static bool is_packet(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, psn));
+
+	return !wqe_needs_response(wqe) || psn_equal(psn, wqe->first_psn);
+}
+
+/* Has something come that was first sent at `limit` or behind? */
+static bool has_passed(const struct rc_qp *qp, uint32_t limit)
+{
+	return ahead(qp, qp->sack.newest) < sendwin_outstanding(&qp->win) &&
+	       ((limit_of(qp->sack.newest) - limit) & LIMIT_MASK) < KEPT_SPAN;
+}
+
+/* The peer says that the packet at psn has not come: is it lost (T-7)? answered: it said so after the PROBE came. */
+static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
+{
+	const struct rc_sack *sack = &qp->sack;
+	uint32_t state = sack->map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
+
+	if (state == SACK_LOST || !is_packet(qp, psn))
+		return false;
+	if (state & SACK_RESENT)
+		return (answered && !(state & SACK_RESENT_SINCE)) || has_passed(qp, state & LIMIT_MASK);
+	if (answered && ahead(qp, psn) < ahead(qp, sack->probe_end))
+		return true;
+	if (state == SACK_KEPT || ahead(qp, sack->newest) >= sendwin_outstanding(&qp->win))
+		return false;
+	/* What was sent again by a rewind may have come twice: only what was first sent since tells. */
+	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
+		return ahead(qp, sack->newest) >= ahead(qp, sack->again_end);
+	return ahead(qp, psn) <= ahead(qp, sack->newest);
+}
+
+/* ---- what a SACK tells ---- */
+
+static void note_newest(struct rc_qp *qp, psn_t psn)
+{
+	uint32_t outstanding = sendwin_outstanding(&qp->win);
+
+	if (ahead(qp, psn) < outstanding &&
+	    (ahead(qp, qp->sack.newest) >= outstanding || ahead(qp, psn) > ahead(qp, qp->sack.newest)))
+		qp->sack.newest = psn;
+}
+
+/* Something is known of psn. false: there is no memory for it. */
+static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
+{
+	if (qp->sack.map == NULL) {
+		if (!rc_sackmap_borrow(qp))
+			return false;
+		rc_loss_copy_sent(qp, 0, 0); /* so that it tells the map when snd_una moves */
+	}
+	rc_sackmap_set(qp, psn, state);
+	return true;
+}
+
+/* Takes the map of a SACK. *news: something new has come. false: something is lost, and there is no memory for that. */
+static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, bool answered, bool *news)
+{
+	psn_t first = first_of(packet), cack = psn_make(packet->cack_psn);
+	uint32_t outstanding = sendwin_outstanding(&qp->win);
+	uint32_t limit = outstanding < KEPT_SPAN ? outstanding : KEPT_SPAN;
+
+	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
+		psn_t psn = psn_add(first, i);
+		bool came = packet->sack_bitmap >> i & 1;
+
+		if (ahead(qp, psn) >= limit || !psn_before(cack, psn))
+			continue;
+		if (came && (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)) {
+			learn(qp, psn, SACK_KEPT);
+			*news = true;
+		} else if (!came && is_lost(qp, psn, answered)) {
+			if (!learn(qp, psn, SACK_LOST))
+				return false;
+			holes_ask_again(qp);
+		}
+	}
+	return true;
+}
+
+/* Everything up to cack has come, so that nothing of it is sent again. */
+static void take_cack(struct rc_qp *qp, psn_t cack)
+{
+	uint32_t count = psn_before(cack, qp->win.snd_una) ? 0 : ahead(qp, cack) + 1;
+
+	for (uint32_t i = 0; i < count && i < KEPT_SPAN && map_of(qp)->lost > 0; i++) {
+		psn_t psn = psn_add(qp->win.snd_una, i);
+
+		if (sackmap_state(qp, psn) == SACK_LOST)
+			rc_sackmap_set(qp, psn, SACK_KEPT);
+	}
+}
+
+void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	bool answers = packet->control_kind & WIRE_SACK_OF_PROBE, news = false, answered;
+
+	if (!is_right(qp, packet)) {
+		qp->counters[CNT_BAD_SACK]++;
+		rc_anomaly_note(qp, now_ns);
+		return;
+	}
+	if (qp->loss.resending || loss_waits_for_receiver(qp) || psn_equal(qp->win.snd_una, qp->win.snd_max)) {
+		loss_heard(qp, now_ns);
+		return;
+	}
+	if (qp->sack.again && !psn_before(qp->win.snd_una, qp->sack.again_end))
+		qp->sack.again = false;
+	if (qp->sack.map)
+		take_cack(qp, psn_make(packet->cack_psn));
+	answered = answers && qp->sack.probe_id && packet->probe_id == qp->sack.probe_id;
+	qp->sack.probing &= !answered;
+	if (!answers) {
+		note_newest(qp, newest_of(packet));
+		rtt_answered(&qp->rtt, psn_next(newest_of(packet)), qp->loss.timeout_ns, now_ns);
+	}
+	if (!take_map(qp, packet, answered, &news))
+		rc_loss_sequence_nak(qp, now_ns);
+	else if (news || answered)
+		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), now_ns);
+	else
+		loss_heard(qp, now_ns);
+}
+
+/* ---- what leaves ---- */
+
+/* Writes the packet at psn once more. false: its memory may not be read any more, and the QP has failed. */
+static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_outbox *out)
+{
+	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	uint32_t index = psn_distance(psn, wqe->first_psn);
+	struct request_pieces pieces;
+	enum uroce_cause cause = wqe_needs_response(wqe) ? rc_request_check_rd_atomic(qp, wqe) :
+							   rc_request_find_pieces(qp, wqe, index, &pieces);
+
+	if (cause != UROCE_CAUSE_NONE && slot == qp->win.acked) {
+		rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
+		return false;
+	}
+	if (cause != UROCE_CAUSE_NONE)
+		return true; /* it is reported when it is the oldest (E-2) */
+	if (wqe_needs_response(wqe))
+		request_write_rd_atomic(qp, wqe, slot, 0, wqe->psn_count, out);
+	else
+		request_write_pieces(qp, wqe, index, true, &pieces, out);
+	qp->counters[CNT_RETRANSMITTED_PACKETS]++;
+	rtt_forget(&qp->rtt);
+	rc_loss_copy_sent(qp, 0, !wqe_needs_response(wqe));
+	rc_loss_hole_asked(qp, wqe_needs_response(wqe) ? wqe->psn_count : 0, now_ns);
+	return true;
+}
+
+/* May nothing new leave that would show whether what was sent again has come? */
+static bool ends_here(const struct rc_qp *qp)
+{
+	return qp->win.cursor == qp->win.tail || psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= cc_window(qp);
+}
+
+bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	uint16_t again = (uint16_t)(SACK_RESENT | SACK_RESENT_SINCE | limit_of(qp->win.snd_max));
+	bool resent = false;
+
+	for (uint32_t i = 0; map_of(qp)->lost > 0 && i < KEPT_SPAN; i++) {
+		psn_t psn = psn_add(qp->win.snd_una, i);
+
+		if (sackmap_state(qp, psn) != SACK_LOST)
+			continue;
+		if (!outbox_has_packet_room(out))
+			return true;
+		if (!send_again(qp, psn, now_ns, out))
+			return false;
+		rc_sackmap_set(qp, psn, again);
+		resent = true;
+	}
+	if (resent && !qp->sack.probing && ends_here(qp) && outbox_has_packet_room(out))
+		rc_sack_probe(qp, out);
+	return false;
+}
+
+void rc_sack_probe(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_sack *sack = &qp->sack;
+	struct wire_packet packet = {
+		.opcode = OP_PROBE,
+		.control_kind = WIRE_PROBE_KIND,
+		.probe_id = sack->probe_id == UINT16_MAX ? 1 : sack->probe_id + 1,
+		.source_id = (uint16_t)qp->qpn,
+		.dest_id = (uint16_t)qp->dest_qpn,
+	};
+
+	sack->probing = true;
+	sack->probe_id = packet.probe_id;
+	sack->probe_end = qp->win.snd_max;
+	if (sack->map)
+		rc_sackmap_probed(qp);
+	emit_packet(qp, &packet, psn_make(0), out);
+	qp->counters[CNT_EARLY_PROBES]++;
+}

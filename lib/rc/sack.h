@@ -1,0 +1,30 @@
+/* sack.h - what the peer says has come behind a missing packet, and what is therefore sent again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Only of a peer that has agreed (rc_kept.window). SACKs tell what the peer keeps, each of 64 PSNs (kept.h). A
+ * packet is lost when a SACK says that it has not come, and something has come that left behind it: for its first
+ * copy a packet with a higher PSN, for a further copy one that was first sent after that, or the answer to a PROBE
+ * that left after it (T-7). A lost packet is sent again by itself, costs no retry, and the window goes on. A SACK
+ * acknowledges nothing: requests complete by ACKs and responses alone (Q-17), and when the ACK timer expires or the
+ * peer refuses a request all that SACKs have told is forgotten.
+ */
+#ifndef RC_SACK_H
+#define RC_SACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/board.h"
+#include "rc/outbox.h"
+#include "rc/qp_state.h"
+
+/* A SACK of a peer that has agreed, with a right ICRC. */
+void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
+
+/* Sends again what is lost. Only while qp->sack.map is set. true: there was no room for all. */
+bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
+/* Writes a PROBE, for which there is room: the peer answers it with SACKs and an ACK. */
+void rc_sack_probe(struct rc_qp *qp, struct rc_outbox *out);
+
+#endif

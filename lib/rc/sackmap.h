@@ -1,0 +1,51 @@
+/* sackmap.h - what is known of the packets in flight, by SACKs and because they were sent again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A QP borrows a board for it (board.h) while something is known: see sack.h, which alone learns and uses it. Loss
+ * detection tells when snd_una moves and when all is forgotten.
+ */
+#ifndef RC_SACKMAP_H
+#define RC_SACKMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/board.h"
+#include "rc/qp_state.h"
+
+/*
+ * What is known of a packet. RESENT: in the low bits where the packets begin that left behind its last copy, so that
+ * when one of them has come it is lost once more. RESENT_SINCE: that copy left after the last PROBE.
+ */
+enum rc_sackmap_state {
+	SACK_IN_FLIGHT = 0,
+	SACK_KEPT = 1,
+	SACK_LOST = 2,
+	SACK_RESENT = 0x8000,
+	SACK_RESENT_SINCE = 0x4000
+};
+
+/* Only without a map: nothing is known of what is in flight. false: there is no board. */
+bool rc_sackmap_borrow(struct rc_qp *qp);
+
+/* The window is rewound, or nothing is sent any more: what SACKs have told is forgotten. */
+void rc_sackmap_forget(struct rc_qp *qp);
+
+/* RESET. */
+void rc_sackmap_reset(struct rc_qp *qp);
+
+/* The following only while qp->sack.map is set. */
+static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
+{
+	return qp->sack.map->sack.states[psn.v % KEPT_SPAN];
+}
+
+void rc_sackmap_set(struct rc_qp *qp, psn_t psn, uint16_t state);
+
+/* snd_una has moved: forgets what lies before it, and everything once nothing is known of what is in flight. */
+void rc_sackmap_acknowledged(struct rc_qp *qp);
+
+/* A PROBE leaves. */
+void rc_sackmap_probed(struct rc_qp *qp);
+
+#endif

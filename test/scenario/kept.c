@@ -1,0 +1,319 @@
+/* kept.c - requests that come before their turn: kept, executed in it, and bounded (S-21, S-22) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "agreed.h"
+#include "packets.h"
+#include "rule.h"
+
+/* ---- what is visible ---- */
+
+Test(kept, nothing_is_visible_before_its_turn)
+{
+	uint64_t lost = 1 << 1;
+	struct pair *pair = open_losing(&lost, 2);
+	uint32_t msn;
+
+	RULE("S-21");
+	memset(pair->side[B].memory, 0xEE, 4 * MTU);
+	msn = pair->side[B].qp->responder.msn;
+	pair_write(pair, 1, 4 * MTU);
+	pair_send(pair, 2, 10);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	cr_assert_eq(kept_by_b(pair), 3);
+	for (uint32_t i = MTU; i < 4 * MTU; i++)
+		cr_assert_eq(pair->side[B].memory[i], 0xEE, "byte %u", i);
+	cr_assert_eq(pair->side[B].qp->responder.msn, msn);
+	expect_completes(pair, B);
+	pair_run(pair);
+	cr_assert_eq(memcmp(pair->side[B].memory, pair->side[A].memory, 4 * MTU), 0);
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=10");
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 SEND SUCCESS");
+	close_agreed(pair);
+}
+
+/* ---- who has not agreed, and who refuses ---- */
+
+Test(kept, a_peer_that_has_not_agreed_sees_plain_rc)
+{
+	uint64_t lost = 1 << 1;
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .psn_a = 5 });
+
+	RULE("S-22");
+	RULE("K-SEQ");
+	pair->copies = lose_of_a;
+	pair->user = &lost;
+	pair_write(pair, 1, 3 * MTU);
+	pair_run(pair);
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=6 msn=0", "ACK psn=7 credit=31 msn=1");
+	pair_request(pair, (struct wire_packet){ .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND });
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK, .cack_psn = 7 });
+	expect_leaves(pair, B);
+	cr_assert_eq(pair->side[A].drops[CNT_PORT_OTHER_CLASS], 1);
+	cr_assert_eq(pair->side[B].drops[CNT_PORT_OTHER_CLASS], 1);
+	pair_close(pair);
+}
+
+/* The peer sends all behind an RNR NAK again, so nothing of it is kept, and nothing of what comes meanwhile. */
+Test(kept, an_rnr_nak_drops_what_is_kept)
+{
+	uint64_t lost = 1 << 0;
+	struct pair *pair = open_losing(&lost, 0);
+
+	RULE("S-21");
+	RULE("R-3");
+	pair_write(pair, 1, 10);
+	pair_send(pair, 2, 20);
+	for (uint32_t i = 3; i < 6; i++)
+		pair_write(pair, i, 10);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	cr_assert_eq(kept_by_b(pair), 4);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	cr_assert_eq(kept_by_b(pair), 0);
+	expect_counts(pair, B, CNT_OUT_OF_BUFFER, 1);
+	pair_recv(pair, B, 7, 0, 64);
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_completes(pair, B, "wr=7 RECV SUCCESS len=20");
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 SEND SUCCESS", "wr=3 WRITE SUCCESS", "wr=4 WRITE SUCCESS",
+			 "wr=5 WRITE SUCCESS");
+	close_agreed(pair);
+}
+
+/* What is behind the refused packet has not come, and nothing else is told of it; the NAK says so first. */
+Test(kept, a_probe_behind_a_refused_packet_draws_the_nak_first)
+{
+	const struct wire_packet probe = { .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND, .probe_id = 3 };
+	struct pair *pair = open_agreed(0);
+
+	RULE("S-22");
+	RULE("R-3");
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0xFFFFFD + 200, 4));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0xFFFFFD, 4));
+	pair_inject(pair, B, probe);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "RNR_NAK psn=16777213 timer=12 msn=0");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0xFFFFFE, 4));
+	expect_leaves(pair, B);
+	cr_assert_eq(kept_by_b(pair), 0);
+	pair_request(pair, probe);
+	expect_leaves(pair, B,
+		      "SACK psn=16777212 probe=3 entropy=0xface cack=16777212 mpr=0 map=-60:0x1fffffffffffffff kept=0",
+		      "SACK psn=16777212 probe=3 entropy=0xface cack=16777212 mpr=0 map=+4:0x0000000000000000 kept=0",
+		      "ACK psn=16777212 credit=31 msn=0");
+	close_agreed(pair);
+}
+
+/* A stranger who knows all but the ICRC fills nothing. */
+Test(kept, a_packet_with_a_wrong_icrc_is_not_kept)
+{
+	struct pair *pair = open_agreed(0);
+
+	RULE("S-21");
+	RULE("W-3");
+	pair->inject_damage = true;
+	for (uint32_t i = 1; i < 100 && !pair->side[B].checked; i++) /* else it is refused before it gets here */
+		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0xFFFFFD + i, 0, 8, 8));
+	cr_assert_eq(kept_by_b(pair), 0);
+	cr_assert_null(pair->side[B].qp->kept.map);
+	close_agreed(pair);
+}
+
+/* Another gap lies behind the one that is filled: SACKs go on, and it is the same loss. */
+Test(kept, behind_a_filled_gap_another_one_is_told_of)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+
+	RULE("S-21");
+	RULE("S-22");
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 2, 0, 8, 8));
+	pair_transmit(pair, B);
+	pair_forget(pair);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+	expect_leaves(pair, B, "SACK psn=0 ack=+2 entropy=0xface cack=0 mpr=0 map=+0:0x0000000000000005 kept=1",
+		      "ACK psn=0 credit=31 msn=1");
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 3, 0, 8, 8));
+	expect_counts(pair, B, CNT_OUT_OF_SEQUENCE, 1);
+	cr_assert_eq(kept_by_b(pair), 2);
+	close_agreed(pair);
+}
+
+/* A QP in error keeps nothing. */
+Test(kept, what_is_kept_behind_a_fatal_request_is_dropped)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+	struct wire_packet bad = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
+
+	RULE("S-21");
+	bad.rkey++;
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8));
+	cr_assert_eq(kept_by_b(pair), 1);
+	pair_inject(pair, B, bad);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR);
+	cr_assert_eq(kept_by_b(pair), 0);
+	close_agreed(pair);
+}
+
+/* More than the outbox has completions for: the rest has its turn with the next call. */
+Test(kept, a_long_run_has_its_turn_in_parts)
+{
+	struct pair *pair = open_with((struct pair_options){ .depth = 512, .receives = 400 });
+
+	RULE("S-21");
+	for (uint32_t i = 1; i < 400; i++)
+		pair_inject(pair, B, send_packet(OP_SEND_ONLY, i, 4));
+	cr_assert_eq(kept_by_b(pair), 399);
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 4));
+	cr_assert_eq(pair->side[B].done_count, OUTBOX_COMPLETIONS - OUTBOX_RECEIVE_COMPLETIONS + 1);
+	pair_run(pair);
+	cr_assert_eq(pair->side[B].done_count, 400);
+	for (uint32_t i = 0; i < 400; i++)
+		cr_assert_eq(pair->side[B].wcs[i].wr_id, 1000 + i);
+	cr_assert_eq(kept_by_b(pair), 0);
+	close_agreed(pair);
+}
+
+/* ---- memory ---- */
+
+static struct rc_store *own; /* of the second connection, while it shares that of the first */
+
+/* Two connections whose ends B share the store of the first one's, cut down to `count` packets. */
+static void share(struct pair *pairs[2], uint32_t count)
+{
+	struct rc_store *store;
+
+	for (uint32_t i = 0; i < 2; i++)
+		pairs[i] = open_agreed(0);
+	store = pairs[0]->side[B].pool.store;
+	rc_store_init(store, store->packets, count);
+	own = pairs[1]->side[B].pool.store;
+	pairs[1]->side[B].pool.store = store;
+}
+
+static void close_sharing(struct pair *pairs[2])
+{
+	for (uint32_t i = 0; i < 2; i++)
+		rc_qp_return_boards(pairs[i]->side[B].qp);
+	cr_assert_eq(pairs[0]->side[B].pool.store->used + pairs[0]->side[B].pool.store->holders, 0);
+	pairs[1]->side[B].pool.store = own;
+	for (uint32_t i = 0; i < 2; i++)
+		close_agreed(pairs[i]);
+}
+
+/* One packet from a peer that never fills its hole: what comes at psn 0xFFFFFD is missing. */
+static void come_early(struct pair *pair, uint32_t number)
+{
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0xFFFFFD + number, 0, 8, 8));
+}
+
+static uint32_t held_by(const struct pair *pair)
+{
+	return pair->side[B].qp->kept.map ? pair->side[B].qp->kept.map->kept.count : 0;
+}
+
+Test(kept, above_half_of_the_store_each_has_its_share)
+{
+	struct pair *pairs[2];
+
+	RULE("S-21");
+	share(pairs, 16);
+	come_early(pairs[1], 1);
+	for (uint32_t i = 1; i < 30; i++)
+		come_early(pairs[0], i);
+	cr_assert_eq(held_by(pairs[0]), 8);
+	for (uint32_t i = 2; i < 30; i++)
+		come_early(pairs[1], i);
+	cr_assert_eq(held_by(pairs[1]), 8);
+	cr_assert_eq(pairs[0]->side[B].qp->counters[CNT_KEPT], 8);
+	close_sharing(pairs);
+}
+
+Test(kept, who_waits_for_long_makes_room_for_another)
+{
+	struct pair *pairs[2];
+
+	RULE("S-21");
+	share(pairs, 8);
+	for (uint32_t i = 1; i < 30; i++)
+		come_early(pairs[0], i);
+	cr_assert_eq(held_by(pairs[0]), 8);
+	pairs[1]->now_ns = pairs[0]->now_ns + KEPT_PATIENCE_NS - 1;
+	come_early(pairs[1], 1);
+	cr_assert_eq(held_by(pairs[1]), 0);
+	pairs[1]->now_ns++;
+	come_early(pairs[1], 2);
+	cr_assert_eq(held_by(pairs[1]), 1);
+	cr_assert_eq(held_by(pairs[0]), 0);
+	close_sharing(pairs);
+}
+
+/* ---- random losses ---- */
+
+struct fate {
+	uint64_t random;
+	uint32_t permille;
+};
+
+/* SplitMix64 */
+static uint64_t draw(struct fate *fate, uint64_t below)
+{
+	uint64_t z = fate->random += 0x9E3779B97F4A7C15u;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+	return (z ^ z >> 31) % below;
+}
+
+static int random_fate(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	struct fate *fate = pair->user;
+	uint64_t drawn = draw(fate, 1000);
+
+	(void)from, (void)number, (void)packet;
+	return drawn < fate->permille ? 0 : drawn > 980 ? 2 : 1;
+}
+
+static void post_some(struct pair *pair, struct fate *fate, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t kind = draw(fate, 8);
+		uint32_t bytes = (uint32_t)draw(fate, 20 * MTU);
+
+		if (kind < 3)
+			pair_write(pair, i, bytes);
+		else if (kind < 5)
+			pair_send(pair, i, bytes);
+		else if (kind < 7)
+			pair_read(pair, i, bytes);
+		else
+			pair_fetch_add(pair, i, 1);
+	}
+}
+
+Test(kept, whatever_is_lost_all_completes_once_and_in_order)
+{
+	RULE("S-21");
+	RULE("T-7");
+	for (uint32_t seed = 1; seed <= 60; seed++) {
+		struct fate fate = { .random = seed, .permille = 10u << seed % 5 };
+		struct pair *pair = open_agreed(24);
+
+		pair->copies = random_fate;
+		pair->user = &fate;
+		post_some(pair, &fate, 40);
+		cr_assert(pair_settle(pair, 60000000000), "seed %u", seed);
+		cr_assert_eq(pair->side[A].done_count, 40, "seed %u", seed);
+		for (uint32_t i = 0; i < 40; i++) {
+			cr_assert_eq(pair->side[A].wcs[i].wr_id, i, "seed %u", seed);
+			cr_assert_eq(pair->side[A].wcs[i].status, UROCE_WC_SUCCESS, "seed %u: %s", seed,
+				     pair->side[A].done[i]);
+		}
+		cr_assert_eq(kept_by_b(pair), 0, "seed %u", seed);
+		close_agreed(pair);
+	}
+}

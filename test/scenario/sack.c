@@ -1,0 +1,253 @@
+/* sack.c - what SACKs tell a requester, and what it sends again because of them (T-7, Q-17) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "agreed.h"
+#include "packets.h"
+#include "rule.h"
+
+/* ---- what is sent ---- */
+
+Test(sack, a_lost_packet_is_sent_again_alone)
+{
+	uint64_t lost = 1 << 2;
+	struct pair *pair = open_losing(&lost, 0);
+
+	RULE("S-21");
+	RULE("S-22");
+	RULE("T-7");
+	pair_write(pair, 1, 6 * MTU);
+	pair_run(pair);
+	expect_leaves(pair, A, "WRITE_FIRST psn=16777213 va=0x0 len=1536 bytes=256",
+		      "WRITE_MIDDLE psn=16777214 bytes=256", "WRITE_MIDDLE psn=16777215 bytes=256",
+		      "WRITE_MIDDLE psn=0 bytes=256", "WRITE_MIDDLE psn=1 bytes=256",
+		      "WRITE_LAST psn=2 ackreq bytes=256", "WRITE_MIDDLE psn=16777215 ackreq bytes=256",
+		      "PROBE psn=0 id=1 kind=0x0001");
+	expect_leaves(pair, B,
+		      "SACK psn=16777214 ack=+4 entropy=0xface cack=16777214 mpr=0 map=-62:0x7fffffffffffffff kept=3",
+		      "SACK psn=16777214 ack=+4 entropy=0xface cack=16777214 mpr=0 map=+2:0x0000000000000007 kept=3",
+		      "SACK psn=2 probe=1 entropy=0xface cack=2 mpr=0 map=-2:0x0000000000000007 kept=0",
+		      "SACK psn=2 probe=1 entropy=0xface cack=2 mpr=0 map=+62:0x0000000000000000 kept=0",
+		      "ACK psn=2 credit=31 msn=1");
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_assert_eq(memcmp(pair->side[B].memory, pair->side[A].memory, 6 * MTU), 0);
+	cr_assert_eq(kept_by_b(pair), 0);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 1);
+	expect_counts(pair, B, CNT_OUT_OF_SEQUENCE, 1);
+	close_agreed(pair);
+}
+
+Test(sack, a_tail_that_is_lost_is_asked_about)
+{
+	uint64_t lost = 7 << 2;
+	struct pair *pair = open_losing(&lost, 0);
+
+	RULE("S-22");
+	RULE("T-7");
+	pair_write(pair, 1, 5 * MTU);
+	pair_run(pair);
+	cr_assert_eq(pair->side[A].done_count, 0);
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 3);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	close_agreed(pair);
+}
+
+/* Each loss of a copy costs a round trip: what left behind it shows it, or a PROBE, and no timer. */
+Test(sack, a_packet_that_is_lost_over_and_over_costs_no_timer)
+{
+	for (uint32_t copies = 1; copies < 6; copies++) {
+		uint64_t lost = 1 << 1;
+		struct pair *pair = open_losing(&lost, 0);
+
+		RULE("T-7");
+		for (uint32_t i = 0; i + 1 < copies; i++)
+			lost |= 1ull << (6 + 2 * i); /* and a PROBE leaves behind each */
+		pair_write(pair, 1, 6 * MTU);
+		pair_run(pair);
+		expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+		expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, copies);
+		cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
+		close_agreed(pair);
+	}
+}
+
+/* The SACK says that all has come, and A believes it: yet what completes a request is the ACK. */
+Test(sack, a_sack_completes_nothing)
+{
+	struct pair *pair = open_agreed(0);
+	struct wire_packet sack = { .opcode = OP_SACK, .cack_psn = 0xFFFFFF, .psn = 0xFFFFFF };
+
+	RULE("Q-17");
+	pair_cut(pair);
+	pair_write(pair, 1, 3 * MTU);
+	pair_transmit(pair, A);
+	pair_respond(pair, sack);
+	expect_completes(pair, A);
+	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 0xFFFFFD);
+	expect_counts(pair, A, CNT_BAD_SACK, 0);
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_ACKNOWLEDGE, .psn = 0xFFFFFF, .syndrome = 31, .msn = 1 });
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	close_agreed(pair);
+}
+
+Test(sack, a_sack_of_what_was_never_sent_is_dropped)
+{
+	static const struct {
+		const char *what;
+		struct wire_packet packet;
+	} rows[] = {
+		{ "a type", { .cack_psn = 0xFFFFFC, .control_kind = 0x1000 } },
+		{ "a payload", { .cack_psn = 0xFFFFFC, .payload_bytes = 4 } },
+		{ "all before what is not sent", { .cack_psn = 0 } },
+		{ "one behind", { .cack_psn = 0xFFFFFC, .sack_offset = 1, .sack_bitmap = 8 } },
+		{ "drawn by one behind", { .cack_psn = 0xFFFFFC, .ack_psn_offset = 4 } },
+		{ "far ahead", { .cack_psn = 0x7FFFFF } },
+	};
+	struct pair *pair = open_agreed(0);
+
+	RULE("T-7");
+	pair_cut(pair);
+	pair_write(pair, 1, 3 * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wire_packet packet = rows[i].packet;
+
+		packet.opcode = OP_SACK;
+		packet.payload = packets_data();
+		pair_respond(pair, packet);
+		expect_leaves(pair, A);
+		cr_assert_eq(pair->side[A].qp->counters[CNT_BAD_SACK], i + 1, "%s", rows[i].what);
+		cr_assert_null(pair->side[A].qp->sack.map, "%s", rows[i].what);
+	}
+	close_agreed(pair);
+}
+
+/* ---- what a SACK shows to be lost ---- */
+
+/* A has sent `packets` packets of a WRITE from PSN 100 on, and nobody but the test answers. */
+static struct pair *open_sent(uint32_t packets)
+{
+	struct pair *pair = open_with((struct pair_options){ .psn_a = 100 });
+
+	pair_cut(pair);
+	pair_write(pair, 1, packets * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	return pair;
+}
+
+/* Everything before PSN 100 + `cack` has come, of the 64 from PSN 100 on those of the map, and `newest` last. */
+static void tell(struct pair *pair, uint32_t cack, uint32_t newest, uint64_t map)
+{
+	pair_respond(pair, (struct wire_packet){
+				   .opcode = OP_SACK,
+				   .cack_psn = 99 + cack,
+				   .ack_psn_offset = (uint16_t)(newest + 1 - cack),
+				   .sack_offset = (uint16_t)(1 - (int)cack),
+				   .sack_bitmap = map,
+			   });
+}
+
+Test(sack, only_what_left_before_what_has_come_is_lost)
+{
+	struct pair *pair = open_sent(6);
+
+	RULE("T-7");
+	tell(pair, 0, 2, 1 << 2);
+	expect_leaves(pair, A, "WRITE_FIRST psn=100 ackreq va=0x0 len=1536 bytes=256",
+		      "WRITE_MIDDLE psn=101 ackreq bytes=256", "PROBE psn=0 id=1 kind=0x0001");
+	tell(pair, 0, 2, 1 << 2);
+	expect_leaves(pair, A);
+	close_agreed(pair);
+}
+
+/* It came in order before A got round to sending it again. */
+Test(sack, what_has_come_meanwhile_is_not_sent_again)
+{
+	struct pair *pair = open_sent(6);
+	const struct wire_packet later = { .opcode = OP_SACK, .cack_psn = 102, .sack_offset = 64 };
+
+	RULE("T-7");
+	pair_inject(
+		pair, A,
+		(struct wire_packet){
+			.opcode = OP_SACK, .cack_psn = 99, .ack_psn_offset = 3, .sack_offset = 1, .sack_bitmap = 4 });
+	cr_assert_eq(pair->side[A].qp->sack.map->sack.lost, 2);
+	pair_respond(pair, later);
+	expect_leaves(pair, A);
+	close_agreed(pair);
+}
+
+/* A READ has a PSN for each of its responses, and one packet. */
+Test(sack, of_a_read_one_packet_can_be_lost)
+{
+	struct pair *pair = open_with((struct pair_options){ .psn_a = 100 });
+
+	RULE("T-7");
+	pair_cut(pair);
+	pair_read(pair, 1, 4 * MTU);
+	pair_write(pair, 2, MTU);
+	pair_write(pair, 3, MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	tell(pair, 0, 5, 1 << 5);
+	expect_leaves(pair, A, "READ_REQUEST psn=100 ackreq va=0x0 len=1024",
+		      "WRITE_ONLY psn=104 ackreq va=0x0 len=256 bytes=256", "PROBE psn=0 id=1 kind=0x0001");
+	close_agreed(pair);
+}
+
+/* The ACK timer sends all again: what comes of the copies that left before it shows nothing to be lost. */
+Test(sack, a_rewind_forgets_what_was_told)
+{
+	struct pair *pair = open_sent(4);
+	const struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-7");
+	RULE("T-2");
+	tell(pair, 0, 3, 1 << 3);
+	cr_assert_not_null(qp->sack.map);
+	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == 0)
+		pair_fire(pair);
+	cr_assert_null(qp->sack.map);
+	pair_forget(pair);
+	tell(pair, 0, 3, 1 << 3);
+	expect_leaves(pair, A);
+	close_agreed(pair);
+}
+
+Test(sack, who_waits_for_a_receive_does_not_listen)
+{
+	struct pair *pair = open_sent(4);
+
+	RULE("R-4");
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_ACKNOWLEDGE, .psn = 100, .syndrome = 0x2C });
+	tell(pair, 0, 3, 1 << 3);
+	expect_leaves(pair, A);
+	cr_assert_null(pair->side[A].qp->sack.map);
+	close_agreed(pair);
+}
+
+/* What B said it kept it gives up: the answer to a PROBE says so, and all is sent again. */
+Test(sack, what_was_given_up_is_sent_again)
+{
+	uint64_t lost = 1 << 1;
+	struct pair *pair = open_losing(&lost, 0);
+
+	RULE("T-7");
+	pair_write(pair, 1, 5 * MTU);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	cr_assert_eq(kept_by_b(pair), 3);
+	rc_kept_forget(pair->side[B].qp);
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	cr_assert_eq(memcmp(pair->side[B].memory, pair->side[A].memory, 5 * MTU), 0);
+	close_agreed(pair);
+}
