@@ -14,9 +14,10 @@ struct perf_case {
 	uint32_t size_bytes, mtu_bytes;
 	uint32_t idle; /* idle QPs of this end; the other process has its own */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
-	uint32_t cc;    /* enum uroce_cc */
-	double rate;    /* messages a second that an end may post; 0: no limit */
-	uint32_t burst; /* messages posted at once */
+	uint32_t cc;          /* enum uroce_cc */
+	uint32_t sack_window; /* SACKs, and 128 << n packets in flight; 0: none */
+	double rate;          /* messages a second that an end may post; 0: no limit */
+	uint32_t burst;       /* messages posted at once */
 	double seconds;
 	uint64_t iterations;
 	uint32_t lose; /* lat with --limit: which frame of a message is lost; 0: none */

@@ -26,6 +26,7 @@ static const struct {
 	{ "rx_rate", offsetof(struct perf_case, rx_rate), 0, 1000000000 },
 	{ "traffic_class", offsetof(struct perf_case, traffic_class), 0, 255 },
 	{ "cc", offsetof(struct perf_case, cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN },
+	{ "sack_window", offsetof(struct perf_case, sack_window), 0, 4 },
 	{ "burst", offsetof(struct perf_case, burst), 0, 1u << 20 },
 };
 

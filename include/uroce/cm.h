@@ -119,10 +119,11 @@ struct uroce_cm_options {
 	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
 	uint32_t qp_num;                    /* of a QP that you move yourself: see uroce_cm_qp_attr(); 0: the id's */
 	bool srq;                           /* and that has a shared receive queue */
-	uint32_t qkey;       /* accept, for datagrams: of the queue pair of qp_num; 0: UROCE_CM_UD_QKEY */
-	bool no_read_repair; /* enum uroce_read_repair OFF; else UPWARDS, or ANY_ORDER if the peer does, too */
-	uint8_t cc;          /* enum uroce_cc: how our end slows down when switches mark its packets */
-	bool tell_rested;    /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */
+	uint32_t qkey;        /* accept, for datagrams: of the queue pair of qp_num; 0: UROCE_CM_UD_QKEY */
+	bool no_read_repair;  /* enum uroce_read_repair OFF; else UPWARDS, or ANY_ORDER if the peer does, too */
+	uint8_t cc;           /* enum uroce_cc: how our end slows down when switches mark its packets */
+	uint16_t sack_window; /* of struct uroce_qp_attr: 256 ... 2048, the smaller one of both ends; 0: off */
+	bool tell_rested;     /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */
 };
 
 /* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */

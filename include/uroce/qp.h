@@ -127,7 +127,13 @@ struct uroce_qp_attr {
 	bool no_probe;       /* send no probe before the ACK timer expires; default: a probe after some round trips */
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
 	uint8_t cc;          /* enum uroce_cc; a query returns the one in force */
-	uint32_t rate_mbps;  /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */
+	/*
+	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only what is
+	 * lost is sent again (S-21); so many packets of SENDs and WRITEs are in flight at most: 256, 512, 1024 or 2048.
+	 * Both ends have to agree on it, and be uroce. 0: as with every peer, the default.
+	 */
+	uint16_t sack_window;
+	uint32_t rate_mbps; /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */
 	/*
 	 * After so many ms an idle QP asks its peer by itself whether it is alive; 0: never, the default. The death of
 	 * a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error() returns
@@ -164,7 +170,8 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_NO_PROBE = 1 << 18,
 	UROCE_QP_KEEPALIVE = 1 << 19,
 	UROCE_QP_READ_REPAIR = 1 << 20,
-	UROCE_QP_CC = 1 << 21
+	UROCE_QP_CC = 1 << 21,
+	UROCE_QP_SACK_WINDOW = 1 << 22
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
@@ -217,6 +224,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   MIN_RNR_TIMER                                  x        x       x       x       x
  *   FLOW_CONTROL                                   x        x
  *   CC                                             x
+ *   SACK_WINDOW                                    x
  *   ALT_PATH                                       x        x       x       x       x
  *   TIMEOUT                                                 !                       x
  *   RETRY_CNT                                               !                       x

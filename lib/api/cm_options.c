@@ -118,6 +118,13 @@ int api_cm_draw_psn(struct uroce_cm_id *id)
 	return 0;
 }
 
+/* A number would not survive that both ends' bits are ANDed; these bits do. */
+static uint32_t ece_of_window(uint16_t packets)
+{
+	return (packets ? CM_ECE_KEEP | CM_ECE_SACK : 0) | (packets >= 512 ? CM_ECE_WINDOW_512 : 0) |
+	       (packets >= 1024 ? CM_ECE_WINDOW_1024 : 0) | (packets >= 2048 ? CM_ECE_WINDOW_2048 : 0);
+}
+
 struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
 {
 	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
@@ -138,7 +145,7 @@ struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_
 		.path_mtu = cm_mtu_code(mtu_bytes),
 		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
 		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH |
-		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER),
+		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER) | ece_of_window(options->sack_window),
 	};
 }
 

@@ -192,6 +192,18 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 /* ---- QPs ---- */
 
 /* Completes the attributes that the application asked for with what the peer's message said. */
+/* The window that both ends have offered; 0: one of them sends no SACKs. */
+static uint16_t window_of(uint32_t ece)
+{
+	if (!(ece & CM_ECE_KEEP) || !(ece & CM_ECE_SACK))
+		return 0;
+	if (ece & CM_ECE_WINDOW_2048)
+		return 2048;
+	if (ece & CM_ECE_WINDOW_1024)
+		return 1024;
+	return ece & CM_ECE_WINDOW_512 ? 512 : 256;
+}
+
 void engine_connect_complete_attr(struct uroce_cm_id *id)
 {
 	const struct cm *cm = id->lcore->connect->cm;
@@ -209,6 +221,7 @@ void engine_connect_complete_attr(struct uroce_cm_id *id)
 	attr->flow_control = own->flow_control && peer->flow_control && !own->srq && !peer->srq;
 	if (own->ece & peer->ece & CM_ECE_ANY_ORDER)
 		attr->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
+	attr->sack_window = window_of(own->ece & peer->ece);
 }
 
 static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t mask)

@@ -46,6 +46,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	free(lcore->scratch);
 	free(lcore->failed);
 	engine_numa_free(lcore->board_memory, LCORE_BOARDS * sizeof(struct rc_board));
+	engine_numa_free(lcore->kept_memory, LCORE_KEPT * sizeof(struct rc_kept_packet));
 	if (lcore->wake_fd >= 0)
 		close(lcore->wake_fd);
 	engine_numa_free(lcore, sizeof(*lcore));
@@ -70,15 +71,19 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
 	lcore->failed = calloc(1, sizeof(*lcore->failed));
 	lcore->board_memory = engine_numa_alloc(LCORE_BOARDS * sizeof(struct rc_board), node);
+	lcore->kept_memory = engine_numa_alloc(LCORE_KEPT * sizeof(struct rc_kept_packet), node);
 	lcore->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells ||
-	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed || !lcore->board_memory) {
+	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed || !lcore->board_memory ||
+	    !lcore->kept_memory) {
 		free_lcore(lcore);
 		return NULL;
 	}
 	lcore->now_ns = lcore->made_ns = engine_now_ns();
 	engine_wheel_init(&lcore->wheel, lcore->now_ns);
 	boards_init(&lcore->boards, lcore->board_memory, LCORE_BOARDS);
+	rc_store_init(&lcore->store, lcore->kept_memory, LCORE_KEPT);
+	lcore->boards.store = &lcore->store;
 	outbox_reset(&lcore->out);
 	return lcore;
 }

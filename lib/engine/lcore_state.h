@@ -10,6 +10,7 @@
 
 #include "engine/port_state.h"
 #include "rc/board.h"
+#include "rc/kept.h"
 
 #define ENGINE_DEVICES 16u
 #define HANDOVER_FRAMES 2048u
@@ -48,6 +49,8 @@ struct uroce_lcore {
 	struct engine_failed *failed;           /* its QPs that failed most recently */
 	struct rc_boards boards;                /* the boards that its QPs borrow to repair losses */
 	struct rc_board *board_memory;          /* LCORE_BOARDS of them; a board that was never lent costs no memory */
+	struct rc_store store;                  /* where its QPs keep requests before their turn */
+	struct rc_kept_packet *kept_memory;     /* LCORE_KEPT of them; one that was never used costs no memory */
 	struct engine_connect *_Atomic connect; /* NULL: the engine has no channel */
 
 	struct rte_ring *doorbells; /* entries are QP indexes */

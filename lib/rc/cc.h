@@ -77,7 +77,7 @@ void rc_cc_sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
 /* snd_una has moved. */
 static inline void cc_delivered(struct rc_qp *qp)
 {
-	if (qp->cc.window < WINDOW_PACKETS)
+	if (qp->cc.limited)
 		rc_cc_delivered(qp);
 }
 
@@ -121,8 +121,11 @@ static inline bool cc_burst_is_full(const struct rc_qp *qp)
 /* From now on `psns` PSNs may be in flight. */
 static inline void cc_set_window(struct rc_qp *qp, uint32_t psns)
 {
+	uint32_t most = qp->kept.window > WINDOW_PACKETS ? qp->kept.window : WINDOW_PACKETS;
+
 	qp->cc_past.limit = psns;
-	qp->cc.window = psns < WINDOW_PACKETS ? (uint16_t)psns : WINDOW_PACKETS;
+	qp->cc.window = (uint16_t)(psns < most ? psns : most);
+	qp->cc.limited = psns < most;
 }
 
 #endif

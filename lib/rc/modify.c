@@ -14,6 +14,7 @@
 #include "rc/requester.h"
 #include "rc/responder.h"
 #include "rc/keepalive.h"
+#include "rc/kept.h"
 #include "rc/loss.h"
 #include "wire/encap.h"
 
@@ -31,7 +32,7 @@ struct transition {
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
 #define RTR_OPTIONAL                                                                                                  \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH | \
-	 UROCE_QP_CC)
+	 UROCE_QP_CC | UROCE_QP_SACK_WINDOW)
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
@@ -114,6 +115,13 @@ static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 	return attr->path_mig_state != UROCE_PATH_MIGRATED || qp->migration.state == UROCE_PATH_REARM;
 }
 
+/* 0, or a power of two that both ends can tell each other (C-32). */
+static bool window_is_valid(uint32_t packets)
+{
+	return packets == 0 || packets == WINDOW_PACKETS || packets == 2 * WINDOW_PACKETS ||
+	       packets == 4 * WINDOW_PACKETS || packets == KEPT_SPAN;
+}
+
 /* Returns the first attribute of mask whose value is out of range; 0 if all are right. */
 static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
@@ -137,6 +145,7 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
 		{ UROCE_QP_READ_REPAIR, attr->read_repair > UROCE_READ_REPAIR_ANY_ORDER },
 		{ UROCE_QP_CC, attr->cc > UROCE_CC_DCQCN },
+		{ UROCE_QP_SACK_WINDOW, !window_is_valid(attr->sack_window) },
 		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_ALT_PATH, alternate_is_bad(qp, attr, mask) },
@@ -194,6 +203,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_loss_set_probes(qp, !attr->no_probe);
 	if (mask & UROCE_QP_READ_REPAIR)
 		qp->read_repair = attr->read_repair;
+	if (mask & UROCE_QP_SACK_WINDOW)
+		rc_kept_agree(qp, attr->sack_window);
 	if (mask & UROCE_QP_CC)
 		rc_cc_choose(qp, (enum uroce_cc)attr->cc);
 	if (mask & UROCE_QP_KEEPALIVE)
@@ -287,6 +298,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.no_probe = !qp->probe.enabled,
 		.read_repair = qp->read_repair,
 		.cc = (uint8_t)rc_cc_chosen(qp),
+		.sack_window = qp->kept.window,
 		.rate_mbps = qp->pace.mbps,
 		.keepalive_ms = (uint32_t)(qp->keepalive.interval_ns / 1000000),
 		.alt_path = qp->migration.path,

@@ -140,7 +140,8 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 					     "NO_PROBE",
 					     "KEEPALIVE",
 					     "READ_REPAIR",
-					     "CC" };
+					     "CC",
+					     "SACK_WINDOW" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

@@ -123,6 +123,48 @@ Test(connect, parts_of_reads_are_asked_for_in_any_order_when_both_ends_repair)
 	calls_close(&network, channel, listener);
 }
 
+static uint16_t window_of(struct uroce_cm_id *id)
+{
+	struct uroce_qp_attr attr;
+
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(id), &attr), 0);
+	return attr.sack_window;
+}
+
+Test(connect, sacks_are_sent_when_both_ends_want_them_with_the_smaller_window)
+{
+	static const struct {
+		uint16_t client, server, both;
+	} rows[] = { { 0, 0, 0 },        { 2048, 0, 0 },     { 0, 256, 0 },
+		     { 256, 2048, 256 }, { 2048, 512, 512 }, { 1024, 2048, 1024 } };
+	static struct network network;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener;
+
+	RULE("S-22");
+	RULE("C-32");
+	calls_open(&network, 1, &channel);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct uroce_cm_options asking = { .sack_window = rows[i].client };
+		const struct uroce_cm_options answering = { .sack_window = rows[i].server };
+		struct uroce_cm_id *client = calls_dial(&network, channel, "10.0.0.2", &asking);
+		struct uroce_cm_event request = calls_wait(channel, UROCE_CM_REQUEST);
+
+		calls_answer(&network, request.id, &answering);
+		for (int side = 0; side < 2; side++)
+			calls_wait(channel, UROCE_CM_ESTABLISHED);
+		cr_expect_eq(window_of(client), rows[i].both, "row %zu", i);
+		cr_expect_eq(window_of(request.id), rows[i].both, "row %zu", i);
+		cr_assert_eq(uroce_cm_disconnect(client), 0);
+		for (int side = 0; side < 2; side++)
+			calls_wait(channel, UROCE_CM_DISCONNECTED);
+		calls_hang_up(client);
+		calls_hang_up(request.id);
+	}
+	calls_close(&network, channel, listener);
+}
+
 Test(connect, a_refusal_comes_with_its_reason_and_words)
 {
 	static struct network network;

@@ -229,6 +229,7 @@ static void cross_a_bad_link(void)
 	cr_assert_leq(network_counter(&setup, 1, "rx_icrc_encapsulated"), 2 * counts.corrupted,
 		      "damaged ones may be doubled");
 	cr_assert_gt(network_counter(&setup, 0, "retransmitted_packets"), 0);
+	cr_assert_eq(network_counter(&setup, 1, "rx_kept") > 0, network_sack_window > 0);
 	for (int i = 0; i < 2; i++)
 		drivers_fault_detach(faults[i]);
 	network_close(&setup);
@@ -246,6 +247,15 @@ Test(engine, a_bad_link_costs_no_byte_either_when_the_icrc_is_checked_first)
 	RULE("T-2");
 	RULE("W-3");
 	network_checks_first = true;
+	cross_a_bad_link();
+}
+
+/* What comes behind a loss is kept. */
+Test(engine, a_bad_link_costs_no_byte_with_sacks_either)
+{
+	RULE("S-21");
+	RULE("T-7");
+	network_sack_window = 1024;
 	cross_a_bad_link();
 }
 

@@ -40,6 +40,7 @@ static const char *address_of(int end, bool ipv6)
 
 bool network_checks_first, network_acks_each;
 uint32_t network_max_qps;
+uint16_t network_sack_window;
 const unsigned *network_lcore_ids;
 uint32_t network_mtu_bytes;
 
@@ -117,6 +118,7 @@ void network_connect(struct network *network, bool ipv6)
 			.access_flags = REMOTE_ACCESS,
 			.dest_qp_num = uroce_qp_num(network->ends[!i].qp),
 			.rq_psn = network->ends[!i].attr.sq_psn,
+			.sack_window = network_sack_window,
 			.max_rd_atomic = 8,
 			.max_dest_rd_atomic = 8,
 			.timeout = network->timeout,

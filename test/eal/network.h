@@ -50,6 +50,8 @@ void network_open(struct network *network, unsigned lcores);
 extern bool network_checks_first;
 /* And ACKs each message by itself. */
 extern bool network_acks_each;
+/* And its QPs send SACKs, with so many packets in flight; 0: they do not. */
+extern uint16_t network_sack_window;
 /* And has room for so many QPs; 0: for as many as an engine has by itself. */
 extern uint32_t network_max_qps;
 /* And runs on these EAL workers, one an lcore; NULL: network_poll() polls its lcores. */

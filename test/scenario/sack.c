@@ -5,6 +5,7 @@
 
 #include "agreed.h"
 #include "packets.h"
+#include "rc/cc.h"
 #include "rule.h"
 
 /* ---- what is sent ---- */
@@ -72,6 +73,31 @@ Test(sack, a_packet_that_is_lost_over_and_over_costs_no_timer)
 		cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
 		close_agreed(pair);
 	}
+}
+
+/* Nothing is acknowledged: so many leave as both ends have agreed upon, and after a rewind few. */
+Test(sack, so_many_packets_are_in_flight_as_were_agreed_upon)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+	uint32_t bad;
+
+	RULE("S-22");
+	pair_cut(pair);
+	rc_kept_agree(qp, 1024);
+	rc_cc_reset(qp);
+	pair_write(pair, 1, 1100 * MTU);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, 1024);
+	cr_assert_not(qp->cc.limited);
+	pair_fire(pair);
+	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == 0)
+		pair_fire(pair);
+	cr_assert(qp->cc.limited);
+	cr_assert_eq(cc_window(qp), CC_LEAST);
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
+	close_agreed(pair);
 }
 
 /* The SACK says that all has come, and A believes it: yet what completes a request is the ACK. */

@@ -291,7 +291,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		config->any_order = random_chance(&order, 400000);
 		config->repair = random_chance(&order, 500000) ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_OFF;
 		config->marks = random_chance(&marks, 300000) ? PICK(&marks, 100, 1000, 10000, 100000) : 0;
-		config->window = random_chance(&kept, 400000) ? 256 : 0;
+		config->window = random_chance(&kept, 400000) ? (uint16_t)PICK(&kept, 256, 512, 2048) : 0;
 		config->any_order |= config->window > 0; /* both ends are ours */
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);

@@ -58,6 +58,7 @@ static const struct uroce_qp_attr other = {
 	.no_probe = true,
 	.keepalive_ms = 7,
 	.read_repair = UROCE_READ_REPAIR_ANY_ORDER,
+	.sack_window = 512,
 	.alt_path = { .hop_limit = 6 },
 	.alt_pkey = 0x8004,
 	.alt_timeout = 13,
@@ -83,6 +84,7 @@ static void put(struct uroce_qp_attr *to, const struct uroce_qp_attr *from, uint
 	to->imprecise_errors = mask & UROCE_QP_IMPRECISE_ERRORS ? from->imprecise_errors : to->imprecise_errors;
 	to->no_probe = mask & UROCE_QP_NO_PROBE ? from->no_probe : to->no_probe;
 	to->keepalive_ms = mask & UROCE_QP_KEEPALIVE ? from->keepalive_ms : to->keepalive_ms;
+	to->sack_window = mask & UROCE_QP_SACK_WINDOW ? from->sack_window : to->sack_window;
 	to->read_repair = mask & UROCE_QP_READ_REPAIR ? from->read_repair : to->read_repair;
 	if (mask & UROCE_QP_ALT_PATH) {
 		to->alt_path = from->alt_path;
@@ -113,6 +115,7 @@ static void expect_told(const struct rc_qp *qp, const struct uroce_qp_attr *righ
 	cr_assert_eq(told.imprecise_errors, right->imprecise_errors, "after %#x", after);
 	cr_assert_eq(told.no_probe, right->no_probe, "after %#x", after);
 	cr_assert_eq(told.keepalive_ms, right->keepalive_ms, "after %#x", after);
+	cr_assert_eq(told.sack_window, right->sack_window, "after %#x", after);
 	cr_assert_eq(told.read_repair, right->read_repair, "after %#x", after);
 	cr_assert_eq(told.alt_path.hop_limit, right->alt_path.hop_limit, "after %#x", after);
 	cr_assert_eq(told.alt_pkey, right->alt_pkey, "after %#x", after);
@@ -221,6 +224,12 @@ Test(modify, a_range_ends_where_the_documentation_says)
 		  UROCE_QP_MAX_DEST_RD_ATOMIC,
 		  { .max_dest_rd_atomic = DEST_RD_ATOMIC },
 		  { .max_dest_rd_atomic = DEST_RD_ATOMIC + 1 } },
+		{ UROCE_QPS_INIT,
+		  UROCE_QPS_RTR,
+		  UROCE_QP_SACK_WINDOW,
+		  { .sack_window = 2048 },
+		  { .sack_window = 2049 } },
+		{ UROCE_QPS_INIT, UROCE_QPS_RTR, UROCE_QP_SACK_WINDOW, { .sack_window = 256 }, { .sack_window = 255 } },
 		{ UROCE_QPS_INIT, UROCE_QPS_RTR, UROCE_QP_PATH_MTU, { .path_mtu = 1024 }, { .path_mtu = 2048 } },
 		{ UROCE_QPS_RTR, UROCE_QPS_RTS, UROCE_QP_SQ_PSN, { .sq_psn = 0xFFFFFF }, { .sq_psn = 0x1000000 } },
 		{ UROCE_QPS_RTR,
