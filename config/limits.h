@@ -61,8 +61,7 @@
  */
 #define POLL_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
-#define LCORE_BOARDS \
-	1024u /* that QPs of an lcore may borrow at a time to repair losses, of little more than 4 KiB each */
+#define LCORE_BOARDS 1024u /* that QPs of an lcore may borrow at a time to repair losses, of some 4 KiB each */
 #define LIMIT_PORT_ADDRS 8u
 
 /*

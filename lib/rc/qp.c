@@ -277,7 +277,7 @@ struct unsent {
 
 /*
  * Sends what the QP is asked for, and what it asks for. While there is more of both than may leave, they go first in
- * turns, for a peer may ask for ever. has_room: this call is one in which some may leave.
+ * turns (S-15), for a peer may ask for ever. has_room: this call is one in which some may leave.
  */
 static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t now_ns, struct rc_outbox *out)
 {
