@@ -59,10 +59,10 @@ static void print_bw_head(const struct perf_case *test)
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (op_is_round_trip(&perf_ops[test->op]) || test->op == PERF_AWRITE)
 		fprintf(out, ", outstanding: %u", test->outs);
-	fprintf(out, "%s%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
+	fprintf(out, "%s%s%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
 		test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
 		test->ack_each ? ", an ACK each" : "", test->no_read_repair ? ", no read repair" : "",
-		test->verify ? ", every byte checked" : "");
+		test->sack_window ? "" : ", no SACKs", test->verify ? ", every byte checked" : "");
 }
 
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local, const struct perf_peer *remote)

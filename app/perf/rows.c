@@ -19,6 +19,7 @@ const struct perf_options perf_defaults = {
 	.outs = 16,
 	.inline_bytes = UINT32_MAX,
 	.timeout = 14,
+	.sack_window = 1,
 	.retries = 7,
 	.rnr_timer = 12,
 	.seed = 1,

@@ -122,7 +122,8 @@ struct uroce_cm_options {
 	uint32_t qkey;        /* accept, for datagrams: of the queue pair of qp_num; 0: UROCE_CM_UD_QKEY */
 	bool no_read_repair;  /* enum uroce_read_repair OFF; else UPWARDS, or ANY_ORDER if the peer does, too */
 	uint8_t cc;           /* enum uroce_cc: how our end slows down when switches mark its packets */
-	uint16_t sack_window; /* of struct uroce_qp_attr: 256 ... 2048, the smaller one of both ends; 0: off */
+	bool no_sack;         /* what comes behind a lost packet is dropped, as every peer does that is not uroce */
+	uint16_t sack_window; /* of struct uroce_qp_attr: 256 ... 2048, the smaller one of both ends; 0: 256 */
 	bool tell_rested;     /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */
 };
 

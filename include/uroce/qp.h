@@ -130,7 +130,7 @@ struct uroce_qp_attr {
 	/*
 	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only what is
 	 * lost is sent again (S-21); so many packets of SENDs and WRITEs are in flight at most: 256, 512, 1024 or 2048.
-	 * Both ends have to agree on it, and be uroce. 0: as with every peer, the default.
+	 * Both ends have to agree on it, and be uroce; cm.h does it for them. 0: as with every peer, the default.
 	 */
 	uint16_t sack_window;
 	uint32_t rate_mbps; /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */

@@ -68,6 +68,8 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
 		return engine_refuse(-EINVAL, "path_mtu %u: a power of two, 256 ... %u, the device's",
 				     options->path_mtu, id->device->config.mtu_bytes);
+	if (!sack_window_is_valid(options->sack_window))
+		return engine_refuse(-EINVAL, "sack_window %u: 256, 512, 1024, 2048, or 0: 256", options->sack_window);
 	if (options->qp_num && options->alternate)
 		return engine_refuse(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads");
 	if (options->given & ~(uint32_t)UROCE_CM_GIVEN_ALL)
@@ -121,7 +123,7 @@ int api_cm_draw_psn(struct uroce_cm_id *id)
 /* A number would not survive that both ends' bits are ANDed; these bits do. */
 static uint32_t ece_of_window(uint16_t packets)
 {
-	return (packets ? CM_ECE_KEEP | CM_ECE_SACK : 0) | (packets >= 512 ? CM_ECE_WINDOW_512 : 0) |
+	return CM_ECE_KEEP | CM_ECE_SACK | (packets >= 512 ? CM_ECE_WINDOW_512 : 0) |
 	       (packets >= 1024 ? CM_ECE_WINDOW_1024 : 0) | (packets >= 2048 ? CM_ECE_WINDOW_2048 : 0);
 }
 
@@ -145,7 +147,8 @@ struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_
 		.path_mtu = cm_mtu_code(mtu_bytes),
 		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
 		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH |
-		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER) | ece_of_window(options->sack_window),
+		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER) |
+		       (options->no_sack ? 0 : ece_of_window(options->sack_window)),
 	};
 }
 

@@ -67,4 +67,10 @@ static inline bool mtu_is_valid(uint32_t bytes)
 	return bytes >= 256 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;
 }
 
+/* 0, or a power of two that both ends can tell each other (C-32). */
+static inline bool sack_window_is_valid(uint32_t packets)
+{
+	return packets == 0 || (packets >= 256 && packets <= 2048 && (packets & (packets - 1)) == 0);
+}
+
 #endif

@@ -115,13 +115,6 @@ static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 	return attr->path_mig_state != UROCE_PATH_MIGRATED || qp->migration.state == UROCE_PATH_REARM;
 }
 
-/* 0, or a power of two that both ends can tell each other (C-32). */
-static bool window_is_valid(uint32_t packets)
-{
-	return packets == 0 || packets == WINDOW_PACKETS || packets == 2 * WINDOW_PACKETS ||
-	       packets == 4 * WINDOW_PACKETS || packets == KEPT_SPAN;
-}
-
 /* Returns the first attribute of mask whose value is out of range; 0 if all are right. */
 static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
@@ -145,7 +138,7 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
 		{ UROCE_QP_READ_REPAIR, attr->read_repair > UROCE_READ_REPAIR_ANY_ORDER },
 		{ UROCE_QP_CC, attr->cc > UROCE_CC_DCQCN },
-		{ UROCE_QP_SACK_WINDOW, !window_is_valid(attr->sack_window) },
+		{ UROCE_QP_SACK_WINDOW, !sack_window_is_valid(attr->sack_window) },
 		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_ALT_PATH, alternate_is_bad(qp, attr, mask) },

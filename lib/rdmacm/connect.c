@@ -30,6 +30,7 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 		.flow_control = false, /* a queue pair that its user moves does not count credits */
 		.qp_num = id->id.qp ? id->id.qp->qp_num : param->qp_num,
 		.srq = id->id.qp ? id->id.qp->srq != NULL : param->srq != 0,
+		.no_sack = true, /* nor knows its user of SACKs */
 		.tell_rested = true,
 	};
 

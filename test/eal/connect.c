@@ -77,12 +77,30 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	calls_close(&network, channel, listener);
 }
 
-static enum uroce_read_repair repair_of(struct uroce_cm_id *id)
+/* Two ends connect with these options; `ours` and `theirs` are the attributes that they have agreed on. */
+static void agree(const struct uroce_cm_options *asking, const struct uroce_cm_options *answering,
+		  struct uroce_qp_attr *ours, struct uroce_qp_attr *theirs)
 {
-	struct uroce_qp_attr attr;
+	static struct network network;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *client;
+	struct uroce_cm_event request;
 
-	cr_assert_eq(uroce_qp_query(uroce_cm_qp(id), &attr), 0);
-	return attr.read_repair;
+	calls_open(&network, 1, &channel);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
+	client = calls_dial(&network, channel, "10.0.0.2", asking);
+	request = calls_wait(channel, UROCE_CM_REQUEST);
+	calls_answer(&network, request.id, answering);
+	for (int side = 0; side < 2; side++)
+		calls_wait(channel, UROCE_CM_ESTABLISHED);
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(client), ours), 0);
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(request.id), theirs), 0);
+	cr_assert_eq(uroce_cm_disconnect(client), 0);
+	for (int side = 0; side < 2; side++)
+		calls_wait(channel, UROCE_CM_DISCONNECTED);
+	calls_hang_up(client);
+	calls_hang_up(request.id);
+	calls_close(&network, channel, listener);
 }
 
 Test(connect, parts_of_reads_are_asked_for_in_any_order_when_both_ends_repair)
@@ -95,74 +113,44 @@ Test(connect, parts_of_reads_are_asked_for_in_any_order_when_both_ends_repair)
 		{ true, false, UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_UPWARDS },
 		{ false, true, UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF },
 	};
-	static struct network network;
-	struct uroce_cm_channel *channel;
-	struct uroce_cm_id *listener;
 
 	RULE("Q-16");
 	RULE("C-32");
-	calls_open(&network, 1, &channel);
-	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct uroce_cm_options asking = { .no_read_repair = rows[i].client_off };
 		const struct uroce_cm_options answering = { .no_read_repair = rows[i].server_off };
-		struct uroce_cm_id *client = calls_dial(&network, channel, "10.0.0.2", &asking);
-		struct uroce_cm_event request = calls_wait(channel, UROCE_CM_REQUEST);
+		struct uroce_qp_attr ours, theirs;
 
-		calls_answer(&network, request.id, &answering);
-		for (int side = 0; side < 2; side++)
-			calls_wait(channel, UROCE_CM_ESTABLISHED);
-		cr_expect_eq(repair_of(client), rows[i].client, "row %zu", i);
-		cr_expect_eq(repair_of(request.id), rows[i].server, "row %zu", i);
-		cr_assert_eq(uroce_cm_disconnect(client), 0);
-		for (int side = 0; side < 2; side++)
-			calls_wait(channel, UROCE_CM_DISCONNECTED);
-		calls_hang_up(client);
-		calls_hang_up(request.id);
+		agree(&asking, &answering, &ours, &theirs);
+		cr_expect_eq(ours.read_repair, rows[i].client, "row %zu", i);
+		cr_expect_eq(theirs.read_repair, rows[i].server, "row %zu", i);
 	}
-	calls_close(&network, channel, listener);
 }
 
-static uint16_t window_of(struct uroce_cm_id *id)
-{
-	struct uroce_qp_attr attr;
-
-	cr_assert_eq(uroce_qp_query(uroce_cm_qp(id), &attr), 0);
-	return attr.sack_window;
-}
-
-Test(connect, sacks_are_sent_when_both_ends_want_them_with_the_smaller_window)
+Test(connect, sacks_are_sent_unless_an_end_does_not_want_them_with_the_smaller_window)
 {
 	static const struct {
-		uint16_t client, server, both;
-	} rows[] = { { 0, 0, 0 },        { 2048, 0, 0 },     { 0, 256, 0 },
-		     { 256, 2048, 256 }, { 2048, 512, 512 }, { 1024, 2048, 1024 } };
-	static struct network network;
-	struct uroce_cm_channel *channel;
-	struct uroce_cm_id *listener;
+		struct uroce_cm_options client, server;
+		uint16_t both;
+	} rows[] = {
+		{ { 0 }, { 0 }, 256 },
+		{ { .no_sack = true }, { 0 }, 0 },
+		{ { .sack_window = 2048 }, { .no_sack = true, .sack_window = 2048 }, 0 },
+		{ { .sack_window = 2048 }, { 0 }, 256 },
+		{ { .sack_window = 256 }, { .sack_window = 2048 }, 256 },
+		{ { .sack_window = 2048 }, { .sack_window = 512 }, 512 },
+		{ { .sack_window = 1024 }, { .sack_window = 2048 }, 1024 },
+	};
 
 	RULE("S-22");
 	RULE("C-32");
-	calls_open(&network, 1, &channel);
-	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct uroce_cm_options asking = { .sack_window = rows[i].client };
-		const struct uroce_cm_options answering = { .sack_window = rows[i].server };
-		struct uroce_cm_id *client = calls_dial(&network, channel, "10.0.0.2", &asking);
-		struct uroce_cm_event request = calls_wait(channel, UROCE_CM_REQUEST);
+		struct uroce_qp_attr ours, theirs;
 
-		calls_answer(&network, request.id, &answering);
-		for (int side = 0; side < 2; side++)
-			calls_wait(channel, UROCE_CM_ESTABLISHED);
-		cr_expect_eq(window_of(client), rows[i].both, "row %zu", i);
-		cr_expect_eq(window_of(request.id), rows[i].both, "row %zu", i);
-		cr_assert_eq(uroce_cm_disconnect(client), 0);
-		for (int side = 0; side < 2; side++)
-			calls_wait(channel, UROCE_CM_DISCONNECTED);
-		calls_hang_up(client);
-		calls_hang_up(request.id);
+		agree(&rows[i].client, &rows[i].server, &ours, &theirs);
+		cr_expect_eq(ours.sack_window, rows[i].both, "row %zu", i);
+		cr_expect_eq(theirs.sack_window, rows[i].both, "row %zu", i);
 	}
-	calls_close(&network, channel, listener);
 }
 
 Test(connect, a_refusal_comes_with_its_reason_and_words)
