@@ -8,6 +8,8 @@ const char *const app_idle_names[] = {
 	[UROCE_IDLE_SLEEP] = "sleep",
 };
 
+const char *const app_sack_windows[] = { "off", "256", "512", "1024", "2048" };
+
 const char *const app_cc_names[] = {
 	[UROCE_CC_DEFAULT] = "default",
 	[UROCE_CC_FIXED] = "fixed",

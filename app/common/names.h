@@ -7,6 +7,9 @@
 #include <uroce/qp.h>
 
 extern const char *const app_idle_names[UROCE_IDLE_SLEEP + 1]; /* of enum uroce_idle */
-extern const char *const app_cc_names[UROCE_CC_DCQCN + 1];     /* of enum uroce_cc */
+/* Of SACKs, in packets: 128 << n, and 0 is off. */
+enum { APP_SACK_WINDOWS = 5 };
+extern const char *const app_sack_windows[APP_SACK_WINDOWS];
+extern const char *const app_cc_names[UROCE_CC_DCQCN + 1]; /* of enum uroce_cc */
 
 #endif

@@ -28,8 +28,6 @@ const struct perf_options perf_defaults = {
 	.tcp_port = 18515,
 };
 
-static const char *const windows[] = { "off", "256", "512", "1024", "2048" };
-
 static int take_op(const char *name, const char *text, void *ops)
 {
 	char names[256] = "";
@@ -208,7 +206,7 @@ static const struct option_row rows[] = {
 	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = app_cc_names,
 	  .help = "congestion control of both ends: dcqcn sends ECN-capable packets, and slows down when it is told "
 		  "that switches mark them; fixed does not; default: dcqcn where the link tells its rate" },
-	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, 4, "N", .names = windows,
+	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
 	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "
 		  "so many packets in flight; off: everything from it on is sent again" },
 	{ "rx-rate", 0, OPTION_NUMBER, AT(rx_rate), 1, 1000000000, "N",

@@ -24,7 +24,7 @@ struct settings {
 	const char *config, *device;
 	char ip[LIST_BYTES], gateway[LIST_BYTES]; /* lists separated by commas */
 	uint32_t mtu_bytes;
-	uint32_t idle;
+	uint32_t idle, sack_window; /* of app_idle_names and app_sack_windows */
 	bool print_env, explain, check;
 };
 
@@ -55,6 +55,10 @@ static const struct option_row rows[] = {
 	  .help = "the largest path MTU; otherwise the largest that passes" },
 	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", "what the stack does when nothing comes",
 	  .names = app_idle_names, .section = SECTION, .key = "idle" },
+	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
+	  .section = SECTION, .key = "sack-window",
+	  .help = "connections of rdma_cm to another uroce keep what comes behind a lost packet, so that only that "
+		  "is sent again (SACKs), and have so many packets in flight; off: as with every peer" },
 	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
 	  .help = "failed completions are explained on standard error" },
 	{ "check", 0, OPTION_FLAG, AT(check), .help = "say what would work here and what is missing; no program" },
@@ -62,7 +66,7 @@ static const struct option_row rows[] = {
 	  .help = "print what a shell in a container evaluates, instead of running a program" },
 };
 
-static const struct settings usual = { .idle = 2 };
+static const struct settings usual = { .idle = 2, .sack_window = 1 };
 
 static enum option_origin origins[sizeof(rows) / sizeof(rows[0])];
 
@@ -206,6 +210,7 @@ static void set_environment(const struct settings *settings, const char *librari
 	say_first(settings, "LD_LIBRARY_PATH", text);
 	say(settings, "UROCE_IP", settings->ip);
 	say_setting(settings, "idle", "UROCE_IDLE", app_idle_names[settings->idle]);
+	say_setting(settings, "sack-window", "UROCE_SACK_WINDOW", app_sack_windows[settings->sack_window]);
 	if (settings->gateway[0])
 		say_setting(settings, "gateway", "UROCE_GATEWAY", settings->gateway);
 	if (settings->mtu_bytes) {

@@ -260,7 +260,8 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 /*
  * Returns the attributes with which you modify the QP of the connection to INIT, RTR or RTS. Those for INIT are known
  * at once, the others when the peer has asked or answered. Before uroce_cm_accept() they are all that the peer asks
- * for: lower max_dest_rd_atomic to what the QP was created for, and say the same to uroce_cm_accept().
+ * for: lower max_dest_rd_atomic to what the QP was created for, and sack_window (0: no_sack), and say the same to
+ * uroce_cm_accept().
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
  * Any lcore may own the QP. You move it to ERR at the end and whenever the connection fails. When the QP itself fails,

@@ -114,7 +114,7 @@ struct wish {
 /* Until it is accepted, a request is treated as if it got all that it asks for. */
 static void propose(struct uroce_cm_id *id, struct cm *cm)
 {
-	const struct uroce_cm_options all = { .max_rd_atomic = LIMIT_RD_ATOMIC };
+	const struct uroce_cm_options all = { .max_rd_atomic = LIMIT_RD_ATOMIC, .sack_window = KEPT_SPAN };
 	struct cm_end end = api_cm_end_of(id, &all);
 
 	if (id->qp == NULL)

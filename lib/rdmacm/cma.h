@@ -68,6 +68,8 @@ int cma_result(int error);
 struct ibv_context *cma_context(void);
 struct uroce_engine *cma_engine(void);
 const struct uroce_device_info *cma_device_info(void);
+/* Of the SACKs that this end offers to peers; 0: it does not. */
+uint16_t cma_sack_window(void);
 
 /* ---- address.c ---- */
 

@@ -59,6 +59,11 @@ const struct uroce_device_info *cma_device_info(void)
 	return &device.stack->info;
 }
 
+uint16_t cma_sack_window(void)
+{
+	return device.stack->sack_window;
+}
+
 CMA_API struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct ibv_context **list = calloc(2, sizeof(*list));

@@ -78,6 +78,20 @@ CMA_API int rdma_init_qp_attr(struct rdma_cm_id *ours, struct ibv_qp_attr *attr,
 	return 0;
 }
 
+/* Tells the queue pair what its peer offers, of which it takes what this end offers as well. */
+static int agree(struct cma_id *id)
+{
+	struct ibv_ece ece = { .vendor_id = VERB_ECE_VENDOR };
+	struct uroce_qp_attr attr;
+	uint32_t mask;
+	int error = uroce_cm_qp_attr(id->cm, UROCE_QPS_RTR, &attr, &mask);
+
+	if (error)
+		return error;
+	ece.options = attr.sack_window | (attr.read_repair == UROCE_READ_REPAIR_ANY_ORDER ? VERB_ECE_ANY_ORDER : 0);
+	return -ibv_set_ece(id->id.qp, &ece);
+}
+
 int cma_move_qp(struct cma_id *id, enum ibv_qp_state state, uint8_t max_dest)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
@@ -87,7 +101,9 @@ int cma_move_qp(struct cma_id *id, enum ibv_qp_state state, uint8_t max_dest)
 		return -1;
 	if (state == IBV_QPS_RTR && attr.max_dest_rd_atomic > max_dest)
 		attr.max_dest_rd_atomic = max_dest;
-	error = ibv_modify_qp(id->id.qp, &attr, mask);
+	error = state == IBV_QPS_RTR && !id->is_ud ? -agree(id) : 0;
+	if (error == 0)
+		error = ibv_modify_qp(id->id.qp, &attr, mask);
 	return cma_result(-error);
 }
 

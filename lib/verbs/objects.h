@@ -90,6 +90,8 @@ struct verb_qp {
 	struct ibv_qp_attr set; /* attributes as the program has set them */
 	struct ibv_qp_cap cap;
 	uint32_t qkey;
+	uint32_t ece; /* if has_ece: what both ends have agreed on, of VERB_ECE_... */
+	bool has_ece;
 	bool sq_sig_all;
 	uint32_t async_events;
 	struct verb_qp *next;

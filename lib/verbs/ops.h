@@ -46,6 +46,8 @@ int verb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_r
 struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
 /* *posts: whether the functions behind ibv_wr_start() and so on were asked for, and are in its ibv_qp_ex. */
 struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, bool *posts);
+int verb_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+int verb_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int verb_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int verb_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int verb_destroy_qp(struct ibv_qp *qp);
@@ -56,6 +58,16 @@ int verb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr
 int verb_open(struct verb_context *context);
 void verb_close(struct verb_context *context);
 void verb_async_event(struct ibv_context *context, struct ibv_async_event *event);
+
+/* ---- enhanced connection establishment, ibv_query_ece() and ibv_set_ece() ---- */
+
+/*
+ * Options of vendor VERB_ECE_VENDOR: the bits of a window of SACKs in packets, 256 ... 2048, or none of them; and parts
+ * of a READ are asked for in any order.
+ */
+#define VERB_ECE_VENDOR 0x75726Fu
+#define VERB_ECE_WINDOW 0xF00u
+#define VERB_ECE_ANY_ORDER 0x1u
 
 /* ---- conversions ---- */
 

@@ -295,6 +295,54 @@ static int change_rested(struct uroce_qp *qp, const struct uroce_qp_attr *attr, 
 	return error;
 }
 
+/* ---- what both ends may agree on beyond RC ---- */
+
+static uint32_t ece_offered(const struct ibv_qp *qp)
+{
+	return verb_context_of(qp->context)->stack->sack_window | VERB_ECE_ANY_ORDER;
+}
+
+/* What was agreed on; before that, what this end offers. */
+int verb_query_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
+{
+	const struct verb_qp *qp = verb_qp_of(ibv);
+
+	*ece = (struct ibv_ece){ 0 };
+	if (qp->rc)
+		*ece = (struct ibv_ece){ .vendor_id = VERB_ECE_VENDOR,
+					 .options = qp->has_ece ? qp->ece : ece_offered(ibv) };
+	return 0;
+}
+
+/* Agrees on what the peer offers and this end does, too; the queue pair has it from RTR on. */
+int verb_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
+{
+	struct verb_qp *qp = verb_qp_of(ibv);
+	uint32_t ours = ece_offered(ibv), window = ece->options & VERB_ECE_WINDOW;
+
+	if (qp->rc == NULL)
+		return verb_result(-EOPNOTSUPP);
+	if (ece->vendor_id != VERB_ECE_VENDOR || ece->comp_mask || (window & (window - 1)) ||
+	    ece->options & ~(VERB_ECE_WINDOW | VERB_ECE_ANY_ORDER) ||
+	    (ibv->state != IBV_QPS_RESET && ibv->state != IBV_QPS_INIT))
+		return verb_result(-EINVAL);
+	if (window > (ours & VERB_ECE_WINDOW))
+		window = ours & VERB_ECE_WINDOW;
+	qp->ece = window | (ours & ece->options & VERB_ECE_ANY_ORDER);
+	qp->has_ece = true;
+	return 0;
+}
+
+/* Adds what both ends have agreed on; returns the bits of these attributes. */
+static uint32_t add_ece(const struct verb_qp *qp, struct uroce_qp_attr *attr)
+{
+	attr->sack_window = (uint16_t)(qp->ece & VERB_ECE_WINDOW);
+	attr->read_repair = qp->ece & VERB_ECE_ANY_ORDER ? UROCE_READ_REPAIR_ANY_ORDER : UROCE_READ_REPAIR_UPWARDS;
+	if (!qp->has_ece || (attr->qp_state != UROCE_QPS_RTR && attr->qp_state != UROCE_QPS_RTS))
+		return 0;
+	return attr->qp_state == UROCE_QPS_RTR ? UROCE_QP_SACK_WINDOW : UROCE_QP_READ_REPAIR;
+}
+
 static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	int64_t ours_mask = mask_of(mask);
@@ -312,13 +360,16 @@ static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mas
 		.retry_cnt = attr->retry_cnt,
 		.rnr_retry = attr->rnr_retry,
 	};
+	uint32_t ece_mask = 0;
 	int error = ours_mask < 0 ? -EINVAL : check(&qp->ibv.qp_base, attr, mask);
 
 	if (error == 0 && (mask & IBV_QP_AV))
 		error = verb_path(qp->ibv.qp_base.context, &attr->ah_attr, &ours.path);
 	if (error == 0 && (mask & IBV_QP_PATH_MTU) && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
 		error = -EINVAL;
-	return error ? error : change_rested(qp->rc, &ours, (uint32_t)ours_mask);
+	if (mask & IBV_QP_STATE)
+		ece_mask = add_ece(qp, &ours);
+	return error ? error : change_rested(qp->rc, &ours, (uint32_t)ours_mask | ece_mask);
 }
 
 int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
@@ -329,8 +380,10 @@ int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	if (error)
 		return verb_result(error);
 	remember(qp, attr, mask);
-	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		forget_completions(ibv);
+		qp->has_ece = false;
+	}
 	if (qp->ud && (mask & IBV_QP_QKEY))
 		uroce_ud_set_qkey(qp->ud, attr->qkey);
 	return 0;

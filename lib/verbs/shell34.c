@@ -121,6 +121,7 @@ static const struct verbs_context_ops context_ops = {
 	.post_send = verb_post_send,
 	.post_srq_recv = verb_post_srq_recv,
 	.query_device_ex = verb_query_device,
+	.query_ece = verb_query_ece,
 	.query_port = verb_query_port,
 	.query_qp = verb_query_qp,
 	.query_srq = verb_query_srq,
@@ -128,6 +129,7 @@ static const struct verbs_context_ops context_ops = {
 	.req_notify_cq = verb_req_notify_cq,
 	.rereg_mr = rereg_mr,
 	.resize_cq = verb_resize_cq,
+	.set_ece = verb_set_ece,
 };
 
 static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd, void *private_data)

@@ -107,6 +107,24 @@ static int read_mtu(uint32_t *mtu_bytes)
 	return EINVAL;
 }
 
+static int read_sack_window(uint16_t *packets)
+{
+	const char *given = getenv("UROCE_SACK_WINDOW");
+	unsigned long number;
+	char *end;
+
+	*packets = 256;
+	if (given == NULL || *given == '\0')
+		return 0;
+	number = strcmp(given, "off") == 0 ? 0 : strtoul(given, &end, 10);
+	*packets = (uint16_t)number;
+	if (number == 0 ? strcmp(given, "off") == 0 :
+			  *end == '\0' && number >= 256 && number <= 2048 && (number & (number - 1)) == 0)
+		return 0;
+	fprintf(stderr, "uroce: UROCE_SACK_WINDOW is '%s': off, 256, 512, 1024 or 2048\n", given);
+	return EINVAL;
+}
+
 /*
  * A port that shares memory with a server has to wait for that; other causes are told at once. Then the link needs a
  * moment, of a NIC too, and many programs look at it once and refuse a port without.
@@ -170,6 +188,8 @@ static int start(struct stack *stack)
 	error = read_idle(&idle);
 	if (error == 0)
 		error = read_mtu(&mtu_bytes);
+	if (error == 0)
+		error = read_sack_window(&stack->sack_window);
 	if (error == 0)
 		error = start_eal(port);
 	return error ? error : open_port(stack, port, idle, mtu_bytes);

@@ -9,6 +9,7 @@
  *   UROCE_GATEWAY  of each address, in the same order; optional
  *   UROCE_MTU      the largest path MTU; optional
  *   UROCE_IDLE     poll, yield or sleep; optional
+ *   UROCE_SACK_WINDOW  packets in flight to a peer that agrees to SACKs, 256 ... 2048, or off; optional
  */
 #ifndef VERBS_STACK_H
 #define VERBS_STACK_H
@@ -23,7 +24,8 @@ struct stack {
 	struct uroce_port *port;
 	struct uroce_device *device;
 	struct uroce_device_info info;
-	bool serves; /* the port is a memif's server: its link comes and goes with its client */
+	uint16_t sack_window; /* that it offers to peers; 0: it does not */
+	bool serves;          /* the port is a memif's server: its link comes and goes with its client */
 };
 
 /*

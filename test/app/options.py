@@ -214,16 +214,16 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
         raise Skipped("this build has no libibverbs")
     config = directory + "/run.ini"
     open(config, "w").write("[port]\ndevice=net_ring0\nip=10.0.0.1/24\ngateway=10.0.0.3\nmtu=512\nidle=yield\n"
-                            "explain=1\n")
-    names = ("UROCE_IDLE", "UROCE_MTU", "UROCE_GATEWAY", "UROCE_EXPLAIN")
-    options = ("--idle", "sleep", "--mtu", "256", "--gateway", "10.0.0.5", "--explain")
-    given, empty, none = ("poll", "1024", "10.0.0.4", "0"), ("",) * 4, (None,) * 4
+                            "explain=1\nsack-window=512\n")
+    names = ("UROCE_IDLE", "UROCE_MTU", "UROCE_GATEWAY", "UROCE_EXPLAIN", "UROCE_SACK_WINDOW")
+    options = ("--idle", "sleep", "--mtu", "256", "--gateway", "10.0.0.5", "--explain", "--sack-window", "2048")
+    given, empty, none = ("poll", "1024", "10.0.0.4", "0", "off"), ("",) * 5, (None,) * 5
     bare = ("-d", "net_ring0", "--ip", "10.0.0.1/24")
     for words, before, wanted in ((("-c", config), given, given), (bare, given, given),
-                                  (("-c", config), none, ("yield", "512", "10.0.0.3", "1")),
-                                  (("-c", config), empty, ("yield", "512", "10.0.0.3", "1")),
-                                  ((*bare, *options), given, ("sleep", "256", "10.0.0.5", "1")),
-                                  (bare, none, ("sleep", "", "", ""))):
+                                  (("-c", config), none, ("yield", "512", "10.0.0.3", "1", "512")),
+                                  (("-c", config), empty, ("yield", "512", "10.0.0.3", "1", "512")),
+                                  ((*bare, *options), given, ("sleep", "256", "10.0.0.5", "1", "2048")),
+                                  (bare, none, ("sleep", "", "", "", "256"))):
         environment = {name: value for name, value in os.environ.items() if name not in names}
         environment.update((name, value) for name, value in zip(names, before) if value is not None)
         shown = " ".join(f'"${name}"' for name in names)
@@ -231,7 +231,7 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         if done.returncode == 3:
             raise Skipped(done.stderr.strip())
-        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:4]) == wanted, words, before, done)
+        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:5]) == wanted, words, before, done)
 
 
 @case

@@ -9,6 +9,7 @@
 
 TestSuite(moves, .init = test_eal_start, .timeout = 60);
 
+#define WINDOW 512 /* of SACKs, as the server wants it */
 #define MADE_FOR 8 /* READs that a queue pair answers at a time: see calls_qp_init() */
 
 struct meeting {
@@ -45,6 +46,8 @@ static void move(struct uroce_cm_id *id, struct uroce_qp *qp, enum uroce_qp_stat
 		cr_assert_eq(uroce_cm_qp_attr(id, (enum uroce_qp_state)state, &attr, &mask), 0, "%d", state);
 		if (attr.max_dest_rd_atomic > MADE_FOR) /* what nobody but its user knows */
 			attr.max_dest_rd_atomic = MADE_FOR;
+		if (attr.sack_window > WINDOW)
+			attr.sack_window = WINDOW;
 		cr_assert_eq(uroce_qp_modify(qp, &attr, mask, NULL), 0, "to %d: %s", state, uroce_refusal());
 	}
 }
@@ -53,7 +56,7 @@ static void move(struct uroce_cm_id *id, struct uroce_qp *qp, enum uroce_qp_stat
 static void ask(unsigned lcore)
 {
 	struct uroce_addr source = network_address("10.0.0.1"), dest = network_address("10.0.0.2");
-	struct uroce_cm_options options = { .max_rd_atomic = 3, .max_dest_rd_atomic = 5 };
+	struct uroce_cm_options options = { .max_rd_atomic = 3, .max_dest_rd_atomic = 5, .sack_window = 2048 };
 
 	cr_assert_eq(uroce_cm_id_create(meeting.channel, 1, &meeting.client), 0);
 	cr_assert_eq(uroce_cm_route(meeting.client, &source, &dest, 0), 0);
@@ -67,7 +70,7 @@ static void ask(unsigned lcore)
 static struct uroce_cm_event answer(unsigned lcore)
 {
 	struct uroce_cm_event event = calls_wait(meeting.channel, UROCE_CM_REQUEST);
-	struct uroce_cm_options options = { .max_dest_rd_atomic = MADE_FOR };
+	struct uroce_cm_options options = { .max_dest_rd_atomic = MADE_FOR, .sack_window = WINDOW };
 
 	meeting.server = event.id;
 	meeting.qps[1] = make_qp(1, lcore);
@@ -165,6 +168,8 @@ Test(moves, both_users_move_their_queue_pairs)
 	cr_expect_eq(attr_of(meeting.qps[1]).max_rd_atomic, 5);
 	cr_expect_eq(attr_of(meeting.qps[0]).max_dest_rd_atomic, 5);
 	cr_expect_eq(attr_of(meeting.qps[1]).retry_cnt, 7);
+	for (int end = 0; end < 2; end++)
+		cr_expect_eq(attr_of(meeting.qps[end]).sack_window, WINDOW, "S-22, end %d", end);
 	read_from(0);
 	read_from(1);
 	part();

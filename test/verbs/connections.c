@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Both ends are ids of this process. Descriptors, the heap, the memory in use and how many queue pairs can be made at a
- * time are compared with what they were after the first hundred connections.
+ * time are compared with what they were after the first hundred connections. What the two ends have agreed on beyond RC
+ * (ibv_query_ece()) has to be the same at both, and is printed.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -26,6 +27,7 @@ struct usage {
 static struct rdma_event_channel *channel;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
+static uint32_t agreed; /* options of the last connection */
 
 static __attribute__((noreturn)) void fail(const char *what)
 {
@@ -76,6 +78,20 @@ static void end(struct rdma_cm_id *id)
 		fail("rdma_destroy_id");
 }
 
+static void compare_ece(struct ibv_qp *client, struct ibv_qp *server)
+{
+	struct ibv_ece ours, theirs;
+
+	if (ibv_query_ece(client, &ours) != 0 || ibv_query_ece(server, &theirs) != 0)
+		fail("ibv_query_ece");
+	if (ours.vendor_id == 0 || ours.vendor_id != theirs.vendor_id || ours.options != theirs.options) {
+		printf("the client has agreed on 0x%x of vendor 0x%x, the server on 0x%x of 0x%x\n", ours.options,
+		       ours.vendor_id, theirs.options, theirs.vendor_id);
+		exit(1);
+	}
+	agreed = ours.options;
+}
+
 static void connect_once(struct sockaddr *to)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
@@ -102,6 +118,7 @@ static void connect_once(struct sockaddr *to)
 		fail("rdma_accept");
 	wait_for(RDMA_CM_EVENT_ESTABLISHED);
 	wait_for(RDMA_CM_EVENT_ESTABLISHED);
+	compare_ece(client->qp, server->qp);
 	if (rdma_disconnect(client) != 0)
 		fail("rdma_disconnect");
 	wait_for(RDMA_CM_EVENT_DISCONNECTED);
@@ -193,6 +210,6 @@ int main(int argc, char **argv)
 		printf("something was not given back\n");
 		return 1;
 	}
-	printf("%u connections, everything as before\n", count);
+	printf("%u connections, everything as before; agreed on 0x%x\n", count, agreed);
 	return 0;
 }

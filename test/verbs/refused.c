@@ -105,6 +105,43 @@ static void try_multicast(void)
 	expect("the queue pair is destroyed", qp && ibv_destroy_qp(qp) == 0);
 }
 
+static struct ibv_ece ece_of(uint32_t vendor, uint32_t options, uint32_t mask)
+{
+	return (struct ibv_ece){ .vendor_id = vendor, .options = options, .comp_mask = mask };
+}
+
+/* What two ends may agree on beyond RC: only as it is offered, and only before the queue pair has a peer. */
+static void try_ece(void)
+{
+	struct ibv_qp *qp = create_qp(IBV_QPT_RC, NULL), *datagrams = create_qp(IBV_QPT_UD, NULL);
+	struct ibv_ece offered, foreign, two, unknown, masked, less, agreed;
+	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = 1 }, error = { .qp_state = IBV_QPS_ERR };
+	const int init_mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS;
+
+	if (qp == NULL || datagrams == NULL || ibv_query_ece(qp, &offered) != 0) {
+		expect("there is something to agree on", false);
+		return;
+	}
+	foreign = ece_of(offered.vendor_id + 1, offered.options, 0);
+	two = ece_of(offered.vendor_id, offered.options | 0x600, 0);
+	unknown = ece_of(offered.vendor_id, offered.options | 0x2, 0);
+	masked = ece_of(offered.vendor_id, offered.options, 1);
+	less = ece_of(offered.vendor_id, 0, 0);
+	expect("another vendor's options", ibv_set_ece(qp, &foreign) == EINVAL);
+	expect("two windows at once", ibv_set_ece(qp, &two) == EINVAL);
+	expect("an option that is not known", ibv_set_ece(qp, &unknown) == EINVAL);
+	expect("fields that are not known", ibv_set_ece(qp, &masked) == EINVAL);
+	expect("nothing of it was taken", ibv_query_ece(qp, &agreed) == 0 && agreed.options == offered.options);
+	expect("less than is offered is taken",
+	       ibv_set_ece(qp, &less) == 0 && ibv_query_ece(qp, &agreed) == 0 && agreed.options == 0);
+	expect("options of a queue pair in INIT",
+	       ibv_modify_qp(qp, &init, init_mask) == 0 && ibv_set_ece(qp, &offered) == 0);
+	expect("options of a queue pair in ERR",
+	       ibv_modify_qp(qp, &error, IBV_QP_STATE) == 0 && ibv_set_ece(qp, &offered) == EINVAL);
+	expect("options of datagrams", ibv_set_ece(datagrams, &offered) == EOPNOTSUPP);
+	expect("both are destroyed", ibv_destroy_qp(qp) == 0 && ibv_destroy_qp(datagrams) == 0);
+}
+
 int main(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -127,6 +164,7 @@ int main(void)
 	try_multicast();
 	try_srq();
 	try_capabilities();
+	try_ece();
 	try_many();
 	return failed;
 }

@@ -207,6 +207,17 @@ def ucx():
         yield Row(f"ucx_perftest {' '.join(words)}", device, [*device, HOST], (r"^Final: +\d+",), tcp_port=13337)
 
 
+def agreements():
+    """What both ends of a connection do beyond RC."""
+    program = [f"{BUILD}/test/verbs/verbs-connections", "10.0.0.1"]
+    yield Row("both ends agree on a window of 256 packets", [*program, "1"], sees=("agreed on 0x101",))
+    yield Row("both ends agree on a window of 1024 packets", [*program, "1"], options=("--sack-window", "1024"),
+              sees=("agreed on 0x401",))
+    yield Row("both ends agree on no SACKs", [*program, "1"], options=("--sack-window", "off"), sees=("agreed on 0x1",))
+    yield Row("a window of SACKs that there is not", ["env", "UROCE_SACK_WINDOW=300", *program, "1"], complains=True,
+              sees=(r"^uroce: UROCE_SACK_WINDOW is '300': off, 256, 512, 1024 or 2048$",), status=1)
+
+
 def connections():
     """One after another, and nothing is left of them."""
     times = "10000"
@@ -325,6 +336,7 @@ def matrix(full):
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
     yield from by_address(full)
+    yield from agreements()
     if full:
         yield from connections()
         yield from mpi()
