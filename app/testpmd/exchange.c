@@ -13,7 +13,7 @@
 #include "testpmd/exchange.h"
 #include "testpmd/quit.h"
 
-#define VERSION_WORD "uroce-testpmd 1"
+#define VERSION_WORD "uroce-testpmd 2"
 #define PATIENCE_SECONDS 10
 #define LOOK_US 1000
 
@@ -82,7 +82,7 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 
 	if (out == NULL)
 		return app_complain(-1, "no memory");
-	fprintf(out, VERSION_WORD " %u %u %u %s %u %lu\n", ours->qps, ours->size, ours->mtu,
+	fprintf(out, VERSION_WORD " %u %u %u %u %s %u %lu\n", ours->qps, ours->size, ours->mtu, ours->sack_window,
 		uroce_addr_format(&ours->addr, address, sizeof(address)), ours->rkey, ours->va);
 	for (uint32_t i = 0; i < ours->qps; i++)
 		fprintf(out, "%u %u\n", ours->qpn[i], ours->psn[i]);
@@ -137,8 +137,8 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 			       app_complain(-1, "the peer left, or did not say in %d s who it is", PATIENCE_SECONDS);
 	if (strncmp(text, "no ", 3) == 0)
 		return app_complain(-1, "the target refused: %s", text + 3);
-	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu, address,
-		       &theirs->rkey, &theirs->va) == 6 &&
+	right = sscanf(text, VERSION_WORD " %u %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu,
+		       &theirs->sack_window, address, &theirs->rkey, &theirs->va) == 7 &&
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
 		theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)

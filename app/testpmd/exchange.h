@@ -18,6 +18,7 @@ struct app_pipe;
 
 struct exchange {
 	uint32_t qps, size, mtu, rkey;
+	uint32_t sack_window; /* packets; 0: no SACKs */
 	uint64_t va;
 	struct uroce_addr addr;
 	uint32_t qpn[EXCHANGE_QPS_MAX], psn[EXCHANGE_QPS_MAX];

@@ -18,6 +18,7 @@
 #include "testpmd/prompt.h"
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
+#include "testpmd/terms.h"
 #include "testpmd/verbose.h"
 
 #define TICK_MS 100
@@ -53,7 +54,7 @@ static void look_after_peer(int listener, int *connection)
 	if (*connection < 0) {
 		*connection = accept(listener, NULL, NULL);
 		/* A peer that is refused is not waited for, because its lines would be read byte by byte. */
-		if (*connection >= 0 && !traffic_serve(&traffic, &(struct exchange_line){ .fd = *connection })) {
+		if (*connection >= 0 && !terms_serve(&traffic, &(struct exchange_line){ .fd = *connection })) {
 			close(*connection);
 			*connection = -1;
 		}
@@ -274,7 +275,7 @@ static int meet_target(void)
 {
 	struct exchange_line line = { .fd = exchange_dial(settings.peer, settings.tcp_port) };
 
-	if (line.fd >= 0 && traffic_meet(&traffic, &line) != 0) {
+	if (line.fd >= 0 && terms_ask(&traffic, &line) != 0) {
 		close(line.fd);
 		line.fd = -1;
 	}

@@ -11,6 +11,7 @@
 #include "testpmd/meet.h"
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
+#include "testpmd/terms.h"
 
 #define LOOK_US 50000
 #define PATIENCE_S 10
@@ -84,7 +85,7 @@ static void *serve(void *unused)
 		meet.pipe = line.pipe = open_pipe(NULL, meet.port);
 		if (meet.pipe == NULL)
 			break;
-		if (traffic_serve(meet.traffic, &line))
+		if (terms_serve(meet.traffic, &line))
 			stay();
 		part();
 	}
@@ -145,7 +146,7 @@ int meet_connect(struct traffic *traffic, const char *host, unsigned port)
 	meet.pipe = line.pipe = open_pipe(host, port);
 	if (meet.pipe == NULL)
 		return -1;
-	if (traffic_meet(traffic, &line) == 0 && begin(traffic, keep_company) == 0)
+	if (terms_ask(traffic, &line) == 0 && begin(traffic, keep_company) == 0)
 		return 0;
 	part();
 	return -1;

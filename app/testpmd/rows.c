@@ -21,6 +21,7 @@ const struct settings rows_defaults = {
 	.pkey = 0xFFFF,
 	.burst = 4096,
 	.mtu = 1024,
+	.sack_window = 1,
 	.tcp_port = 18516,
 	.mix = "write:1,read:1,send:1,fadd:1",
 };
@@ -170,6 +171,10 @@ static const struct option_row table[] = {
 	  IN("traffic", "cc"),
 	  .help = "congestion control of the queue pairs: dcqcn slows down when switches mark packets, fixed does "
 		  "not; `default` is dcqcn where the link tells its rate" },
+	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
+	  IN("traffic", "sack-window"),
+	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "
+		  "so many packets in flight, or as many as the peer; off: everything from it on is sent again" },
 	{ "peer", 0, OPTION_TEXT, AT(peer), .value = "HOST", IN("traffic", "peer"),
 	  .help = "send the traffic to the uroce-testpmd that runs with --target on HOST" },
 	{ "target", 0, OPTION_FLAG, AT(target), IN("traffic", "target"),

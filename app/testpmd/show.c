@@ -211,6 +211,10 @@ void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out)
 		fprintf(out, "at most %u Mbit/s\n", view.attr.rate_mbps);
 	else
 		fprintf(out, "no limit\n");
+	if (view.attr.sack_window)
+		fprintf(out, "  SACKs, %u packets in flight\n", view.attr.sack_window);
+	else
+		fprintf(out, "  no SACKs\n");
 	for (uint32_t i = 0; i < view.stats.count; i++) {
 		if (view.stats.values[i])
 			fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(i), view.stats.values[i],

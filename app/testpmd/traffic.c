@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_launch.h>
 
 #include "testpmd/mix.h"
@@ -385,6 +386,11 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	return flow->serves && app_check("memory windows", keys_open(&flow->keys, port->objects.pd)) ? -1 : 0;
 }
 
+uint32_t traffic_sack_window(const struct traffic *traffic)
+{
+	return traffic->settings->sack_window ? 128u << traffic->settings->sack_window : 0;
+}
+
 static int connect_flow(struct traffic *traffic, struct flow *flow, const struct exchange *peer, uint32_t number)
 {
 	struct uroce_qp_attr ours, attr = {
@@ -400,6 +406,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.cc = (uint8_t)traffic->settings->cc,
+		.sack_window = (uint16_t)RTE_MIN(peer->sack_window, traffic_sack_window(traffic)),
 		.path = { .source = traffic->ports[flow->port].port->addr, .dest = peer->addr },
 	};
 	int error;
@@ -447,6 +454,7 @@ int traffic_connect_ports(struct traffic *traffic)
 	for (unsigned p = 0; p < 2 && !error; p++) {
 		describe_port(traffic, p, &sides[p]);
 		sides[p].mtu = traffic->settings->mtu;
+		sides[p].sack_window = traffic_sack_window(traffic);
 	}
 	/* Flows alternate between the ports: 2n sends requests, 2n + 1 serves them. */
 	for (uint32_t i = 0; i < 2 * qps && !error; i++)
@@ -458,8 +466,9 @@ int traffic_connect_ports(struct traffic *traffic)
 	return error ? -1 : 0;
 }
 
-int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t mtu, bool asks, struct exchange *ours)
+int traffic_offer(struct traffic *traffic, bool asks, struct exchange *ours)
 {
+	uint32_t qps = ours->qps, size = ours->size;
 	int error = 0;
 
 	if (area_bytes(size) * qps > traffic->memory_bytes) {
@@ -472,9 +481,6 @@ int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t
 	traffic->area_message_bytes = size;
 	atomic_store(&traffic->message_bytes, size);
 	describe_port(traffic, 0, ours);
-	ours->qps = qps;
-	ours->size = size;
-	ours->mtu = mtu;
 	for (uint32_t i = 0; i < qps && !error; i++)
 		error = create_flow(traffic, 0, i, asks) || describe_flow(&traffic->flows[i], ours, i);
 	/* Not resumed here, but in traffic_accept() or traffic_drop_flows(). */
@@ -489,42 +495,6 @@ int traffic_accept(struct traffic *traffic, const struct exchange *theirs)
 		error = connect_flow(traffic, &traffic->flows[i], theirs, i);
 	set_pause(traffic, false);
 	return error;
-}
-
-bool traffic_serve(struct traffic *traffic, const struct exchange_line *line)
-{
-	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
-	bool served = false;
-
-	traffic->trouble[0] = '\0';
-	if (theirs && ours && exchange_receive(line, theirs) == 0) {
-		if (traffic_offer(traffic, theirs->qps, theirs->size, theirs->mtu, false, ours) != 0 ||
-		    traffic_accept(traffic, theirs) != 0) {
-			exchange_refuse(line, traffic->trouble[0] ? traffic->trouble :
-								    "the target could not set up its queue pairs");
-			traffic_drop_flows(traffic);
-		} else if (exchange_send(line, ours) == 0) {
-			printf("serving %u queue pairs\n", theirs->qps);
-			fflush(stdout);
-			served = true;
-		}
-	}
-	free(theirs);
-	free(ours);
-	return served;
-}
-
-int traffic_meet(struct traffic *traffic, const struct exchange_line *line)
-{
-	const struct settings *settings = traffic->settings;
-	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
-	int error = theirs == NULL || ours == NULL;
-
-	error = error || traffic_offer(traffic, settings->qps, settings->size, settings->mtu, true, ours) ||
-		exchange_send(line, ours) || exchange_receive(line, theirs) || traffic_accept(traffic, theirs);
-	free(theirs);
-	free(ours);
-	return error ? -1 : 0;
 }
 
 void traffic_drop_flows(struct traffic *traffic)

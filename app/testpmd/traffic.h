@@ -82,17 +82,16 @@ int traffic_launch(struct traffic *traffic);
 /* Stops the workers and frees everything. */
 void traffic_close(struct traffic *traffic);
 
+/* Packets in flight that this end offers with SACKs; 0: without. */
+uint32_t traffic_sack_window(const struct traffic *traffic);
 /* With both ends here: makes queue pairs between the two ports. */
 int traffic_connect_ports(struct traffic *traffic);
-/* Makes queue pairs of port 0, to be connected later, and describes them in ours. asks: for the initiator. */
-int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t mtu, bool asks, struct exchange *ours);
-int traffic_accept(struct traffic *traffic, const struct exchange *theirs);
 /*
- * traffic_serve(): exchanges lines with a peer and makes queue pairs for it. The other makes those that the settings
- * ask for.
+ * Makes queue pairs of port 0, to be connected later, and describes them in ours, where qps, size, mtu and sack_window
+ * are set already. asks: for the initiator.
  */
-bool traffic_serve(struct traffic *traffic, const struct exchange_line *line);
-int traffic_meet(struct traffic *traffic, const struct exchange_line *line);
+int traffic_offer(struct traffic *traffic, bool asks, struct exchange *ours);
+int traffic_accept(struct traffic *traffic, const struct exchange *theirs);
 /* Destroys all queue pairs. */
 void traffic_drop_flows(struct traffic *traffic);
 

@@ -405,6 +405,24 @@ def the_congestion_control_is_chosen_and_shown(directory):
 
 
 @case
+def two_programs_send_sacks_with_the_smaller_window_of_both(directory):
+    for number, (target, asker, wanted) in enumerate((("512", "2048", "512"), ("2048", "256", "256"),
+                                                      ("off", "256", None), ("256", "off", None))):
+        memif = f"net_memif0,role=%s,socket={directory}/{number}.sock,socket-abstract=no"
+        tcp = ("--tcp-port", str(18620 + number))
+        with Prompt("-d", memif % "server", "--ip", "10.0.0.1/24", "--target", *tcp, "--sack-window", target) as one, \
+                Prompt("-d", memif % "client", "--ip", "10.0.0.2/24", "--peer", "127.0.0.1", *tcp, "--qps", "1",
+                       "--mix", "write:1", "--sack-window", asker) as other:
+            for end in (one, other):
+                end.ask("show qp", "QPN")
+                qpn = end.wait_for(r"^(0x\w+) ")[1]
+                end.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
+                end.wait_for("^  congestion control")
+                end.wait_for(f"^  SACKs, {wanted} packets in flight$" if wanted else "^  no SACKs$")
+            other.quit()
+
+
+@case
 def perf_marks_its_frames_with_the_traffic_class_it_is_told(directory):
     """As seen in the records of a queue pair that dies of losses."""
     code, out, err = run("perf", "--op", "write", "--mode", "bw", "-T", "106", "-s", "64", "-u", "6", "--retry-cnt",

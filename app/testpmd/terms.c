@@ -1,0 +1,60 @@
+/* terms.c - two programs make the queue pairs of their traffic: how many, of what size and MTU, and what both know */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "common/exit.h"
+#include "testpmd/terms.h"
+
+/* What the peer wants is done as it says, but for SACKs, which both ends have to know. */
+static void answer(const struct traffic *traffic, const struct exchange *theirs, struct exchange *ours)
+{
+	ours->qps = theirs->qps;
+	ours->size = theirs->size;
+	ours->mtu = theirs->mtu;
+	ours->sack_window = RTE_MIN(theirs->sack_window, traffic_sack_window(traffic));
+}
+
+bool terms_serve(struct traffic *traffic, const struct exchange_line *line)
+{
+	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+	bool served = false;
+
+	traffic->trouble[0] = '\0';
+	if (theirs && ours && exchange_receive(line, theirs) == 0) {
+		answer(traffic, theirs, ours);
+		if (traffic_offer(traffic, false, ours) != 0 || traffic_accept(traffic, theirs) != 0) {
+			exchange_refuse(line, traffic->trouble[0] ? traffic->trouble :
+								    "the target could not set up its queue pairs");
+			traffic_drop_flows(traffic);
+		} else if (exchange_send(line, ours) == 0) {
+			printf("serving %u queue pairs\n", theirs->qps);
+			fflush(stdout);
+			served = true;
+		}
+	}
+	free(theirs);
+	free(ours);
+	return served;
+}
+
+int terms_ask(struct traffic *traffic, const struct exchange_line *line)
+{
+	const struct settings *settings = traffic->settings;
+	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+	int error = theirs == NULL || ours == NULL;
+
+	if (!error)
+		*ours = (struct exchange){
+			.qps = settings->qps,
+			.size = settings->size,
+			.mtu = settings->mtu,
+			.sack_window = traffic_sack_window(traffic),
+		};
+	error = error || traffic_offer(traffic, true, ours) || exchange_send(line, ours) ||
+		exchange_receive(line, theirs) || traffic_accept(traffic, theirs);
+	free(theirs);
+	free(ours);
+	return error ? -1 : 0;
+}

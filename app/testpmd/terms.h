@@ -1,0 +1,13 @@
+/* terms.h - two programs make the queue pairs of their traffic: how many, of what size and MTU, and what both know */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTPMD_TERMS_H
+#define TESTPMD_TERMS_H
+
+#include "testpmd/traffic.h"
+
+/* Hears what a peer wants, makes queue pairs for it, and answers. false: they could not be made, and the peer knows. */
+bool terms_serve(struct traffic *traffic, const struct exchange_line *line);
+/* Asks a peer for the queue pairs that the settings want. Returns 0, or -1 after a complaint. */
+int terms_ask(struct traffic *traffic, const struct exchange_line *line);
+
+#endif
