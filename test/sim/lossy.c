@@ -32,6 +32,7 @@ static const struct work works[] = {
 	{ "READ 1 MiB, repaired upwards", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, false, UROCE_READ_REPAIR_UPWARDS },
 	{ "READ 1 MiB, repaired in any order", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, true },
 	{ "WRITE 64 KiB", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 960 },
+	{ "WRITE 64 KiB, SACKs, window 256", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 960, false, 0, 256 },
 	{ "WRITE 64 KiB, SACKs, window 512", UROCE_WR_RDMA_WRITE, 65536, 64, 1, 960, false, 0, 512 },
 	{ "WRITE 64 KiB, SACKs, window 1024", UROCE_WR_RDMA_WRITE, 65536, 64, 1, 960, false, 0, 1024 },
 };
