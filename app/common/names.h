@@ -10,6 +10,6 @@ extern const char *const app_idle_names[UROCE_IDLE_SLEEP + 1]; /* of enum uroce_
 /* Of SACKs, in packets: 128 << n, and 0 is off. */
 enum { APP_SACK_WINDOWS = 5 };
 extern const char *const app_sack_windows[APP_SACK_WINDOWS];
-extern const char *const app_cc_names[UROCE_CC_DCQCN + 1]; /* of enum uroce_cc */
+extern const char *const app_cc_names[UROCE_CC_ALGORITHMS]; /* of enum uroce_cc */
 
 #endif

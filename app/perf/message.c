@@ -25,7 +25,7 @@ static const struct {
 	{ "rnr_timer", offsetof(struct perf_case, rnr_timer), 0, 31 },
 	{ "rx_rate", offsetof(struct perf_case, rx_rate), 0, 1000000000 },
 	{ "traffic_class", offsetof(struct perf_case, traffic_class), 0, 255 },
-	{ "cc", offsetof(struct perf_case, cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN },
+	{ "cc", offsetof(struct perf_case, cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1 },
 	{ "sack_window", offsetof(struct perf_case, sack_window), 0, 4 },
 	{ "burst", offsetof(struct perf_case, burst), 0, 1u << 20 },
 };

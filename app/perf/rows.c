@@ -203,7 +203,7 @@ static const struct option_row rows[] = {
 	  .help = "this side ACKs each message that asks for it, not all of a burst at once" },
 	{ "no-read-repair", 0, OPTION_FLAG, AT(no_read_repair),
 	  .help = "what comes before its turn of a READ is dropped, and all from what is missing on asked for again" },
-	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = app_cc_names,
+	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1, "NAME", .names = app_cc_names,
 	  .help = "congestion control of both ends: dcqcn sends ECN-capable packets, and slows down when it is told "
 		  "that switches mark them; fixed does not; default: dcqcn where the link tells its rate" },
 	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,

@@ -167,7 +167,7 @@ static const struct option_row table[] = {
 	{ "srq", 0, OPTION_FLAG, AT(srq), IN("traffic", "srq"),
 	  .help = "all queue pairs of a port take their receives from one shared queue" },
 	{ "mtu", 'm', OPTION_MTU, AT(mtu), .value = "N", IN("traffic", "mtu"), .help = "path MTU" },
-	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_DCQCN, "NAME", .names = app_cc_names,
+	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1, "NAME", .names = app_cc_names,
 	  IN("traffic", "cc"),
 	  .help = "congestion control of the queue pairs: dcqcn slows down when switches mark packets, fixed does "
 		  "not; `default` is dcqcn where the link tells its rate" },

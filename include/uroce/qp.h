@@ -104,7 +104,7 @@ enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE
  * offered to switches as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DEFAULT: DCQCN if the link
  * of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no switch on their way.
  */
-enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN };
+enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN, UROCE_CC_ALGORITHMS };
 
 /* Attributes of a QP. The mask of uroce_qp_modify() says which ones are meant. */
 struct uroce_qp_attr {

@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/cc.h"
 
-static const struct rc_cc_row *const rows[CC_ALGORITHMS] = {
-	[CC_FIXED] = &rc_cc_fixed,
-	[CC_DCQCN] = &rc_cc_dcqcn,
+static const struct rc_cc_row *const rows[UROCE_CC_ALGORITHMS] = {
+	[UROCE_CC_DEFAULT] = &rc_cc_fixed, /* before anybody has chosen */
+	[UROCE_CC_FIXED] = &rc_cc_fixed,
+	[UROCE_CC_DCQCN] = &rc_cc_dcqcn,
 };
 
 static const struct rc_cc_row *row_of(const struct rc_qp *qp)
@@ -14,18 +15,16 @@ static const struct rc_cc_row *row_of(const struct rc_qp *qp)
 
 void rc_cc_choose(struct rc_qp *qp, enum uroce_cc cc)
 {
-	static const enum rc_cc_algorithm algorithms[] = { [UROCE_CC_FIXED] = CC_FIXED, [UROCE_CC_DCQCN] = CC_DCQCN };
-
 	row_of(qp)->reset(qp);
 	if (cc == UROCE_CC_DEFAULT)
 		cc = qp->line_mbps ? UROCE_CC_DCQCN : UROCE_CC_FIXED;
-	qp->cc.algorithm = (uint8_t)algorithms[cc];
+	qp->cc.algorithm = (uint8_t)cc;
 	row_of(qp)->reset(qp);
 }
 
 enum uroce_cc rc_cc_chosen(const struct rc_qp *qp)
 {
-	return qp->cc.algorithm == CC_DCQCN ? UROCE_CC_DCQCN : UROCE_CC_FIXED;
+	return qp->cc.algorithm == UROCE_CC_DEFAULT ? UROCE_CC_FIXED : (enum uroce_cc)qp->cc.algorithm;
 }
 
 bool rc_cc_listens(const struct rc_qp *qp)

@@ -6,8 +6,8 @@
  * one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for. An
  * algorithm that sets a rate does so with pace.h: that limits what leaves, READ responses among it.
  *
- * To add an algorithm: write a file cc_NAME.c with its row, add its name here and its row in cc.c, its name for
- * programs to enum uroce_cc, and what it has to remember to struct rc_cc_past or a struct of its own.
+ * To add an algorithm: write a file cc_NAME.c with its row, name that here and in cc.c, add the algorithm to enum
+ * uroce_cc and its word to app/common/names.c, and what it has to remember to struct rc_cc_past or a struct of its own.
  */
 #ifndef RC_CC_H
 #define RC_CC_H
@@ -19,8 +19,6 @@
 
 #define CC_OPEN PSN_WINDOW /* the window in PSNs that limits nothing */
 #define CC_LEAST 8u        /* the smallest window */
-
-enum rc_cc_algorithm { CC_FIXED, CC_DCQCN, CC_ALGORITHMS };
 
 /* One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. */
 struct rc_cc_row {

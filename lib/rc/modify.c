@@ -137,7 +137,7 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_RETRY_CNT, attr->retry_cnt > 7 },
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
 		{ UROCE_QP_READ_REPAIR, attr->read_repair > UROCE_READ_REPAIR_ANY_ORDER },
-		{ UROCE_QP_CC, attr->cc > UROCE_CC_DCQCN },
+		{ UROCE_QP_CC, attr->cc >= UROCE_CC_ALGORITHMS },
 		{ UROCE_QP_SACK_WINDOW, !sack_window_is_valid(attr->sack_window) },
 		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },

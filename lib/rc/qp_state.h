@@ -162,7 +162,7 @@ struct rc_gaps {
 /* How much may be in flight, and how much may leave at a time: written by the algorithms of cc.h. */
 struct rc_cc {
 	uint16_t window;   /* packets of SENDs and WRITEs that may be in flight; fewer after losses */
-	uint8_t algorithm; /* enum rc_cc_algorithm */
+	uint8_t algorithm; /* enum uroce_cc; DEFAULT: nobody has chosen, FIXED */
 	bool limited;      /* the window is smaller than without losses */
 	struct rc_burst burst;
 };

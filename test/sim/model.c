@@ -317,6 +317,14 @@ static bool forget_answer(struct sim_end *end, const struct sim_message *message
 	return true;
 }
 
+/* Its answer has payload, which may be written before the ICRC is known: that of an atomic lies in a header. */
+static bool is_answered_with_payload(const struct sim_message *message)
+{
+	const struct sim_op *op = &sim_ops[message->opcode];
+
+	return op->lands && (op->answer == 0 || wire_opcode(op->answer)->payload);
+}
+
 /* The place of an answer that has not come, whatever its ICRC was. */
 static void accept_answer(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
 {
@@ -328,7 +336,7 @@ static void accept_answer(struct sim_world *world, struct sim_end *end, const st
 
 		if (message->local || psn >= message->first + message->packets)
 			continue;
-		if (message->opcode == UROCE_WR_RDMA_READ && forget_answer(end, message, psn))
+		if (is_answered_with_payload(message) && forget_answer(end, message, psn))
 			sim_memory_accept(world->memory, &message->buffer, (psn - message->first) * world->config.mtu,
 					  world->config.mtu);
 		return;
