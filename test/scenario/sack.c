@@ -245,6 +245,39 @@ Test(sack, a_rewind_forgets_what_was_told)
 	close_agreed(pair);
 }
 
+/*
+ * An ACK request that was put off is an empty WRITE. When its ACK says that the packet behind has not come, nothing is
+ * sent again for that: a PROBE asks, and its answer tells what is missing.
+ */
+Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
+{
+	struct uroce_send_wr unsignaled = { .wr_id = 7, .opcode = UROCE_WR_RDMA_WRITE };
+	struct pair *pair = open_with((struct pair_options){ 0 });
+	const struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-7");
+	RULE("Q-5");
+	pair_cut(pair);
+	pair_measure_alone(pair, 1000);
+	cr_assert_eq(pair_post(pair, A, unsignaled, 0, 8), 0);
+	pair_transmit(pair, A);
+	pair_fire(pair);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_leaves(pair, A);
+	pair_fire(pair);
+	expect_leaves(pair, A, "PROBE psn=0 id=1 kind=0x0001");
+	cr_assert_eq(qp->loss.retries_left, 7);
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
+						 .control_kind = WIRE_SACK_OF_PROBE,
+						 .ack_psn_offset = 1,
+						 .sack_offset = 1 });
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8", "PROBE psn=0 id=2 kind=0x0001");
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	close_agreed(pair);
+}
+
 Test(sack, who_waits_for_a_receive_does_not_listen)
 {
 	struct pair *pair = open_sent(4);
