@@ -47,6 +47,9 @@
 #define LCORE_KEPT 2048u
 #define KEPT_PATIENCE_NS 10000000ull
 
+/* The transport part of a QP besides its rings. What only a QP with losses needs lies in a board (LCORE_BOARDS). */
+#define LIMIT_QP_BYTES 1600u
+
 /* The outbox of a poll. */
 #define OUTBOX_PACKETS 32u
 #define OUTBOX_COMPLETIONS 256u

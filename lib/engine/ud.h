@@ -27,7 +27,7 @@ struct uroce_ud {
 	struct rc_recvq receives;
 
 	/* only the lcore touches these */
-	uint32_t psn; /* PSN of the next datagram */
+	_Alignas(64) uint32_t psn; /* PSN of the next datagram */
 	uint32_t waiting_count;
 	TAILQ_HEAD(, engine_ud_waiting) waiting; /* datagrams that wait for the MAC of their next hop, or for room */
 	LIST_ENTRY(uroce_ud) with_waiting;       /* in the lcore's list while datagrams wait */

@@ -295,6 +295,7 @@ struct rc_qp {
 	uint64_t ipv4;
 	struct rc_migration migration; /* 16 bytes here; its paths begin the next line */
 	struct uroce_path path;        /* written by qp_take_path() only */
+	psn_t sq_psn, rq_psn;          /* as set by rc_qp_modify() */
 
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* 16 bytes here */
@@ -325,13 +326,13 @@ struct rc_qp {
 	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
-	uint32_t line_mbps; /* of the link; 0: it tells none */
-	struct rc_carried carried;
 	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
+	_Alignas(64) uint32_t line_mbps; /* of the link; 0: it tells none */
+	struct rc_carried carried;
+	struct rc_recvq recvq; /* the line ends inside of it, and the next one is the application's */
+	struct rc_failures failures;
 	struct rc_kept kept;
 	struct rc_sack sack;
-	struct rc_recvq recvq;
-	struct rc_failures failures;
 	struct rc_anomaly anomaly;
 	union {
 		struct rc_boards *pool; /* without holes: the pool that it borrows from; NULL: none */
@@ -341,7 +342,6 @@ struct rc_qp {
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
 	uint32_t dest_qpn;
-	psn_t sq_psn, rq_psn; /* as set by rc_qp_modify() */
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair */
 	bool requests_first; /* they have waited while responses left: in the next call responses wait */
@@ -354,8 +354,10 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, mr_cache) + 64 &&
 		      offsetof(struct rc_qp, requester) % 64 == 0 &&
 		      offsetof(struct rc_qp, loss) + offsetof(struct rc_loss, resent_ns) <=
-			      offsetof(struct rc_qp, requester) + 128,
+			      offsetof(struct rc_qp, requester) + 128 &&
+		      offsetof(struct rc_qp, recvq) % 64 == RECVQ_AT,
 	      "lines of their own");
+static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP costs no more");
 
 /* State, keep-alive, flow control, pacing or turns have changed: sets again what each packet reads instead of those. */
 static inline void qp_note_attributes(struct rc_qp *qp)

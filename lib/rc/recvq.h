@@ -4,14 +4,22 @@
 #ifndef RC_RECVQ_H
 #define RC_RECVQ_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <uroce/wr.h>
 
 #include "config/limits.h"
 #include "rc/srq.h"
+
+/*
+ * Two cache lines, for two threads. It fills neither: struct rc_qp puts it astride of the end of a line, and what is
+ * read seldom around it.
+ */
+#define RECVQ_AT 16u /* where in a line it begins, so that the application's part begins the next one */
 
 struct rc_recvq {
 	uint8_t *slots;
@@ -28,10 +36,12 @@ struct rc_recvq {
 	_Atomic uint32_t freed;
 
 	/* application writes, lcore reads */
-	_Alignas(64) _Atomic uint32_t posted;
+	_Alignas(16) _Atomic uint32_t posted;
 	uint32_t posting;
 	uint32_t free_up_to; /* `freed` when the application last read it */
 };
+
+static_assert(RECVQ_AT + offsetof(struct rc_recvq, posted) == 64, "the application's part begins a line");
 
 /*
  * Gives the queue a ring of `slots` slots, a power of two. srq: the queue to take entries from; NULL: they are posted
