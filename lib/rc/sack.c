@@ -42,7 +42,7 @@ static bool may_have_come(const struct rc_qp *qp, psn_t psn)
 static bool may_be_cack(const struct rc_qp *qp, psn_t psn)
 {
 	return ahead(qp, psn) < sendwin_outstanding(&qp->win) ||
-	       psn_distance(qp->win.snd_una, psn) <= qp->win.behind + 1;
+	       psn_distance(qp->win.snd_una, psn_next(psn)) <= qp->win.behind;
 }
 
 static psn_t first_of(const struct wire_packet *packet)

@@ -152,6 +152,22 @@ Test(sack, a_sack_of_what_was_never_sent_is_dropped)
 	close_agreed(pair);
 }
 
+Test(sack, while_nothing_is_in_flight_the_next_packet_has_not_come)
+{
+	struct wire_packet answer = { .opcode = OP_SACK, .control_kind = WIRE_SACK_OF_PROBE };
+	struct pair *pair = open_agreed(0);
+
+	RULE("T-7");
+	pair_cut(pair);
+	answer.cack_psn = 0xFFFFFD;
+	pair_respond(pair, answer);
+	expect_counts(pair, A, CNT_BAD_SACK, 1);
+	answer.cack_psn = 0xFFFFFC;
+	pair_respond(pair, answer);
+	expect_counts(pair, A, CNT_BAD_SACK, 1);
+	close_agreed(pair);
+}
+
 /* ---- what a SACK shows to be lost ---- */
 
 /* A has sent `packets` packets of a WRITE from PSN 100 on, and nobody but the test answers. */
