@@ -1,0 +1,240 @@
+/* sack.c - fuzz target: forged SACKs and PROBEs at two ends that agreed on SACKs; they complete and lose nothing */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two ends at work over a bad wire, as in life.c, and somebody between them who knows all but what has happened: he
+ * tells each end what he likes in the name of the other. A SACK that tells of what cannot be is dropped and counted,
+ * and changes nothing; one that can be moves neither snd_una nor completions, whatever it tells. In the end every
+ * request has completed, and what succeeded has its data at the peer.
+ */
+#include <string.h>
+
+#include "rc/kept.h"
+#include "rc/loss.h"
+#include "rc/sackmap.h"
+#include "work.h"
+
+#define STORED 24u /* few, so that the store is full at times */
+
+static void agree(struct work *work, struct rc_store stores[2], struct rc_kept_packet packets[2][STORED])
+{
+	for (int i = 0; i < 2; i++) {
+		struct side *side = &work->pair->side[i];
+
+		rc_store_init(&stores[i], packets[i], STORED);
+		side->pool.store = &stores[i];
+		rc_kept_agree(side->qp, WINDOW_PACKETS);
+	}
+}
+
+/* ---- what is forged ---- */
+
+static int32_t take_near(struct input *input, int32_t most)
+{
+	uint8_t choice = input_byte(input);
+
+	return choice < 224 ? (int32_t)choice % (2 * most) - most : (int16_t)input_bytes(input, 2);
+}
+
+static struct wire_packet take_sack(const struct rc_qp *qp, struct input *input)
+{
+	uint8_t shape = input_byte(input);
+	struct wire_packet sack = { .opcode = OP_SACK, .payload = (const uint8_t *)"" };
+	uint32_t flight = sendwin_outstanding(&qp->win);
+	int32_t first;
+
+	sack.cack_psn = (qp->win.snd_una.v - 1 + (shape & 1 ? (uint32_t)take_near(input, 16) : 0)) & PSN_MASK;
+	first = shape & 2 ? take_near(input, 80) : 1;
+	sack.sack_offset = (uint16_t)first;
+	sack.sack_bitmap = input_bytes(input, 2);
+	if (shape & 4)
+		sack.sack_bitmap = sack.sack_bitmap << 48 | input_bytes(input, 6);
+	if (!(shape & 8) && flight < 64) /* only what is in flight, so that more of them are believed */
+		sack.sack_bitmap &= ((uint64_t)1 << flight) - 1;
+	sack.ack_psn_offset = shape & 16 ? (uint16_t)take_near(input, 16) : (uint16_t)(input_byte(input) % (flight + 1));
+	if (shape & 32) {
+		sack.control_kind = WIRE_SACK_OF_PROBE;
+		sack.probe_id = shape & 64 ? input_byte(input) : qp->sack.probe_id;
+	}
+	if ((shape & 0xC8) == 0xC8)
+		sack.control_kind |= (uint16_t)(1u << (input_byte(input) & 15));
+	return sack;
+}
+
+/* ---- what may be believed, said once more in other words ---- */
+
+/* How far psn lies behind snd_una, or before it. */
+static int32_t from_una(const struct rc_qp *qp, uint32_t psn)
+{
+	return (int32_t)((psn - qp->win.snd_una.v) << 8) >> 8;
+}
+
+static bool in_flight_or_before(const struct rc_qp *qp, uint32_t psn)
+{
+	return from_una(qp, psn) < (int32_t)sendwin_outstanding(&qp->win);
+}
+
+static bool may_be(const struct rc_qp *qp, const struct wire_packet *sack)
+{
+	if ((sack->control_kind & WIRE_SACK_FORM) || !in_flight_or_before(qp, sack->cack_psn) ||
+	    from_una(qp, sack->cack_psn) < -1 - (int32_t)qp->win.behind)
+		return false;
+	if (!(sack->control_kind & WIRE_SACK_OF_PROBE) &&
+	    !in_flight_or_before(qp, sack->cack_psn + (uint32_t)(int16_t)sack->ack_psn_offset))
+		return false;
+	for (uint32_t i = 0; i < 64; i++) {
+		if ((sack->sack_bitmap >> i & 1) &&
+		    !in_flight_or_before(qp, sack->cack_psn + (uint32_t)(int16_t)sack->sack_offset + i))
+			return false;
+	}
+	return true;
+}
+
+/* Nothing is known of what is not in flight, and what is lost is counted. */
+static void check_map(const struct rc_qp *qp)
+{
+	uint32_t lost = 0;
+
+	for (uint32_t i = 0; qp->sack.map && i < KEPT_SPAN; i++) {
+		uint16_t state = sackmap_state(qp, psn_add(qp->win.snd_una, i));
+
+		MUST(state == SACK_IN_FLIGHT || i < sendwin_outstanding(&qp->win));
+		lost += state == SACK_LOST;
+	}
+	MUST(qp->sack.map == NULL || qp->sack.map->sack.lost == lost);
+}
+
+/* What is stored is in the map of the QP, before its turn, and no more than there is room for. */
+static void check_store(const struct side *side)
+{
+	const struct rc_board *board = side->qp->kept.map;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; board && i < KEPT_SPAN; i++)
+		count += board->kept.packets[i] != 0;
+	MUST(count == (board ? board->kept.count : 0) && count == side->pool.store->used && count <= STORED);
+	MUST(side->pool.store->holders == (board != NULL));
+}
+
+static void forge_sack(struct work *work, enum side_name name, struct input *input)
+{
+	struct side *side = &work->pair->side[name];
+	struct rc_qp *qp = side->qp;
+	struct wire_packet sack = take_sack(qp, input);
+	const struct rc_sendwin win = qp->win;
+	const struct rc_sack told = qp->sack;
+	const struct rc_loss loss = qp->loss;
+	uint32_t done = side->done_count;
+	uint64_t bad = qp->counters[CNT_BAD_SACK];
+	bool right = may_be(qp, &sack), listens = qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD;
+
+	pair_inject(work->pair, name, sack);
+	MUST(side->done_count == done && psn_equal(qp->win.snd_una, win.snd_una) && qp->win.acked == win.acked);
+	MUST(psn_equal(qp->win.snd_max, win.snd_max) && qp->loss.retries_left >= loss.retries_left);
+	MUST(!listens || qp->counters[CNT_BAD_SACK] == bad + !right);
+	if (!right)
+		MUST(memcmp(&told, &qp->sack, sizeof(told)) == 0 && memcmp(&loss, &qp->loss, sizeof(loss)) == 0);
+	check_map(qp);
+}
+
+/* A PROBE asks for no more than SACKs and an ACK. */
+static void forge_probe(struct work *work, enum side_name name, struct input *input)
+{
+	struct side *side = &work->pair->side[name];
+	const struct rc_responder resp = side->qp->responder;
+	uint32_t done = side->done_count, used = side->pool.store->used;
+
+	pair_inject(work->pair, name,
+		    (struct wire_packet){
+			    .opcode = OP_PROBE,
+			    .control_kind = WIRE_PROBE_KIND,
+			    .probe_id = input_byte(input),
+			    .payload = (const uint8_t *)"",
+		    });
+	MUST(side->done_count == done && side->pool.store->used == used);
+	MUST(psn_equal(side->qp->responder.epsn, resp.epsn) && side->qp->responder.msn == resp.msn);
+}
+
+static void take_step(struct work *work, struct input *input)
+{
+	uint8_t what = input_byte(input);
+	enum side_name side = what & 1 ? B : A;
+
+	switch (what >> 1 & 15) {
+	case 0:
+	case 1:
+		work_post(work, side, input, false);
+		break;
+	case 2:
+		work_receive(work, side);
+		break;
+	case 3:
+	case 4:
+		work_transmit(work, side, 1u + (what >> 5) * 4);
+		break;
+	case 5:
+	case 6:
+		work_deliver_train(work, side, 1u + (what >> 5) * 4);
+		break;
+	case 7:
+		work_deliver(work, side, input_byte(input));
+		break;
+	case 8:
+		work_drop(work, side, input_byte(input));
+		break;
+	case 9:
+		work_double(work, side, input_byte(input));
+		break;
+	case 10:
+		work_expire(work);
+		break;
+	case 11:
+		forge_probe(work, side, input);
+		break;
+	case 12: /* what it keeps is dropped, as for another QP that needs the room */
+		if (what >= 0xC0)
+			rc_kept_forget(work->pair->side[side].qp);
+		work->pair->now_ns += (what >> 5) * 30000u;
+		break;
+	default:
+		forge_sack(work, side, input);
+		break;
+	}
+	work->pair->now_ns += 1000;
+}
+
+/* Whoever has not failed knows of nothing that is missing, and keeps nothing, unless the peer has failed. */
+static void check_ends(const struct work *work)
+{
+	const struct side *sides = work->pair->side;
+	bool failed = sides[A].qp->state == UROCE_QPS_ERR || sides[B].qp->state == UROCE_QPS_ERR;
+
+	for (int i = 0; i < 2; i++) {
+		MUST(sides[i].qp->sack.map == NULL);
+		MUST(failed || sides[i].qp->kept.map == NULL);
+		check_store(&sides[i]);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct work work;
+	static struct rc_store stores[2];
+	static struct rc_kept_packet packets[2][STORED];
+	struct input input = { data, data + size };
+
+	if (size < 4 || size > 2048)
+		return 0;
+	work_open(&work, &input, true);
+	agree(&work, stores, packets);
+	while (!input_is_over(&input)) {
+		take_step(&work, &input);
+		work_look(&work);
+		check_store(&work.pair->side[A]);
+		check_store(&work.pair->side[B]);
+	}
+	work_settle(&work);
+	work_check(&work);
+	check_ends(&work);
+	work_close(&work);
+	return 0;
+}
