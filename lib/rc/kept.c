@@ -262,7 +262,7 @@ void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_board *board = qp->kept.map;
 
-	qp->kept.refused = false;
+	qp->kept.refused = qp->kept.chosen = false;
 	if (board == NULL)
 		return;
 	board->kept.moved_ns = now_ns;
@@ -281,6 +281,7 @@ void rc_kept_refused(struct rc_qp *qp)
 {
 	rc_kept_forget(qp);
 	qp->kept.refused = true;
+	qp->kept.chosen = false;
 	qp->kept.news = 0;
 	ack_sack_said(&qp->responder.ack);
 }
@@ -337,9 +338,27 @@ static void add_sack(struct rc_qp *qp, psn_t first, struct rc_outbox *out)
 }
 
 /*
- * One for the block of the missing packet, and one for each further block that has news: so a hole is told of again
- * after each packet that comes, wherever in the window that lies.
+ * Blocks to tell of though they have no news: that of the missing packet at ePSN, on which most depends, and every other
+ * time one of the others in their order, as RFC 2018 repeats its blocks. For a SACK may be lost, and what it told would
+ * not be told again before its block changes. So while packets come all is told again within 2 * BLOCKS calls.
  */
+static void choose_repeats(struct rc_kept *kept, psn_t first, uint32_t blocks)
+{
+	uint32_t next;
+
+	if (kept->chosen)
+		return;
+	kept->chosen = true;
+	kept->news |= bit_of(first);
+	kept->elsewhere = !kept->elsewhere && blocks > 2;
+	if (!kept->elsewhere)
+		return;
+	next = (kept->repeated - first.v / KEPT_BLOCK) % BLOCKS + 1; /* counted from the first block */
+	kept->repeated = (uint8_t)((first.v / KEPT_BLOCK + (next < blocks ? next : 1)) % BLOCKS);
+	kept->news |= 1u << kept->repeated;
+}
+
+/* One for each block that has news, and for those to repeat: so all is told of again while packets come. */
 bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;
@@ -348,7 +367,7 @@ bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
 
 	if (blocks < 2 && kept->probed)
 		blocks = 2; /* of a tail nothing has come: for those that are missing the map must reach far enough */
-	kept->news |= bit_of(first);
+	choose_repeats(kept, first, blocks);
 	for (uint32_t i = 0; i < blocks && i < BLOCKS; i++) {
 		psn_t block = psn_add(first, i * KEPT_BLOCK);
 
@@ -360,7 +379,7 @@ bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
 		kept->news &= ~bit_of(block);
 	}
 	kept->news = 0;
-	kept->probed = false;
+	kept->probed = kept->chosen = false;
 	ack_sack_said(&qp->responder.ack);
 	return true;
 }

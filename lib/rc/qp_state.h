@@ -99,8 +99,11 @@ struct rc_kept {
 	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs that the next SACKs tell of */
 	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
-	bool probed;  /* the next SACKs answer a PROBE of this id */
-	bool refused; /* an RNR NAK has asked for everything from ePSN on */
+	uint8_t repeated;   /* the block that was last told of again, counted from PSN 0 modulo KEPT_SPAN */
+	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
+	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
+	bool elsewhere : 1; /* the last time `repeated` was among them */
+	bool chosen : 1;    /* the blocks to tell of again are among the news */
 };
 
 /* What SACKs have told the requester (T-7). */

@@ -50,7 +50,8 @@ static struct wire_packet take_sack(const struct rc_qp *qp, struct input *input)
 		sack.sack_bitmap = sack.sack_bitmap << 48 | input_bytes(input, 6);
 	if (!(shape & 8) && flight < 64) /* only what is in flight, so that more of them are believed */
 		sack.sack_bitmap &= ((uint64_t)1 << flight) - 1;
-	sack.ack_psn_offset = shape & 16 ? (uint16_t)take_near(input, 16) : (uint16_t)(input_byte(input) % (flight + 1));
+	sack.ack_psn_offset =
+		shape & 16 ? (uint16_t)take_near(input, 16) : (uint16_t)(input_byte(input) % (flight + 1));
 	if (shape & 32) {
 		sack.control_kind = WIRE_SACK_OF_PROBE;
 		sack.probe_id = shape & 64 ? input_byte(input) : qp->sack.probe_id;

@@ -1,6 +1,7 @@
 /* kept.c - requests that come before their turn: kept, executed in it, and bounded (S-21, S-22) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agreed.h"
@@ -250,6 +251,69 @@ Test(kept, who_waits_for_long_makes_room_for_another)
 	cr_assert_eq(held_by(pairs[1]), 1);
 	cr_assert_eq(held_by(pairs[0]), 0);
 	close_sharing(pairs);
+}
+
+/* ---- what is told ---- */
+
+/* A bit for each block of PSNs, counted from PSN 0, that B's SACKs have told of; then they are forgotten. */
+static uint32_t take_told(struct pair *pair, uint32_t *count)
+{
+	uint32_t told = 0, cack;
+	int offset;
+
+	for (uint32_t i = 0; i < pair->side[B].sent_count; i++) {
+		const char *line = pair->side[B].sent[i], *at = strstr(line, "cack=");
+
+		if (!at)
+			continue;
+		cr_assert_eq(sscanf(at, "cack=%u mpr=0 map=%d:", &cack, &offset), 2, "%s", line);
+		told |= 1u << ((cack + (uint32_t)offset) & 0xFFFFFF) / KEPT_BLOCK;
+		*count += 1;
+	}
+	pair_forget(pair);
+	return told;
+}
+
+/* From PSN 0 on nothing has come but the third packet of each block behind the first one. */
+static struct pair *open_with_holes(uint32_t blocks)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+
+	for (uint32_t i = 1; i < blocks; i++)
+		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, i * KEPT_BLOCK + 2, 0, 8, 8));
+	return pair;
+}
+
+/* SACKs are lost as well: what one told of a hole that is far from both ends is told again, though nothing new came. */
+Test(kept, every_block_is_told_of_again_while_packets_come)
+{
+	struct pair *pair = open_with_holes(5);
+	uint32_t told = 0, count = 0;
+
+	RULE("S-22");
+	pair_transmit(pair, B);
+	cr_assert_eq(take_told(pair, &count), 0x1F);
+	count = 0;
+	for (uint32_t i = 0; i < 8; i++) {
+		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 4 * KEPT_BLOCK + 3 + i, 0, 8, 8));
+		told |= take_told(pair, &count);
+	}
+	cr_assert_eq(told, 0x1F, "%#x", told);
+	cr_assert_leq(count, 20, "each packet draws one of its block and of the first, and one more every other time");
+	close_agreed(pair);
+}
+
+Test(kept, all_is_told_where_there_is_room_for_one_frame_at_a_time)
+{
+	struct pair *pair = open_with_holes(5);
+	uint32_t calls = 0, count = 0;
+
+	RULE("S-22");
+	while (pair_transmit_some(pair, B, 1))
+		cr_assert_lt(++calls, 8);
+	cr_assert_eq(take_told(pair, &count), 0x1F);
+	cr_assert_eq(count, 5);
+	close_agreed(pair);
 }
 
 /* ---- random losses ---- */
