@@ -55,7 +55,8 @@ struct rc_kept_map {
 struct rc_sack_map {
 	psn_t base; /* nothing is known of what lies before it, nor from `end` on */
 	psn_t end;
-	uint32_t lost; /* packets that are to be sent again */
+	uint32_t lost;   /* packets that are to be sent again */
+	psn_t lost_from; /* while there are such: none of them lies before it */
 	uint16_t states[KEPT_SPAN];
 };
 

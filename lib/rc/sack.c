@@ -155,14 +155,8 @@ static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, bool an
 /* Everything up to cack has come, so that nothing of it is sent again. */
 static void take_cack(struct rc_qp *qp, psn_t cack)
 {
-	uint32_t count = psn_before(cack, qp->win.snd_una) ? 0 : ahead(qp, cack) + 1;
-
-	for (uint32_t i = 0; i < count && i < KEPT_SPAN && map_of(qp)->lost > 0; i++) {
-		psn_t psn = psn_add(qp->win.snd_una, i);
-
-		if (sackmap_state(qp, psn) == SACK_LOST)
-			rc_sackmap_set(qp, psn, SACK_KEPT);
-	}
+	while (map_of(qp)->lost > 0 && !psn_before(cack, rc_sackmap_first_lost(qp)))
+		rc_sackmap_set(qp, map_of(qp)->lost_from, SACK_KEPT);
 }
 
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
@@ -236,11 +230,9 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	uint16_t again = (uint16_t)(SACK_RESENT | SACK_RESENT_SINCE | limit_of(qp->win.snd_max));
 	bool resent = false;
 
-	for (uint32_t i = 0; map_of(qp)->lost > 0 && i < KEPT_SPAN; i++) {
-		psn_t psn = psn_add(qp->win.snd_una, i);
+	while (map_of(qp)->lost > 0) {
+		psn_t psn = rc_sackmap_first_lost(qp);
 
-		if (sackmap_state(qp, psn) != SACK_LOST)
-			continue;
 		if (!outbox_has_packet_room(out))
 			return true;
 		if (!send_again(qp, psn, now_ns, out))

@@ -68,7 +68,20 @@ void rc_sackmap_set(struct rc_qp *qp, psn_t psn, uint16_t state)
 
 	if (ahead(qp, psn) >= ahead(qp, map->end) || ahead(qp, map->end) > sendwin_outstanding(&qp->win))
 		map->end = psn_next(psn);
+	if (state == SACK_LOST && (map->lost == 0 || ahead(qp, psn) < ahead(qp, map->lost_from)))
+		map->lost_from = psn;
 	set(map, psn, state);
+}
+
+psn_t rc_sackmap_first_lost(struct rc_qp *qp)
+{
+	struct rc_sack_map *map = map_of(qp);
+
+	if (ahead(qp, map->lost_from) >= sendwin_outstanding(&qp->win))
+		map->lost_from = qp->win.snd_una; /* that has passed it */
+	while (map->states[map->lost_from.v % KEPT_SPAN] != SACK_LOST)
+		map->lost_from = psn_next(map->lost_from);
+	return map->lost_from;
 }
 
 void rc_sackmap_acknowledged(struct rc_qp *qp)
@@ -85,8 +98,13 @@ void rc_sackmap_acknowledged(struct rc_qp *qp)
 
 void rc_sackmap_probed(struct rc_qp *qp)
 {
-	for (uint32_t i = 0; i < KEPT_SPAN; i++) {
-		if (map_of(qp)->states[i] & SACK_RESENT)
-			map_of(qp)->states[i] &= (uint16_t)~SACK_RESENT_SINCE;
+	struct rc_sack_map *map = map_of(qp);
+	uint32_t count = ahead(qp, map->end);
+
+	for (uint32_t i = 0; i < count && i < KEPT_SPAN; i++) {
+		uint16_t *at = &map->states[psn_add(qp->win.snd_una, i).v % KEPT_SPAN];
+
+		if (*at & SACK_RESENT)
+			*at &= (uint16_t)~SACK_RESENT_SINCE;
 	}
 }
