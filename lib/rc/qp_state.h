@@ -329,7 +329,6 @@ struct rc_qp {
 	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
-	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
 	_Alignas(64) uint32_t line_mbps; /* of the link; 0: it tells none */
 	struct rc_carried carried;
 	struct rc_recvq recvq; /* the line ends inside of it, and the next one is the application's */
@@ -342,7 +341,8 @@ struct rc_qp {
 		struct rc_board *holes; /* while gaps.has_holes: the board that it has borrowed */
 	} board;
 	struct rc_keepalive keepalive;
-	uint32_t access; /* enum uroce_access: what the peer may do */
+	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
+	uint32_t access;   /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
 	uint32_t dest_qpn;
 	uint8_t timeout, max_dest_rd_atomic;

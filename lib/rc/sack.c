@@ -241,11 +241,11 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		resent = true;
 	}
 	if (resent && !qp->sack.probing && ends_here(qp) && outbox_has_packet_room(out))
-		rc_sack_probe(qp, out);
+		rc_sack_probe(qp, CNT_SACK_PROBES, out);
 	return false;
 }
 
-void rc_sack_probe(struct rc_qp *qp, struct rc_outbox *out)
+void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out)
 {
 	struct rc_sack *sack = &qp->sack;
 	struct wire_packet packet = {
@@ -262,5 +262,5 @@ void rc_sack_probe(struct rc_qp *qp, struct rc_outbox *out)
 	if (sack->map)
 		rc_sackmap_probed(qp);
 	emit_packet(qp, &packet, psn_make(0), out);
-	qp->counters[CNT_EARLY_PROBES]++;
+	qp->counters[counter]++;
 }

@@ -24,7 +24,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 /* Sends again what is lost. Only while qp->sack.map is set. true: there was no room for all. */
 bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Writes a PROBE, for which there is room: the peer answers it with SACKs and an ACK. */
-void rc_sack_probe(struct rc_qp *qp, struct rc_outbox *out);
+/* Writes a PROBE, for which there is room, and counts it: the peer answers it with SACKs and an ACK. */
+void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out);
 
 #endif

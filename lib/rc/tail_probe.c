@@ -96,7 +96,7 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		return true;
 	}
 	if (qp_keeps(qp)) {
-		rc_sack_probe(qp, out);
+		rc_sack_probe(qp, CNT_EARLY_PROBES, out);
 		rc_loss_probe_sent(qp, now_ns);
 		return true;
 	}

@@ -35,6 +35,8 @@ Test(sack, a_lost_packet_is_sent_again_alone)
 	cr_assert_eq(memcmp(pair->side[B].memory, pair->side[A].memory, 6 * MTU), 0);
 	cr_assert_eq(kept_by_b(pair), 0);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 1);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 0);
+	expect_counts(pair, A, CNT_SACK_PROBES, 1);
 	expect_counts(pair, B, CNT_OUT_OF_SEQUENCE, 1);
 	close_agreed(pair);
 }
@@ -52,6 +54,7 @@ Test(sack, a_tail_that_is_lost_is_asked_about)
 	cr_assert(pair_settle(pair, 1000000000));
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 3);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	close_agreed(pair);
 }
