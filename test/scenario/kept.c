@@ -253,6 +253,101 @@ Test(kept, who_waits_for_long_makes_room_for_another)
 	close_sharing(pairs);
 }
 
+/* ---- very many that hoard ---- */
+
+#define HOARDERS 1000u
+
+/* A QP of B's that has agreed, and of whose requests the first one, PSN 0, never comes. */
+static struct rc_qp *open_hoarder(struct pair *pair, struct rc_boards *pool, uint32_t number)
+{
+	const struct rc_qp_config config = { .qpn = 0x100 + number,
+					     .pd = 1,
+					     .mrs = &pair->side[B].mrs,
+					     .boards = pool,
+					     .max_send_wr = 1,
+					     .max_recv_wr = 1,
+					     .max_send_sge = 1,
+					     .max_recv_sge = 1,
+					     .max_mtu_bytes = MTU };
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT,
+				      .access_flags = UROCE_ACCESS_REMOTE_WRITE,
+				      .path_mtu = MTU,
+				      .dest_qp_num = 0x11,
+				      .sack_window = WINDOW_PACKETS };
+	struct rc_qp *qp = aligned_alloc(64, rc_qp_bytes(&config));
+	uint32_t bad;
+
+	memset(qp, 0, rc_qp_bytes(&config));
+	rc_qp_init(qp, &config);
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, &bad), 0);
+	attr.qp_state = UROCE_QPS_RTR;
+	cr_assert_eq(rc_qp_modify(qp, &attr,
+				  UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN |
+					  UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER |
+					  UROCE_QP_SACK_WINDOW,
+				  &bad),
+		     0, "%#x", bad);
+	return qp;
+}
+
+/* Packets 1 to `count` come, so that they would have to be kept. */
+static void hoard(struct pair *pair, struct rc_qp *qp, uint32_t count)
+{
+	const struct rc_origin checked = { 0 };
+
+	for (uint32_t i = 1; i <= count; i++) {
+		struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, i, 0, 8, 8);
+
+		outbox_reset(&pair->out);
+		rc_qp_receive(qp, &packet, &checked, pair->now_ns, &pair->out);
+	}
+}
+
+/*
+ * A thousand peers never fill their hole. They get no more memory than an lcore has for all, and a peer beside them that
+ * loses a packet goes on: at first without the room that they have taken, and with it once they have waited for long.
+ */
+Test(kept, a_thousand_that_hoard_are_bounded_and_an_honest_peer_goes_on)
+{
+	uint64_t lost = 1 << 1;
+	struct pair *pair = open_losing(&lost, 0);
+	struct rc_store store, *of_b = pair->side[B].pool.store;
+	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
+	struct rc_qp *hoarders[HOARDERS];
+	struct rc_boards pool;
+
+	RULE("S-21");
+	boards_init(&pool, boards, LCORE_BOARDS);
+	rc_store_init(&store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)), LCORE_KEPT);
+	pool.store = pair->side[B].pool.store = &store;
+	for (uint32_t i = 0; i < HOARDERS; i++) {
+		hoarders[i] = open_hoarder(pair, &pool, i);
+		hoard(pair, hoarders[i], 20);
+		cr_assert_leq(store.used, LCORE_KEPT);
+	}
+	cr_assert_eq(store.used, LCORE_KEPT);
+	pair_write(pair, 1, 10 * MTU);
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, B, CNT_KEPT, 0);
+	pair->now_ns += KEPT_PATIENCE_NS;
+	lost = 1ull << (pair->side[A].packets + 1);
+	pair_write(pair, 2, 10 * MTU);
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	expect_counts(pair, B, CNT_KEPT, 8);
+	cr_assert_leq(store.used, LCORE_KEPT);
+	for (uint32_t i = 0; i < HOARDERS; i++) {
+		rc_qp_return_boards(hoarders[i]);
+		free(hoarders[i]);
+	}
+	cr_assert_eq(store.used + store.holders, 0);
+	pair->side[B].pool.store = of_b;
+	free(store.packets);
+	free(boards);
+	close_agreed(pair);
+}
+
 /* ---- what is told ---- */
 
 /* A bit for each block of PSNs, counted from PSN 0, that B's SACKs have told of; then they are forgotten. */
