@@ -442,12 +442,13 @@ void rc_loss_skip_taken(struct rc_qp *qp)
 		qp->loss.resending = rc_holes_skip(qp);
 }
 
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
 	loss->heard = end;
-	loss_fill_budget(loss);
+	if (progress)
+		loss_fill_budget(loss);
 	rtt_forget(&qp->rtt);
 	put_off_timer(loss, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);

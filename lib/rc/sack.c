@@ -184,8 +184,9 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	}
 	if (!take_map(qp, packet, answered, &news))
 		rc_loss_sequence_nak(qp, now_ns);
-	else if (news || answered)
-		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), now_ns);
+	else if (news ||
+		 answered) /* what comes once more after a rewind is no progress, while the oldest never comes */
+		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), !qp->loss.rewound, now_ns);
 	else
 		loss_heard(qp, now_ns);
 }

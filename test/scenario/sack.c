@@ -297,6 +297,22 @@ Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
 	close_agreed(pair);
 }
 
+/* A was told that PSN 100 has come, and B waits for it. Each rewind has the rest told again: that gives no retry back. */
+Test(sack, what_is_told_again_after_a_rewind_gives_no_retry_back)
+{
+	struct pair *pair = open_sent(4);
+
+	RULE("T-3");
+	RULE("T-4");
+	pair_respond(pair, ack_packet(100, SYNDROME_PLAIN_ACK, 0));
+	for (uint32_t i = 0; i < 100 && pair->side[A].done_count == 0; i++) {
+		pair_fire(pair);
+		tell(pair, 0, 3, 0xE);
+	}
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	close_agreed(pair);
+}
+
 Test(sack, who_waits_for_a_receive_does_not_listen)
 {
 	struct pair *pair = open_sent(4);
