@@ -338,9 +338,9 @@ static void add_sack(struct rc_qp *qp, psn_t first, struct rc_outbox *out)
 }
 
 /*
- * Blocks to tell of though they have no news: that of the missing packet at ePSN, on which most depends, and every other
- * time one of the others in their order, as RFC 2018 repeats its blocks. For a SACK may be lost, and what it told would
- * not be told again before its block changes. So while packets come all is told again within 2 * BLOCKS calls.
+ * Blocks to tell of though they have no news: that of the missing packet at ePSN, on which most depends, and every
+ * other time one of the others in their order, as RFC 2018 repeats its blocks. For a SACK may be lost, and what it told
+ * would not be told again before its block changes. So while packets come all is told again within 2 * BLOCKS calls.
  */
 static void choose_repeats(struct rc_kept *kept, psn_t first, uint32_t blocks)
 {

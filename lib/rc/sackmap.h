@@ -43,8 +43,8 @@ static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
 void rc_sackmap_set(struct rc_qp *qp, psn_t psn, uint16_t state);
 
 /*
- * The first packet that is lost. Only while sack.lost > 0. Looks no further than from the last one that it has found, or
- * that was lost since.
+ * The first packet that is lost. Only while sack.lost > 0. Looks no further than from the last one that it has found,
+ * or that was lost since.
  */
 psn_t rc_sackmap_first_lost(struct rc_qp *qp);
 

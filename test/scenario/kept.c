@@ -304,8 +304,8 @@ static void hoard(struct pair *pair, struct rc_qp *qp, uint32_t count)
 }
 
 /*
- * A thousand peers never fill their hole. They get no more memory than an lcore has for all, and a peer beside them that
- * loses a packet goes on: at first without the room that they have taken, and with it once they have waited for long.
+ * A thousand peers never fill their hole. They get no more memory than an lcore has for all, and a peer beside them
+ * that loses a packet goes on: first without the room that they have taken, and with it once they have waited for long.
  */
 Test(kept, a_thousand_that_hoard_are_bounded_and_an_honest_peer_goes_on)
 {

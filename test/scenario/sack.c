@@ -297,7 +297,7 @@ Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
 	close_agreed(pair);
 }
 
-/* A was told that PSN 100 has come, and B waits for it. Each rewind has the rest told again: that gives no retry back. */
+/* A was told that PSN 100 has come, and B waits for it. Each rewind has the rest told again, which is no progress. */
 Test(sack, what_is_told_again_after_a_rewind_gives_no_retry_back)
 {
 	struct pair *pair = open_sent(4);
