@@ -151,7 +151,7 @@ struct uroce_wc {
 	uint32_t qp_num;     /* the local QP */
 	uint32_t src_qp;     /* receives: the peer's QP */
 	uint32_t psn;        /* errors: the PSN that failed */
-	uint32_t aeth;       /* errors: the last AETH from the peer, syndrome in the top byte, 0 if none */
+	uint32_t aeth;       /* errors: the peer's last AETH, syndrome in the top byte; a SACK is a NAK; 0: none */
 	uint64_t qp_context; /* what the application gave at qp_create */
 	uint32_t retries;    /* errors: retries spent on the failing PSN */
 	uint32_t elapsed_us; /* errors: since the failing PSN was first sent, or the last one before it acknowledged */

@@ -63,7 +63,7 @@ static const struct {
 	  "packets were sent again after losses: find who drops (rx_missed_errors of the ports, "
 	  "the switches)" },
 	{ CNT_OUT_OF_BUFFER, "requests of the peer found no receive here: post more of them, or sooner" },
-	{ CNT_LOCAL_ACK_TIMEOUT_ERR, "ACK timers ran out: nothing came from the peer meanwhile" },
+	{ CNT_LOCAL_ACK_TIMEOUT_ERR, "ACK timers ran out: nothing new came from the peer meanwhile" },
 	{ CNT_OUT_OF_SEQUENCE, "requests of the peer came behind one that is missing: frames to here are lost" },
 };
 

@@ -55,8 +55,10 @@ struct rc_kept_map {
 struct rc_sack_map {
 	psn_t base; /* nothing is known of what lies before it, nor from `end` on */
 	psn_t end;
-	uint32_t lost;   /* packets that are to be sent again */
-	psn_t lost_from; /* while there are such: none of them lies before it */
+	uint32_t lost;       /* packets that are to be sent again */
+	psn_t lost_from;     /* while there are such: none of them lies before it */
+	bool news;           /* something has come since the last PROBE */
+	uint8_t idle_probes; /* PROBEs in a row whose answers told nothing new */
 	uint16_t states[KEPT_SPAN];
 };
 

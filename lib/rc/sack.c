@@ -84,6 +84,15 @@ static bool has_passed(const struct rc_qp *qp, uint32_t limit)
 	       ((limit_of(qp->sack.newest) - limit) & LIMIT_MASK) < KEPT_SPAN;
 }
 
+/*
+ * May a PROBE's answer alone have a packet sent once more that was sent again already? While such answers tell nothing
+ * new only the oldest may: perhaps no packet of its length passes at all, and the others would follow it in vain.
+ */
+static bool may_go_again(const struct rc_qp *qp, psn_t psn)
+{
+	return map_of(qp)->idle_probes == 0 || psn_equal(psn, qp->win.snd_una);
+}
+
 /* The peer says that the packet at psn has not come: is it lost (T-7)? answered: it said so after the PROBE came. */
 static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
 {
@@ -93,7 +102,8 @@ static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
 	if (state == SACK_LOST || !is_packet(qp, psn))
 		return false;
 	if (state & SACK_RESENT)
-		return (answered && !(state & SACK_RESENT_SINCE)) || has_passed(qp, state & LIMIT_MASK);
+		return (answered && !(state & SACK_RESENT_SINCE) && may_go_again(qp, psn)) ||
+		       has_passed(qp, state & LIMIT_MASK);
 	if (answered && ahead(qp, psn) < ahead(qp, sack->probe_end))
 		return true;
 	if (state == SACK_KEPT || ahead(qp, sack->newest) >= sendwin_outstanding(&qp->win))
@@ -141,7 +151,8 @@ static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, bool an
 		if (ahead(qp, psn) >= limit || !psn_before(cack, psn))
 			continue;
 		if (came && (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)) {
-			learn(qp, psn, SACK_KEPT);
+			if (learn(qp, psn, SACK_KEPT))
+				map_of(qp)->news = true;
 			*news = true;
 		} else if (!came && is_lost(qp, psn, answered)) {
 			if (!learn(qp, psn, SACK_LOST))
@@ -168,6 +179,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		rc_anomaly_note(qp, now_ns);
 		return;
 	}
+	/* It says what a sequence NAK says (S-22), also to who asks why nothing comes. */
+	qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
 	if (qp->loss.resending || loss_waits_for_receiver(qp) || psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		loss_heard(qp, now_ns);
 		return;
@@ -184,8 +197,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	}
 	if (!take_map(qp, packet, answered, &news))
 		rc_loss_sequence_nak(qp, now_ns);
-	else if (news ||
-		 answered) /* what comes once more after a rewind is no progress, while the oldest never comes */
+	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
 		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), !qp->loss.rewound, now_ns);
 	else
 		loss_heard(qp, now_ns);
@@ -241,7 +253,8 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		rc_sackmap_set(qp, psn, again);
 		resent = true;
 	}
-	if (resent && !qp->sack.probing && ends_here(qp) && outbox_has_packet_room(out))
+	if (resent && !qp->sack.probing && map_of(qp)->idle_probes < SACK_IDLE_PROBES && ends_here(qp) &&
+	    outbox_has_packet_room(out))
 		rc_sack_probe(qp, CNT_SACK_PROBES, out);
 	return false;
 }

@@ -26,6 +26,8 @@ bool rc_sackmap_borrow(struct rc_qp *qp)
 	board = boards_lend(pool);
 	board->sack.base = board->sack.end = qp->win.snd_una;
 	board->sack.lost = 0;
+	board->sack.news = true;
+	board->sack.idle_probes = 0;
 	memset(board->sack.states, 0, sizeof(board->sack.states));
 	qp->sack.map = board;
 	return true;
@@ -92,6 +94,7 @@ void rc_sackmap_acknowledged(struct rc_qp *qp)
 	for (uint32_t i = 0; i < passed && i < KEPT_SPAN; i++)
 		set(map, psn_add(map->base, i), SACK_IN_FLIGHT);
 	map->base = qp->win.snd_una;
+	map->news = true;
 	if (ahead(qp, map->end) > sendwin_outstanding(&qp->win) || psn_equal(map->end, qp->win.snd_una))
 		give_back(qp);
 }
@@ -101,6 +104,8 @@ void rc_sackmap_probed(struct rc_qp *qp)
 	struct rc_sack_map *map = map_of(qp);
 	uint32_t count = ahead(qp, map->end);
 
+	map->idle_probes = map->news ? 0 : map->idle_probes + (map->idle_probes < SACK_IDLE_PROBES);
+	map->news = false;
 	for (uint32_t i = 0; i < count && i < KEPT_SPAN; i++) {
 		uint16_t *at = &map->states[psn_add(qp->win.snd_una, i).v % KEPT_SPAN];
 

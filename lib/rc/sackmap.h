@@ -25,6 +25,9 @@ enum rc_sackmap_state {
 	SACK_RESENT_SINCE = 0x4000
 };
 
+/* After so many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
+#define SACK_IDLE_PROBES 8u
+
 /* Only without a map: nothing is known of what is in flight. false: there is no board. */
 bool rc_sackmap_borrow(struct rc_qp *qp);
 

@@ -6,6 +6,8 @@
 #include "agreed.h"
 #include "packets.h"
 #include "rc/cc.h"
+#include "rc/codes.h"
+#include "rc/sackmap.h"
 #include "rule.h"
 
 /* ---- what is sent ---- */
@@ -294,6 +296,41 @@ Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8", "PROBE psn=0 id=2 kind=0x0001");
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
 	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	close_agreed(pair);
+}
+
+static int lose_long_ones(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	uint32_t *long_ones = pair->user;
+
+	(void)from;
+	(void)number;
+	*long_ones += packet->payload_bytes == MTU;
+	return packet->payload_bytes == MTU ? 0 : 1;
+}
+
+/*
+ * The path passes no packet of the path MTU, but shorter ones, and answers to PROBEs. A PROBE's answer brings no time
+ * and no retry, and after a few that tell nothing new only the oldest packet leaves, once a PROBE timer.
+ */
+Test(sack, what_never_arrives_while_all_else_does_ends_with_the_retries)
+{
+	struct pair *pair = open_agreed(0);
+	uint32_t fired = 0, long_ones = 0;
+
+	RULE("T-4");
+	RULE("T-7");
+	RULE("E-4");
+	pair->copies = lose_long_ones;
+	pair->user = &long_ones;
+	pair_write(pair, 1, 60 * MTU + 8);
+	pair_run(pair);
+	cr_assert_leq(long_ones, 3 * 60 + SACK_IDLE_PROBES, "%u packets", long_ones);
+	while (pair->side[A].done_count == 0 && fired++ < 1000)
+		pair_fire(pair);
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	cr_assert_eq(pair->side[A].wcs[0].aeth >> 24, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE));
+	cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_TIMEOUT);
 	close_agreed(pair);
 }
 

@@ -227,7 +227,7 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	end->send_failed = end->recv_failed = end->failed = end->drain_asked = end->drained = end->fatal_event =
 		end->established = false;
 	end->troubles = end->all_troubles = end->stalls = 0;
-	end->last_progress_ns = world->now_ns;
+	end->last_progress_ns = end->told_ns = world->now_ns;
 	end->timer_ns = RC_NEVER;
 	end->app_due = end->poll_due = false;
 	end->own.posted = end->own.taken = 0;

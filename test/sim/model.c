@@ -159,8 +159,11 @@ static void check_credits(struct sim_world *world, struct sim_end *end)
 	const struct sim_end *peer = world_peer(world, end);
 	uint32_t before = 0;
 
-	/* What a node that stood still has to tell comes late; and who waits for an ACK timeout may try with one. */
-	if (world->now_ns >= peer->last_progress_ns + rc_codes_timeout_ns(world->config.timeout))
+	/*
+	 * What a node that stood still has to tell comes late; and who waits for an ACK timeout may try with one (F-5):
+	 * responses in the middle of a READ are no answer to that wait.
+	 */
+	if (world->now_ns >= peer->told_ns + rc_codes_timeout_ns(world->config.timeout))
 		end->model.probing = end->model.message;
 	if (end->model.probing == end->model.message)
 		return;
@@ -290,6 +293,8 @@ void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct
 		end->model.ack_owed |= packet->opcode == OP_PROBE;
 		return;
 	}
+	if (wire_opcode(packet->opcode)->aeth)
+		end->told_ns = world->now_ns;
 	verdict->refused = is_refused(world, end, packet, origin);
 	if (verdict->refused)
 		end->model.counts[CNT_MIGRATION_REFUSED]++;

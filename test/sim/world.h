@@ -165,6 +165,7 @@ struct sim_end {
 	uint8_t poll_state;  /* of the QP when its poll began: it may fail in the middle of it */
 	uint64_t timer_ns;   /* world time of the timer that stands in the agenda */
 	uint64_t last_progress_ns;
+	uint64_t told_ns; /* when the peer last told of credits */
 	uint64_t post_ns; /* of the newest post */
 	uint64_t rest_until_ns;
 	struct sim_frame *held, *held_last; /* requests that a serial node has not looked at yet */
