@@ -104,7 +104,7 @@ static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
 	if (state & SACK_RESENT)
 		return (answered && !(state & SACK_RESENT_SINCE) && may_go_again(qp, psn)) ||
 		       has_passed(qp, state & LIMIT_MASK);
-	if (answered && ahead(qp, psn) < ahead(qp, sack->probe_end))
+	if (answered && psn_before(psn, sack->probe_end))
 		return true;
 	if (state == SACK_KEPT || ahead(qp, sack->newest) >= sendwin_outstanding(&qp->win))
 		return false;

@@ -299,6 +299,33 @@ Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
 	close_agreed(pair);
 }
 
+/* All that left before the PROBE is acknowledged when its answer comes: of what left since that says nothing. */
+Test(sack, an_answer_that_is_overtaken_says_nothing_of_what_left_behind_its_probe)
+{
+	struct pair *pair = open_sent(1);
+
+	RULE("T-7");
+	cr_assert(pair_fire(pair));
+	expect_leaves(pair, A, "PROBE psn=0 id=1 kind=0x0001");
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(101, SYNDROME_PLAIN_ACK, 2));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 WRITE SUCCESS");
+	pair_write(pair, 3, 2 * MTU);
+	pair_transmit(pair, A);
+	pair_respond(pair, (struct wire_packet){
+				   .opcode = OP_SACK,
+				   .control_kind = WIRE_SACK_OF_PROBE,
+				   .probe_id = 1,
+				   .cack_psn = 101,
+				   .sack_offset = (uint16_t)-10,
+				   .sack_bitmap = 0x7FF,
+			   });
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	close_agreed(pair);
+}
+
 static int lose_long_ones(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
 {
 	uint32_t *long_ones = pair->user;
