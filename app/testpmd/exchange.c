@@ -13,7 +13,7 @@
 #include "testpmd/exchange.h"
 #include "testpmd/quit.h"
 
-#define VERSION_WORD "uroce-testpmd 2"
+#define VERSION_WORD "uroce-testpmd 1"
 #define PATIENCE_SECONDS 10
 #define LOOK_US 1000
 
@@ -82,8 +82,11 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 
 	if (out == NULL)
 		return app_complain(-1, "no memory");
-	fprintf(out, VERSION_WORD " %u %u %u %u %s %u %lu\n", ours->qps, ours->size, ours->mtu, ours->sack_window,
+	fprintf(out, VERSION_WORD " %u %u %u %s %u %lu", ours->qps, ours->size, ours->mtu,
 		uroce_addr_format(&ours->addr, address, sizeof(address)), ours->rkey, ours->va);
+	if (ours->sack_window) /* a peer that has not said so knows no SACKs, nor this word */
+		fprintf(out, " %u", ours->sack_window);
+	fprintf(out, "\n");
 	for (uint32_t i = 0; i < ours->qps; i++)
 		fprintf(out, "%u %u\n", ours->qpn[i], ours->psn[i]);
 	fclose(out);
@@ -137,10 +140,11 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 			       app_complain(-1, "the peer left, or did not say in %d s who it is", PATIENCE_SECONDS);
 	if (strncmp(text, "no ", 3) == 0)
 		return app_complain(-1, "the target refused: %s", text + 3);
-	right = sscanf(text, VERSION_WORD " %u %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu,
-		       &theirs->sack_window, address, &theirs->rkey, &theirs->va) == 7 &&
-		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
-		theirs->qps <= EXCHANGE_QPS_MAX;
+	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u", &theirs->qps, &theirs->size, &theirs->mtu,
+		       address, &theirs->rkey, &theirs->va,
+		       &theirs->sack_window) >= 6 && /* who knows no SACKs ends before */
+		uroce_addr_parse(address, &theirs->addr, NULL) == 0 &&
+		theirs->qps >= 1 && theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)
 		right = read_line(line, text, sizeof(text), &patience_us) &&
 			sscanf(text, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;

@@ -121,15 +121,14 @@ def a_capture_of_any_content_is_decoded_or_refused(directory):
 # What a TCP peer may say instead of the truth.
 JUNK = [b"", b"\n", b"\0" * 100, NOISE[:5000], WORD.encode() + b"\n", b"%n%n%n%s\n", b"GET / HTTP/1.0\r\n\r\n"]
 TESTPMD_JUNK = JUNK + [
-    b"uroce-testpmd 2\n", b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1\n",
-    b"uroce-testpmd 2 1 1 256 77 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 2 0 1 256 256 10.0.0.9 1 1\n",
-    b"uroce-testpmd 2 1025 1 256 256 10.0.0.9 1 1\n",
-    b"uroce-testpmd 2 4294967295 1 256 256 10.0.0.9 1 1\n", b"uroce-testpmd 2 -1 1 256 256 10.0.0.9 1 1\n",
-    b"uroce-testpmd 2 1 4294967295 256 256 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 2 1 1 77 256 10.0.0.9 1 1\n1 1\n",
-    b"uroce-testpmd 2 1 1 0 256 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 2 1 0 256 256 10.0.0.9 1 1\n1 1\n",
-    b"uroce-testpmd 2 1 1 256 256 300.0.0.9 1 1\n1 1\n", b"uroce-testpmd 2 1 1 256 256 " + b"9" * 200 + b" 1 1\n1 1\n",
-    b"uroce-testpmd 2 1 1 256 256 10.0.0.9 1 1\n4294967295 4294967295\n",
-    b"uroce-testpmd 2 2 1 256 256 10.0.0.9 1 1\n1 1\nx y\n",
+    b"uroce-testpmd 1\n", b"uroce-testpmd 1 0 1 256 10.0.0.9 1 1\n", b"uroce-testpmd 1 1025 1 256 10.0.0.9 1 1\n",
+    b"uroce-testpmd 1 4294967295 1 256 10.0.0.9 1 1\n", b"uroce-testpmd 1 -1 1 256 10.0.0.9 1 1\n",
+    b"uroce-testpmd 1 1 4294967295 256 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 1 1 1 77 10.0.0.9 1 1\n1 1\n",
+    b"uroce-testpmd 1 1 1 0 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 1 1 0 256 10.0.0.9 1 1\n1 1\n",
+    b"uroce-testpmd 1 1 1 256 300.0.0.9 1 1\n1 1\n", b"uroce-testpmd 1 1 1 256 " + b"9" * 200 + b" 1 1\n1 1\n",
+    b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1\n4294967295 4294967295\n",
+    b"uroce-testpmd 1 2 1 256 10.0.0.9 1 1\n1 1\nx y\n",
+    b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1 77\n1 1\n", b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1 4294967295\n1 1\n",
     b"no %n%n%n\n", b"no \x1b[2J\x1b]0;ours\x07\n", b"\x1b[31mred\n"]
 
 
@@ -172,7 +171,7 @@ def a_target_outlives_any_peer(directory):
         for content in TESTPMD_JUNK:
             tell(18610, content)
             want(target.process.poll() is None, content[:60], target.text()[-2000:])
-        tell(18610, b"uroce-testpmd 2 1 64 256 256 10.0.0.9 1 1\n5 5\n")
+        tell(18610, b"uroce-testpmd 1 1 64 256 10.0.0.9 1 1\n5 5\n")
         target.wait_for("serving 1 queue")
         want(target.interrupt() == 0, target.text()[-2000:])
         want(is_tame(target.text()), target.text()[-2000:])
