@@ -326,6 +326,28 @@ Test(sack, an_answer_that_is_overtaken_says_nothing_of_what_left_behind_its_prob
 	close_agreed(pair);
 }
 
+/* That a packet is still missing is no news: it gives neither time nor retries back. */
+Test(sack, an_answer_that_tells_nothing_new_puts_no_timer_off)
+{
+	struct pair *pair = open_sent(1);
+	const struct rc_loss *loss = &pair->side[A].qp->loss;
+	uint64_t deadline_ns = loss->ack_deadline_ns;
+
+	RULE("T-4");
+	RULE("T-7");
+	cr_assert(pair_fire(pair));
+	expect_leaves(pair, A, "PROBE psn=0 id=1 kind=0x0001");
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
+						 .control_kind = WIRE_SACK_OF_PROBE,
+						 .probe_id = 1,
+						 .cack_psn = 99,
+						 .sack_offset = 1 });
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 1);
+	cr_assert_eq(loss->ack_deadline_ns, deadline_ns);
+	close_agreed(pair);
+}
+
 static int lose_long_ones(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
 {
 	uint32_t *long_ones = pair->user;
