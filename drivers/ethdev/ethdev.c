@@ -15,6 +15,7 @@
 #include <uroce/device.h>
 
 #include "drivers/ethdev/ethdev.h"
+#include "drivers/ethdev/guard.h"
 #include "drivers/ethdev/packet_socket.h"
 #include "drivers/ethdev/quirks.h"
 
@@ -324,6 +325,8 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 		return drivers_error_set(error, drivers_quirks_of(info)->not_started ? -EAGAIN : result,
 					 "port %s does not start (%s): %s", port->name, rte_strerror(-result),
 					 why_not_started(info, result));
+	if (drivers_quirks_of(info)->unmaps_in_use)
+		drivers_guard_bursts(port->port_id);
 	read_back(port);
 	open_filters(config, info, port);
 	if (drivers_quirks_of(info)->is_packet_socket)

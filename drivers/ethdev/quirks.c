@@ -34,6 +34,7 @@ static const struct drivers_quirks quirks[] = {
 	  .overhead_bytes = ETHERNET_BYTES,
 	  .wired_queues = true,
 	  .invents_speed = true,
+	  .unmaps_in_use = true,
 	  .not_started = "start the memif server first" },
 	{ .driver = "net_null", .any_length = true, .invents_speed = true },
 	{ .driver = "net_pcap", .any_length = true, .invents_speed = true },

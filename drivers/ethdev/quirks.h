@@ -37,6 +37,8 @@ struct drivers_quirks {
 	bool invents_speed;     /* it reports the same link speed whatever is below it */
 	/* where it can filter VLANs it drops tagged frames, unless it knows the VLAN or is promiscuous */
 	bool drops_tags;
+	/* when the peer goes it unmaps the shared memory under a burst that uses it; see drivers_guard_bursts() */
+	bool unmaps_in_use;
 	const char *not_started; /* why a port does not start; NULL: for the usual reasons */
 };
 

@@ -1,0 +1,100 @@
+/* guard.c - leaves a burst whose memory has gone */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When the process at the other end of a memif dies, the driver unmaps the shared memory in EAL's interrupt thread. It
+ * does not wait for the lcores that are inside a burst at that moment, and offers nothing by which they could be kept
+ * out. So the burst finds itself without memory, and the only sign of that is the fault. What the driver knows of the
+ * connection is made anew with the next one, and so nothing of the burst that was left has to be mended.
+ */
+#include "drivers/ethdev/guard.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <rte_ethdev.h>
+#include <rte_spinlock.h>
+
+static rte_spinlock_t lock = RTE_SPINLOCK_INITIALIZER;
+static eth_rx_burst_t driver_rx; /* of the one driver that needs this */
+static eth_tx_burst_t driver_tx;
+static struct sigaction before;
+static __thread sigjmp_buf *way_out; /* NULL: this thread is in no burst of such a port */
+
+static void leave_burst(int number, siginfo_t *info, void *context)
+{
+	if (way_out)
+		siglongjmp(*way_out, 1);
+	if (before.sa_flags & SA_SIGINFO) {
+		before.sa_sigaction(number, info, context);
+	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+		before.sa_handler(number);
+	} else {
+		/* The instruction faults again, for a core dump that shows it; a signal of kill() comes again. */
+		sigaction(number, &before, NULL);
+		if (info->si_code <= 0)
+			raise(number);
+	}
+}
+
+static uint16_t receive(void *queue, struct rte_mbuf **frames, uint16_t count)
+{
+	sigjmp_buf here;
+	uint16_t got;
+
+	if (sigsetjmp(here, 0)) {
+		way_out = NULL;
+		return 0;
+	}
+	way_out = &here;
+	got = driver_rx(queue, frames, count);
+	way_out = NULL;
+	return got;
+}
+
+/* Nobody knows which frames of a burst that was left are freed, so none may be touched again. */
+static uint16_t transmit(void *queue, struct rte_mbuf **frames, uint16_t count)
+{
+	sigjmp_buf here;
+	uint16_t sent;
+
+	if (sigsetjmp(here, 0)) {
+		way_out = NULL;
+		return count;
+	}
+	way_out = &here;
+	sent = driver_tx(queue, frames, count);
+	way_out = NULL;
+	return sent;
+}
+
+static void catch_faults(void)
+{
+	struct sigaction ours = { .sa_sigaction = leave_burst, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+	struct sigaction now;
+
+	sigaction(SIGSEGV, NULL, &now);
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == leave_burst)
+		return;
+	before = now;
+	sigaction(SIGSEGV, &ours, NULL);
+}
+
+void drivers_guard_bursts(uint16_t port_id)
+{
+	struct rte_eth_fp_ops *port = &rte_eth_fp_ops[port_id];
+
+	rte_spinlock_lock(&lock);
+	if (driver_rx == NULL) {
+		driver_rx = port->rx_pkt_burst;
+		driver_tx = port->tx_pkt_burst;
+	}
+	/* A port that shares its mbufs (zero-copy=yes) has bursts of its own, and goes without. */
+	if (port->rx_pkt_burst == driver_rx && port->tx_pkt_burst == driver_tx) {
+		catch_faults();
+		port->rx_pkt_burst = receive;
+		port->tx_pkt_burst = transmit;
+	}
+	rte_spinlock_unlock(&lock);
+}
