@@ -21,7 +21,7 @@ struct app_pipe_config {
 	const struct app_port *port;
 	const char *host;    /* the server's address; NULL: this is the server */
 	uint16_t service;    /* port number of the server */
-	uint8_t timeout;     /* ACK timer code; 0: 14, 67 ms */
+	uint8_t timeout;     /* ACK timer code; 0: that of <uroce/cm.h> */
 	unsigned patience_s; /* how long to try to reach a server; a server waits without a limit */
 };
 

@@ -23,6 +23,7 @@
 #define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
 #define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
 #define PROPERTY_WIDE 1u
+#define TIMEOUT_WITH_ALTERNATE 14u /* code of the ACK timeout: a path that is cut is left after half a second */
 
 /* ---- connections ---- */
 
@@ -109,6 +110,7 @@ static int connect_link(struct host *host, struct link *link)
 	struct nvmf_hello hello = { .qid = link->qid, .commands = link->depth, .responses = link->depth };
 	struct uroce_cm_options options = { .private_data = words,
 					    .private_bytes = sizeof(words),
+					    .timeout = host->config.alternate ? TIMEOUT_WITH_ALTERNATE : 0,
 					    .alternate = host->config.alternate };
 	struct uroce_qp_init_attr init = {
 		.send_cq = host->objects.cq,

@@ -104,7 +104,7 @@ struct uroce_cm_options {
 	uint32_t private_bytes;   /* at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX, or _DATAGRAMS_ */
 	uint32_t given;           /* enum uroce_cm_given */
 	uint32_t path_mtu;        /* connect: 256 ... 4096; 0: the largest the device takes */
-	uint8_t timeout;          /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
+	uint8_t timeout;          /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 17, 537 ms */
 	uint8_t retry_cnt;        /* connect: 1 ... 7; 0: 7 */
 	uint8_t rnr_retry;        /* 1 ... 7; 0: 7, without limit */
 	uint8_t min_rnr_timer;    /* code 1 ... 31; 0: 12, 0.64 ms */

@@ -7,7 +7,8 @@
 
 #define PORT_FIRST 49152u /* the first port that may be chosen */
 #define PORTS 16384u
-#define TIMEOUT_DEFAULT 14u /* code of the ACK timeout */
+/* Code of the ACK timeout, 537 ms: a peer whose core is taken from it for a second or two is not given up. */
+#define TIMEOUT_DEFAULT 17u
 
 /* NULL: no memory. */
 struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context);

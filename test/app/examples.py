@@ -12,9 +12,9 @@ import time
 from cases import Running, main, one_line, run, want
 
 CASES = []
-# The keep-alive time of block_store, and the retry budget: the first try and seven more, 67 ms each; the timer of a
+# The keep-alive time of block_store, and the retry budget: the first try and seven more, 537 ms each; the timer of a
 # responder may take up to four times as long.
-NOTICED_S = 0.5 + 4 * 8 * 0.067
+NOTICED_S = 0.5 + 4 * 8 * 0.537
 
 
 def case(function):
