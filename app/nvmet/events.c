@@ -33,8 +33,10 @@ static bool hand_out(struct server *server, struct request *request)
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
 	case UROCE_CM_DISCONNECTED:
-		if (queue)
+		if (queue) {
+			queue->failed = event->status != 0;
 			queue_tell_end(queue, event->status ? strerror(-event->status) : "it has disconnected");
+		}
 		break;
 	case UROCE_CM_ESTABLISHED:
 	case UROCE_CM_ALTERNATE:

@@ -233,7 +233,10 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 		queue_end(queue, "it has left");
 }
 
-/* With its admin queue a host is gone; the end of a queue that never had a host is told, too. */
+/*
+ * With its admin queue a host is gone, and its other queues are asked to end. One that was not asked has broken. The end
+ * of a queue that never had a host is told, too.
+ */
 static void tell_end(const struct queue *queue, const char *why)
 {
 	const struct nvmf_controller *controller = queue->nvmf.controller;
@@ -250,6 +253,9 @@ static void tell_end(const struct queue *queue, const char *why)
 	} else if (controller == NULL) {
 		journal_tell(&lane->server->journal, lane->now_ns, "queue %u of a host at %s has ended: %s",
 			     queue->nvmf.qid, peer, why);
+	} else if (!queue->told_end || queue->failed) {
+		journal_tell(&lane->server->journal, lane->now_ns, "queue %u of host %s at %s has ended: %s",
+			     queue->nvmf.qid, journal_name(controller->host_nqn, host, sizeof(host)), peer, why);
 	}
 }
 

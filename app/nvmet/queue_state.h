@@ -44,6 +44,7 @@ struct queue {
 	bool in_waiting; /* in the lane's list of queues with commands that wait for memory */
 	struct queue *next_waiting;
 	bool ending;                  /* the connection is over, or is being closed */
+	bool _Atomic failed;          /* told_end says what has happened to its connection */
 	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
 	struct queue *next, *before, *next_ending;
 	struct peer *peer;

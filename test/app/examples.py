@@ -83,7 +83,7 @@ def block_store_notices_a_server_that_was_killed(directory):
         client = ends.client("client", "100000000")
         ends.server.wait_for("established")
         ends.server.kill()
-        want(client.finish(10) == 1 and len(client.text().splitlines()) == 1, client.text())
+        want(client.finish(NOTICED_S) == 1 and len(client.text().splitlines()) == 1, client.text())
 
 
 @case

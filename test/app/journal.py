@@ -128,6 +128,18 @@ def a_full_disk_is_told_of(directory):
 
 
 @case
+def a_queue_that_breaks_is_told_of_and_one_that_goes_with_its_host_is_not(directory):
+    with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
+        ends.works("goes")
+        host = ends.host("dies", "--runtime", "60", "--iodepth", "32")
+        host.wait_until(queues_are_there, directory + "/control", 2)
+        time.sleep(0.5)
+        host.kill()
+        ends.target.wait_for(rf"queue 1 of host {OWN_HOST} at 10.0.0.2 has ended: RETRY_EXC_ERR", 30)
+        want(ends.target.text().count("queue 1 of") == 1, ends.target.text())
+
+
+@case
 def telemetry_has_the_same_counts(directory):
     with Ends(directory, "--memory", "8M", "--store", "null:8M", "--control", directory + "/control") as ends:
         ends.works("works")
