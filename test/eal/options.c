@@ -94,7 +94,7 @@ Test(options, zeros_that_are_meant_stay_zeros_on_the_wire_and_at_both_ends)
 	cr_expect_eq(client.max_dest_rd_atomic, 0);
 	cr_expect_eq(server.max_rd_atomic, 0);
 	cr_expect_eq(server.max_dest_rd_atomic, 0);
-	cr_expect_eq(client.timeout, 14, "this one was not meant");
+	cr_expect_eq(client.timeout, 17, "this one was not meant");
 	wr = read_of(&meeting.network, 0, &sge);
 	cr_expect_eq(uroce_qp_post_send(uroce_cm_qp(meeting.client), &wr, NULL), -EINVAL, "ours are refused");
 	let_read(&meeting.network, uroce_cm_qp(meeting.server));
