@@ -115,11 +115,12 @@ struct perf_end {
 	uint32_t next_flow; /* the flow that posts next */
 	uint64_t window_began, window_completed;
 	uint64_t told, told_completed; /* when progress was last printed, and how many had completed */
-	uint64_t told_again, told_probes;
+	uint64_t told_again, told_probes, told_acknowledged;
 	uint64_t ping_began;
 	uint64_t replies; /* lat: messages that were answered */
 	uint32_t polls;
 	uint32_t unchecked_flows; /* flows that wait for checks */
+	bool knows_acknowledged;  /* told_acknowledged is of this second */
 	bool stopped;             /* the peer asked to stop, or after an error */
 
 	struct perf_series series; /* bw, unless windows alternate; last, because it is large and seldom used */

@@ -55,10 +55,24 @@ static uint64_t count_both(const struct perf_end *end, const char *name)
 	return perf_end_counter(end, name) + (end->other ? perf_end_counter(end->other, name) : 0);
 }
 
+/* A sum that changes whenever a peer acknowledges a packet, or a READ response comes. */
+static uint64_t acknowledged(const struct perf_end *end)
+{
+	struct uroce_qp_view view;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < end->test.qps && end->engine; i++) {
+		if (uroce_inspect_qp(end->engine, uroce_qp_num(end->flows[i].qp), &view) == 0)
+			sum += view.acked_psn;
+	}
+	return sum;
+}
+
 static void begin_to_tell(struct perf_end *end)
 {
 	end->told = end->now;
 	end->told_completed = end->completed;
+	end->knows_acknowledged = false; /* an lcore can be asked once it is polled */
 	end->told_again = count_both(end, "retransmitted_packets");
 	end->told_probes = count_both(end, "early_probes");
 }
@@ -139,19 +153,6 @@ static double stall_seconds(const struct perf_end *end)
 	return STALL_S + ACK_TRIES * timeout_s;
 }
 
-/* A sum that changes whenever a peer acknowledges a packet, or a READ response comes. */
-static uint64_t acknowledged(const struct perf_end *end)
-{
-	struct uroce_qp_view view;
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < end->test.qps && end->engine; i++) {
-		if (uroce_inspect_qp(end->engine, uroce_qp_num(end->flows[i].qp), &view) == 0)
-			sum += view.acked_psn;
-	}
-	return sum;
-}
-
 /*
  * If both ends are here the one that starts prints for both. An lcore that asks another one waits until that has been
  * polled, so two that ask each other at the same time would wait for each other.
@@ -190,11 +191,28 @@ static void watch_progress(struct perf_end *end)
 			      stall_seconds(end), (unsigned long)(end->posted - end->completed));
 }
 
+/*
+ * What has moved since the last line: messages that completed, or the packets of those that have not yet. PSNs have 24
+ * bits, and a second in which no message completes has fewer packets than that.
+ */
+static uint64_t moved_bytes(const struct perf_end *end)
+{
+	uint64_t messages = end->completed - end->told_completed;
+
+	if (messages || !end->knows_acknowledged)
+		return messages * end->test.size_bytes;
+	return ((acknowledged(end) - end->told_acknowledged) & 0xFFFFFF) * end->test.mtu_bytes;
+}
+
 /* If both ends are here the one that starts prints. */
 static void tell_progress(struct perf_end *end)
 {
 	uint64_t cycles = end->now - end->told;
 
+	if (!end->knows_acknowledged && end->test.size_bytes > end->test.mtu_bytes) {
+		end->told_acknowledged = acknowledged(end);
+		end->knows_acknowledged = true;
+	}
 	if (cycles < cycles_of(TELL_S) || (end->way != 0 && end->other))
 		return;
 	perf_report_progress(&end->test,
@@ -203,7 +221,8 @@ static void tell_progress(struct perf_end *end)
 				     .seconds = (double)cycles / (double)rte_get_tsc_hz(),
 				     .retransmits = count_both(end, "retransmitted_packets") - end->told_again,
 				     .probes = count_both(end, "early_probes") - end->told_probes,
-			     });
+			     },
+			     moved_bytes(end));
 	begin_to_tell(end);
 }
 

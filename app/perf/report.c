@@ -124,14 +124,12 @@ void perf_report_histogram(const struct perf_result *result)
 	fflush(out);
 }
 
-void perf_report_progress(const struct perf_case *test, const struct perf_tally *last)
+void perf_report_progress(const struct perf_case *test, const struct perf_tally *last, uint64_t bytes)
 {
-	double per_s = (double)last->messages / last->seconds;
-
 	/* On standard error, not between the rows of the table, which programs read. */
 	fprintf(stderr, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n",
-		test->size_bytes, per_s * test->size_bytes * 8 / 1e9, per_s / 1e6, (unsigned long)last->retransmits,
-		(unsigned long)last->probes);
+		test->size_bytes, (double)bytes * 8 / last->seconds / 1e9, (double)last->messages / last->seconds / 1e6,
+		(unsigned long)last->retransmits, (unsigned long)last->probes);
 }
 
 /* There is no peak if no window of 10 ms was measured, or if none is wanted. */

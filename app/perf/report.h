@@ -17,8 +17,8 @@ void perf_report_environment(const struct perf_environment *environment, const s
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local,
 			    const struct perf_peer *remote);
 
-/* Prints the progress of a long case: messages, retransmits and probes of the last `seconds`. */
-void perf_report_progress(const struct perf_case *test, const struct perf_tally *last);
+/* Prints the progress of a long case: messages, retransmits and probes of the last `seconds`, and bytes that moved. */
+void perf_report_progress(const struct perf_case *test, const struct perf_tally *last, uint64_t bytes);
 
 /* Prints a row of the table, and further facts. */
 void perf_report_result(const struct perf_result *result);
