@@ -47,6 +47,14 @@
 #define LCORE_KEPT 2048u
 #define KEPT_PATIENCE_NS 10000000ull
 
+/*
+ * The paths over which a QP spreads its packets (W-10), each with a UDP source port of its own: so many at least and at
+ * most. A path over which nothing comes any more is tried again after so long, and after each failure twice as long.
+ */
+#define SPREAD_LEAST 4u
+#define SPREAD_MOST 64u
+#define SPREAD_RETRY_NS 1000000ull
+
 /* The transport part of a QP besides its rings. What only a QP with losses needs lies in a board (LCORE_BOARDS). */
 #define LIMIT_QP_BYTES 1600u
 

@@ -133,6 +133,12 @@ struct uroce_qp_attr {
 	 * Both ends have to agree on it, and be uroce; cm.h does it for them. 0: as with every peer, the default.
 	 */
 	uint16_t sack_window;
+	/*
+	 * Requests are spread over so many paths, 4 ... 64, each with a UDP source port of its own, so that switches
+	 * which choose ways by ports use several (W-10). Only with a sack_window. 0 or 1: they keep to one, the
+	 * default.
+	 */
+	uint8_t paths;
 	uint32_t rate_mbps; /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */
 	/*
 	 * After so many ms an idle QP asks its peer by itself whether it is alive; 0: never, the default. The death of
@@ -171,7 +177,8 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_KEEPALIVE = 1 << 19,
 	UROCE_QP_READ_REPAIR = 1 << 20,
 	UROCE_QP_CC = 1 << 21,
-	UROCE_QP_SACK_WINDOW = 1 << 22
+	UROCE_QP_SACK_WINDOW = 1 << 22,
+	UROCE_QP_PATHS = 1 << 23
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
@@ -225,6 +232,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   FLOW_CONTROL                                   x        x
  *   CC                                             x
  *   SACK_WINDOW                                    x
+ *   PATHS                                          x
  *   ALT_PATH                                       x        x       x       x       x
  *   TIMEOUT                                                 !                       x
  *   RETRY_CNT                                               !                       x

@@ -4,7 +4,8 @@
  * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a
  * QP borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer
  * misses (parts.h), one for packets that have come before their turn (kept.h), one for what its peer says of such
- * packets (sack.h). When the pool has no board left the QP sends everything from the loss on again.
+ * packets (sack.h). A QP that spreads its packets has one all the time (spread.h). When the pool has no board left the
+ * QP sends everything from the loss on again.
  */
 #ifndef RC_BOARD_H
 #define RC_BOARD_H
@@ -62,6 +63,51 @@ struct rc_sack_map {
 	uint16_t states[KEPT_SPAN];
 };
 
+/* One path of a QP that spreads its packets. */
+struct rc_spread_path {
+	uint16_t port;     /* UDP source port of its packets */
+	uint16_t probe_id; /* of the last PROBE over it; 0: none */
+	uint8_t state;     /* enum rc_spread_state */
+	uint8_t missed;    /* packets lost in a row while nothing that left behind them over the path has come */
+	uint8_t tries;     /* BAD: PROBEs without an answer; each doubles the wait for the next */
+	psn_t newest;      /* the highest PSN that has come over it, if that is in flight */
+	psn_t probe_end;   /* snd_max when the last PROBE left */
+	uint64_t retry_ns; /* BAD: when the next PROBE leaves */
+};
+
+/* When a PSN was the next one to be sent. */
+struct rc_spread_mark {
+	uint64_t at_ns;
+	psn_t psn;
+};
+
+#define SPREAD_MARKS 8u
+
+/* The paths of a QP that spreads its packets, and which path each packet took: see spread.h. */
+struct rc_spread {
+	uint8_t count, turns, next; /* paths; how many of them are in turn[]; the next one there */
+	uint8_t ack_path;           /* of ACKs and SACKs */
+	uint8_t answer_path;        /* the last answer to a PROBE came to that of this path */
+	uint8_t mark;               /* the newest one */
+	uint8_t skipped;            /* paths that miss this rotation */
+	bool seen_is_known;
+	psn_t seen;          /* how much the peer has received, as its newest SACK has told */
+	psn_t quiet_end;     /* snd_max when the peer was last heard */
+	psn_t patient_end;   /* what had been silent for long when the last PROBE by a timer left lies before it */
+	psn_t aged;          /* packets have come that left long after all before it; if it is in flight */
+	uint16_t probes;     /* counts PROBEs */
+	uint16_t patient_id; /* the PROBEs from this count on left then or later */
+	bool patient;        /* patient_end is valid */
+	uint64_t renewed_ns; /* when ack_path was chosen */
+	uint64_t now_ns;     /* of the last call */
+	uint64_t waits;      /* bit i: the PROBE of the peer in waiting[i] is to be answered, too */
+	struct rc_spread_mark marks[SPREAD_MARKS];
+	struct rc_spread_path paths[SPREAD_MOST];
+	uint16_t waiting[SPREAD_MOST];
+	uint8_t turn[SPREAD_MOST];
+	uint8_t path_of[KEPT_SPAN]; /* of the last copy of a packet, by its PSN; with SPREAD_LOST that was lost */
+};
+
 struct rc_board {
 	union {
 		struct rc_boards *pool; /* while a QP has the board: the pool that lent it */
@@ -72,8 +118,11 @@ struct rc_board {
 		struct rc_parts parts;
 		struct rc_kept_map kept;
 		struct rc_sack_map sack;
+		struct rc_spread spread;
 	};
 };
+
+static_assert(sizeof(struct rc_spread) <= sizeof(struct rc_sack_map) + 64, "boards do not become larger for it");
 
 /*
  * A list of the boards that QPs have returned, and the range next ... end of boards that were never lent: their pages
@@ -81,14 +130,14 @@ struct rc_board {
  */
 struct rc_boards {
 	struct rc_board *free;
-	struct rc_board *next, *end;
+	struct rc_board *next, *end, *all;
 	struct rc_store *store; /* where QPs with its boards keep requests before their turn; NULL: nowhere */
 };
 
 /* Makes a pool that lends these `count` boards of the caller. */
 static inline void boards_init(struct rc_boards *pool, struct rc_board *boards, uint32_t count)
 {
-	*pool = (struct rc_boards){ .next = boards, .end = boards + count };
+	*pool = (struct rc_boards){ .next = boards, .end = boards + count, .all = boards };
 }
 
 /* Has the pool a board to lend? It may be NULL: then it has none. */

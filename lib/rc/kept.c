@@ -7,6 +7,7 @@
 #include "rc/ack.h"
 #include "rc/emit.h"
 #include "rc/holes.h"
+#include "rc/spread.h"
 
 #define BLOCKS (KEPT_SPAN / KEPT_BLOCK)
 
@@ -227,6 +228,8 @@ void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet)
 
 	if (qp->responder.ack.due & WORK_NAK) /* that answers it */
 		return;
+	if (kept->probed && qp_spreads(qp)) /* PROBEs over several paths may come together, and each is answered */
+		rc_spread_keep_probe(qp, kept->probe_id);
 	kept->probed = true;
 	kept->probe_id = packet->probe_id;
 	kept->news = UINT32_MAX;
@@ -359,7 +362,7 @@ static void choose_repeats(struct rc_kept *kept, psn_t first, uint32_t blocks)
 }
 
 /* One for each block that has news, and for those to repeat: so all is told of again while packets come. */
-bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
+static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;
 	psn_t first = block_of(qp->responder.epsn), end = has_gap(qp) ? kept->newest : first;
@@ -380,6 +383,29 @@ bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
 	}
 	kept->news = 0;
 	kept->probed = kept->chosen = false;
+	return true;
+}
+
+/* Another PROBE has come meanwhile, over another path: it is to be answered, too. */
+static bool turn_to_next_probe(struct rc_qp *qp)
+{
+	struct rc_kept *kept = &qp->kept;
+	uint16_t id = qp_spreads(qp) ? rc_spread_next_probe(qp) : 0;
+
+	if (id == 0)
+		return false;
+	kept->probed = true;
+	kept->probe_id = id;
+	kept->news = UINT32_MAX;
+	return true;
+}
+
+bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
+{
+	do {
+		if (!say_once(qp, out))
+			return false;
+	} while (turn_to_next_probe(qp));
 	ack_sack_said(&qp->responder.ack);
 	return true;
 }

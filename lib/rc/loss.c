@@ -10,6 +10,7 @@
 #include "rc/kept.h"
 #include "rc/migration.h"
 #include "rc/sackmap.h"
+#include "rc/spread.h"
 #include "wire/hints.h"
 
 #define RNR_WITHOUT_LIMIT 7
@@ -236,6 +237,7 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 	loss->after_rnr = false;
 	rtt_forget(&qp->rtt);
 	rc_sackmap_forget(qp);
+	rc_spread_rewound(qp);
 	loss->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	rc_loss_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
@@ -256,6 +258,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	loss_fill_budget(loss); /* time-outs on the old path spent nothing of this budget */
 	loss->loses = false;
 	rc_rtt_reset(&qp->rtt);
+	rc_spread_path_changed(qp);
 	rc_cc_reset(qp);
 	probe_forget_tries(&qp->probe);
 	/* An RNR wait means that the window is rewound already, and nothing has been asked for since. */

@@ -16,6 +16,7 @@
 #include "rc/keepalive.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
+#include "rc/spread.h"
 #include "wire/encap.h"
 
 /* One legal transition, with the attributes that it requires and those that it allows; it refuses all others. */
@@ -32,7 +33,7 @@ struct transition {
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
 #define RTR_OPTIONAL                                                                                                  \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH | \
-	 UROCE_QP_CC | UROCE_QP_SACK_WINDOW)
+	 UROCE_QP_CC | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS)
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
@@ -115,6 +116,13 @@ static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 	return attr->path_mig_state != UROCE_PATH_MIGRATED || qp->migration.state == UROCE_PATH_REARM;
 }
 
+/* Packets over several paths overtake each other, so both ends have to have agreed to SACKs (W-10). */
+static bool paths_are_bad(const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	return attr->paths > 1 && (attr->paths < SPREAD_LEAST || attr->paths > SPREAD_MOST ||
+				   !(mask & UROCE_QP_SACK_WINDOW) || attr->sack_window == 0);
+}
+
 /* Returns the first attribute of mask whose value is out of range; 0 if all are right. */
 static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
@@ -139,6 +147,7 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_READ_REPAIR, attr->read_repair > UROCE_READ_REPAIR_ANY_ORDER },
 		{ UROCE_QP_CC, attr->cc >= UROCE_CC_ALGORITHMS },
 		{ UROCE_QP_SACK_WINDOW, !sack_window_is_valid(attr->sack_window) },
+		{ UROCE_QP_PATHS, paths_are_bad(attr, mask) },
 		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_ALT_PATH, alternate_is_bad(qp, attr, mask) },
@@ -198,6 +207,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->read_repair = attr->read_repair;
 	if (mask & UROCE_QP_SACK_WINDOW)
 		rc_kept_agree(qp, attr->sack_window);
+	if (mask & UROCE_QP_PATHS)
+		rc_spread_over(qp, attr->paths);
 	if (mask & UROCE_QP_CC)
 		rc_cc_choose(qp, (enum uroce_cc)attr->cc);
 	if (mask & UROCE_QP_KEEPALIVE)
@@ -257,6 +268,11 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 			*bad_mask = UROCE_QP_PATH_MIG_STATE;
 		return -EAGAIN;
 	}
+	if ((given & UROCE_QP_PATHS) && attr->paths > 1 && !boards_has_one(qp_boards(qp))) {
+		if (bad_mask)
+			*bad_mask = UROCE_QP_PATHS;
+		return -EAGAIN;
+	}
 	apply_values(qp, attr, given);
 	rc_responder_enable(qp);
 	if (to != from)
@@ -292,6 +308,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.read_repair = qp->read_repair,
 		.cc = (uint8_t)rc_cc_chosen(qp),
 		.sack_window = qp->kept.window,
+		.paths = (uint8_t)rc_spread_count(qp),
 		.rate_mbps = qp->pace.mbps,
 		.keepalive_ms = (uint32_t)(qp->keepalive.interval_ns / 1000000),
 		.alt_path = qp->migration.path,

@@ -141,7 +141,8 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 					     "KEEPALIVE",
 					     "READ_REPAIR",
 					     "CC",
-					     "SACK_WINDOW" };
+					     "SACK_WINDOW",
+					     "PATHS" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

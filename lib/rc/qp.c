@@ -21,6 +21,7 @@
 #include "rc/ring_size.h"
 #include "rc/sack.h"
 #include "rc/sackmap.h"
+#include "rc/spread.h"
 #include "rc/srq.h"
 #include "rc/work.h"
 #include "wire/hints.h"
@@ -90,7 +91,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->recv_cq = config->recv_cq;
 	qp->context = config->context;
 	qp->shares_receives = config->srq != NULL;
-	qp->max_mtu_bytes = config->max_mtu_bytes;
+	qp->max_mtu_bytes = (uint16_t)config->max_mtu_bytes;
 	qp->line_mbps = config->line_mbps;
 	qp->sq_psn = psn_make(config->start_psn);
 	rc_holes_borrow_from(qp, config->boards);
@@ -119,6 +120,7 @@ void rc_qp_return_boards(struct rc_qp *qp)
 	rc_parts_forget(qp);
 	rc_kept_forget(qp);
 	rc_sackmap_forget(qp);
+	rc_spread_forget(qp);
 }
 
 void rc_qp_forget(struct rc_qp *qp)
@@ -286,6 +288,8 @@ static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t
 
 	if (requests_first)
 		unsent.requests = transmit_requests(qp, now_ns, out);
+	if (requests_first && qp_spreads(qp))
+		rc_spread_answers(qp, out);
 	unsent.responses = transmit_responses(qp, out);
 	if (!requests_first)
 		unsent.requests = transmit_requests(qp, now_ns, out);
@@ -313,7 +317,7 @@ static bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	       (unsent.responses && !rc_responder_waits_for_rate(qp));
 }
 
-NOINLINE bool transmit_seldom(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+static bool transmit_unspread(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct unsent unsent;
 
@@ -321,6 +325,20 @@ NOINLINE bool transmit_seldom(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 		return transmit_paced(qp, now_ns, out);
 	unsent = transmit_in_turns(qp, true, now_ns, out);
 	return unsent.responses || unsent.requests;
+}
+
+NOINLINE bool transmit_seldom(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	bool more;
+
+	if (!qp_spreads(qp))
+		return transmit_unspread(qp, now_ns, out);
+	rc_spread_begin(qp, now_ns, out);
+	more = transmit_unspread(qp, now_ns, out);
+	if (qp->state == UROCE_QPS_RTS)
+		rc_sack_try_paths(qp, out);
+	rc_spread_answers(qp, out);
+	return more;
 }
 
 /* Not all responses have left: if they leave no room for requests, these go first in the next call. true: always. */
@@ -349,7 +367,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out)
 {
-	return qp_is_paced(qp) || rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
+	return qp_is_paced(qp) || qp_spreads(qp) || rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
 }
 
 bool rc_qp_port_failed(struct rc_qp *qp)

@@ -117,6 +117,11 @@ struct rc_sack {
 	bool again;           /* again_end is valid */
 };
 
+/* The paths that packets are spread over (spread.h). */
+struct rc_spread_at {
+	uint16_t board; /* which one of the lcore's has them, plus 1; 0: the QP has one path */
+};
+
 struct rc_credit {
 	/* written by the requester */
 	bool known;               /* an AETH has come */
@@ -286,7 +291,8 @@ struct rc_qp {
 	bool imprecise_errors; /* report a local fault at once, on the oldest request (E-3) */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* has a shared receive queue: recvq.srq */
-	bool seldom;           /* counts credits, has a keep-alive, is paced or takes turns: there is more to look at */
+	/* counts credits, has a keep-alive, is paced, takes turns or has several paths: there is more to look at */
+	bool seldom;
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
 	uint32_t qpn;
@@ -343,7 +349,8 @@ struct rc_qp {
 	struct rc_keepalive keepalive;
 	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
 	uint32_t access;   /* enum uroce_access: what the peer may do */
-	uint32_t max_mtu_bytes;
+	uint16_t max_mtu_bytes;
+	struct rc_spread_at spread;
 	uint32_t dest_qpn;
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair */
@@ -362,12 +369,17 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 	      "lines of their own");
 static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP costs no more");
 
-/* State, keep-alive, flow control, pacing or turns have changed: sets again what each packet reads instead of those. */
+/*
+ * State, keep-alive, flow control, pacing, turns or paths have changed: sets again what each packet reads instead of
+ * those.
+ */
 static inline void qp_note_attributes(struct rc_qp *qp)
 {
-	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives;
+	/* A QP that spreads its packets chooses the path of its ACKs in rc_qp_transmit(). */
+	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->spread.board;
 
-	qp->seldom = qp->flow_control || qp->keepalive.interval_ns || qp->pace.on || qp->requests_first;
+	qp->seldom =
+		qp->flow_control || qp->keepalive.interval_ns || qp->pace.on || qp->requests_first || qp->spread.board;
 	qp->checked_needs = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
 }

@@ -12,6 +12,7 @@
 
 #include "rc/emit.h"
 #include "rc/qp_state.h"
+#include "rc/spread.h"
 
 /* Payload of a packet, in one or more pieces. */
 struct request_pieces {
@@ -36,6 +37,8 @@ enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_se
 static inline void request_write_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t slot,
 					   uint32_t index, uint32_t responses, struct rc_outbox *out)
 {
+	if (qp_spreads(qp))
+		spread_leaves(qp, psn_add(wqe->first_psn, index), out);
 	rc_ops[wqe->opcode].write(qp, wqe, slot, index, responses, out);
 }
 
@@ -102,9 +105,13 @@ static inline void request_write_message(const struct rc_qp *qp, const struct rc
 					 uint32_t count, uint32_t psn_count, bool ackreq, const uint8_t *payload,
 					 struct rc_outbox *out)
 {
+	const bool spreads = qp_spreads(qp);
+
 	for (; count > 0; count--, index++, payload += qp->mtu_bytes) {
 		const struct wire_headers headers = request_headers(qp, wqe, index, psn_count, ackreq && count == 1);
 
+		if (__builtin_expect(spreads, 0))
+			spread_leaves(qp, psn_add(wqe->first_psn, index), out);
 		emit(&headers, payload, request_packet_bytes(qp, wqe, index, psn_count), out);
 	}
 }
@@ -115,6 +122,8 @@ static inline void request_write_pieces(const struct rc_qp *qp, const struct rc_
 {
 	const struct wire_headers headers = request_headers(qp, wqe, index, wqe->psn_count, ackreq);
 
+	if (qp_spreads(qp))
+		spread_leaves(qp, psn_add(wqe->first_psn, index), out);
 	outbox_take_frame(out, wire_frame_write_pieces(out->template, &headers, pieces->pieces, pieces->count,
 						       outbox_place(out)));
 }

@@ -10,6 +10,7 @@
 #include "rc/loss.h"
 #include "rc/request.h"
 #include "rc/sackmap.h"
+#include "rc/spread.h"
 
 #define LIMIT_MASK (2 * KEPT_SPAN - 1)
 
@@ -77,11 +78,10 @@ static bool is_packet(const struct rc_qp *qp, psn_t psn)
 	return !wqe_needs_response(wqe) || psn_equal(psn, wqe->first_psn);
 }
 
-/* Has something come that was first sent at `limit` or behind? */
-static bool has_passed(const struct rc_qp *qp, uint32_t limit)
+/* Was `later` first sent at `limit` or behind, and has it come? */
+static bool has_passed(const struct rc_qp *qp, psn_t later, uint32_t limit)
 {
-	return ahead(qp, qp->sack.newest) < sendwin_outstanding(&qp->win) &&
-	       ((limit_of(qp->sack.newest) - limit) & LIMIT_MASK) < KEPT_SPAN;
+	return ahead(qp, later) < sendwin_outstanding(&qp->win) && ((limit_of(later) - limit) & LIMIT_MASK) < KEPT_SPAN;
 }
 
 /*
@@ -93,25 +93,48 @@ static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 	return map_of(qp)->idle_probes == 0 || psn_equal(psn, qp->win.snd_una);
 }
 
-/* The peer says that the packet at psn has not come: is it lost (T-7)? answered: it said so after the PROBE came. */
-static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
+/* Has the last copy of the packet at psn left before the packet at `later` did, if that has come? */
+static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t later)
 {
 	const struct rc_sack *sack = &qp->sack;
-	uint32_t state = sack->map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
 
-	if (state == SACK_LOST || !is_packet(qp, psn))
-		return false;
 	if (state & SACK_RESENT)
-		return (answered && !(state & SACK_RESENT_SINCE) && may_go_again(qp, psn)) ||
-		       has_passed(qp, state & LIMIT_MASK);
-	if (answered && psn_before(psn, sack->probe_end))
-		return true;
-	if (state == SACK_KEPT || ahead(qp, sack->newest) >= sendwin_outstanding(&qp->win))
+		return has_passed(qp, later, state & LIMIT_MASK);
+	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
 	/* What was sent again by a rewind may have come twice: only what was first sent since tells. */
 	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
-		return ahead(qp, sack->newest) >= ahead(qp, sack->again_end);
-	return ahead(qp, psn) <= ahead(qp, sack->newest);
+		return ahead(qp, later) >= ahead(qp, sack->again_end);
+	return ahead(qp, psn) <= ahead(qp, later);
+}
+
+/* Does the answer to a PROBE that is at hand tell of the last copy of the packet at psn? */
+static bool answer_tells(const struct rc_qp *qp, psn_t psn, uint32_t state)
+{
+	bool resent = state & SACK_RESENT;
+
+	if (resent && ((state & SACK_RESENT_SINCE) || !may_go_again(qp, psn)))
+		return false;
+	if (qp_spreads(qp))
+		return rc_spread_answer_tells(qp, psn, resent);
+	return resent || psn_before(psn, qp->sack.probe_end);
+}
+
+/* The peer says that the packet at psn has not come: is it lost (T-7)? answered: it said so after the PROBE came. */
+static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
+{
+	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
+
+	if (state == SACK_LOST || !is_packet(qp, psn))
+		return false;
+	if (answered && answer_tells(qp, psn, state))
+		return true;
+	if (state == SACK_KEPT)
+		return false;
+	if (qp_spreads(qp)) /* S-23 */
+		return left_before(qp, psn, state, spread_newest(qp, psn)) ||
+		       left_before(qp, psn, state, psn_previous(spread_of(qp)->aged));
+	return left_before(qp, psn, state, qp->sack.newest);
 }
 
 /* ---- what a SACK tells ---- */
@@ -132,18 +155,52 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 		if (!rc_sackmap_borrow(qp))
 			return false;
 		rc_loss_copy_sent(qp, 0, 0); /* so that it tells the map when snd_una moves */
+		if (qp_spreads(qp))
+			rc_spread_map_begins(qp);
 	}
 	rc_sackmap_set(qp, psn, state);
 	return true;
 }
 
+/* What a SACK says has come shows which paths work, before any packet is judged by that. */
+static void note_paths(struct rc_qp *qp, const struct wire_packet *packet, uint32_t limit)
+{
+	if (qp->sack.map == NULL)
+		rc_spread_map_begins(qp);
+	for (uint64_t left = packet->sack_bitmap; left; left &= left - 1) {
+		psn_t psn = psn_add(first_of(packet), (uint32_t)__builtin_ctzll(left));
+
+		if (ahead(qp, psn) < limit && (qp->sack.map == NULL || sackmap_state(qp, psn) == SACK_IN_FLIGHT))
+			rc_spread_came(qp, psn);
+	}
+}
+
+/* The packet at psn is lost. false: there is no memory for that. */
+static bool lose(struct rc_qp *qp, psn_t psn)
+{
+	if (!learn(qp, psn, SACK_LOST))
+		return false;
+	if (qp_spreads(qp))
+		rc_spread_lost(qp, psn);
+	holes_ask_again(qp);
+	return true;
+}
+
+/* What the map of a SACK is worth. */
+struct judgement {
+	bool answered;  /* it answers our PROBE */
+	bool overtaken; /* by a newer one: what it says is missing may have come */
+};
+
 /* Takes the map of a SACK. *news: something new has come. false: something is lost, and there is no memory for that. */
-static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, bool answered, bool *news)
+static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, struct judgement judgement, bool *news)
 {
 	psn_t first = first_of(packet), cack = psn_make(packet->cack_psn);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
 	uint32_t limit = outstanding < KEPT_SPAN ? outstanding : KEPT_SPAN;
 
+	if (qp_spreads(qp))
+		note_paths(qp, packet, limit);
 	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
 		psn_t psn = psn_add(first, i);
 		bool came = packet->sack_bitmap >> i & 1;
@@ -154,10 +211,8 @@ static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, bool an
 			if (learn(qp, psn, SACK_KEPT))
 				map_of(qp)->news = true;
 			*news = true;
-		} else if (!came && is_lost(qp, psn, answered)) {
-			if (!learn(qp, psn, SACK_LOST))
-				return false;
-			holes_ask_again(qp);
+		} else if (!came && !judgement.overtaken && is_lost(qp, psn, judgement.answered) && !lose(qp, psn)) {
+			return false;
 		}
 	}
 	return true;
@@ -170,15 +225,27 @@ static void take_cack(struct rc_qp *qp, psn_t cack)
 		rc_sackmap_set(qp, map_of(qp)->lost_from, SACK_KEPT);
 }
 
+/* Is this the answer to our PROBE? Of several paths each may have had one. */
+static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
+{
+	if (!(packet->control_kind & WIRE_SACK_OF_PROBE))
+		return false;
+	if (qp_spreads(qp))
+		return rc_spread_answered(qp, packet->probe_id);
+	return qp->sack.probe_id && packet->probe_id == qp->sack.probe_id;
+}
+
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
-	bool answers = packet->control_kind & WIRE_SACK_OF_PROBE, news = false, answered;
+	struct judgement judgement = { 0 };
+	bool news = false;
 
 	if (!is_right(qp, packet)) {
 		qp->counters[CNT_BAD_SACK]++;
 		rc_anomaly_note(qp, now_ns);
 		return;
 	}
+	judgement.answered = is_answer(qp, packet);
 	/* It says what a sequence NAK says (S-22), also to who asks why nothing comes. */
 	qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
 	if (qp->loss.resending || loss_waits_for_receiver(qp) || psn_equal(qp->win.snd_una, qp->win.snd_max)) {
@@ -189,13 +256,15 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		qp->sack.again = false;
 	if (qp->sack.map)
 		take_cack(qp, psn_make(packet->cack_psn));
-	answered = answers && qp->sack.probe_id && packet->probe_id == qp->sack.probe_id;
-	qp->sack.probing &= !answered;
-	if (!answers) {
+	qp->sack.probing &= !judgement.answered;
+	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
 		rtt_answered(&qp->rtt, psn_next(newest_of(packet)), qp->loss.timeout_ns, now_ns);
 	}
-	if (!take_map(qp, packet, answered, &news))
+	if (qp_spreads(qp))
+		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
+						       judgement.answered, now_ns);
+	if (!take_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
 		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), !qp->loss.rewound, now_ns);
@@ -259,22 +328,45 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	return false;
 }
 
-void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out)
+static void write_probe(struct rc_qp *qp, uint16_t id, enum rc_counter counter, struct rc_outbox *out)
 {
-	struct rc_sack *sack = &qp->sack;
 	struct wire_packet packet = {
 		.opcode = OP_PROBE,
 		.control_kind = WIRE_PROBE_KIND,
-		.probe_id = sack->probe_id == UINT16_MAX ? 1 : sack->probe_id + 1,
+		.probe_id = id,
 		.source_id = (uint16_t)qp->qpn,
 		.dest_id = (uint16_t)qp->dest_qpn,
 	};
 
+	emit_packet(qp, &packet, psn_make(0), out);
+	qp->counters[counter]++;
+}
+
+/* One over each of these paths, as far as there is room. */
+static void probe_paths(struct rc_qp *qp, uint64_t paths, enum rc_counter counter, struct rc_outbox *out)
+{
+	for (; paths && outbox_has_packet_room(out); paths &= paths - 1)
+		write_probe(qp, rc_spread_probe(qp, (uint32_t)__builtin_ctzll(paths), out), counter, out);
+}
+
+void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out)
+{
+	struct rc_sack *sack = &qp->sack;
+
 	sack->probing = true;
-	sack->probe_id = packet.probe_id;
 	sack->probe_end = qp->win.snd_max;
 	if (sack->map)
 		rc_sackmap_probed(qp);
-	emit_packet(qp, &packet, psn_make(0), out);
-	qp->counters[counter]++;
+	if (qp_spreads(qp)) {
+		probe_paths(qp, rc_spread_probe_paths(qp, counter == CNT_EARLY_PROBES), counter, out);
+		return;
+	}
+	sack->probe_id = sack->probe_id == UINT16_MAX ? 1 : sack->probe_id + 1;
+	write_probe(qp, sack->probe_id, counter, out);
+}
+
+void rc_sack_try_paths(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (outbox_has_packet_room(out))
+		probe_paths(qp, rc_spread_retries(qp), CNT_SACK_PROBES, out);
 }

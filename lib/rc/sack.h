@@ -27,4 +27,7 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 /* Writes a PROBE, for which there is room, and counts it: the peer answers it with SACKs and an ACK. */
 void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out);
 
+/* Only while packets are spread: a PROBE leaves over each BAD path whose time has come. */
+void rc_sack_try_paths(struct rc_qp *qp, struct rc_outbox *out);
+
 #endif

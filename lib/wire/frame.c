@@ -14,14 +14,13 @@
 #define IPV4_LENGTH_OFFSET 2
 #define IPV4_CHECKSUM_OFFSET 10
 #define UDP_LENGTH_OFFSET 4
-#define PSEUDO_IP_AT 24u /* in the template's pseudo header, behind four bytes of ones */
 
 /* ---- templates ---- */
 
 /* Sets the fields that routers change to ones: see icrc.h. */
 static void prepare_pseudo(struct wire_frame_template *frame)
 {
-	uint8_t *ip = frame->pseudo + PSEUDO_IP_AT, *udp = ip + WIRE_IPV4_BYTES;
+	uint8_t *ip = frame->pseudo + FRAME_PSEUDO_IP_AT, *udp = ip + WIRE_IPV4_BYTES;
 
 	memset(ip - 4, 0xFF, 4);
 	memcpy(ip, frame->bytes + frame->ip_offset, WIRE_IPV4_BYTES + WIRE_UDP_BYTES);

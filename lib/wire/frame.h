@@ -150,10 +150,12 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
 #define FRAME_FRONT_BYTES 68u /* the longest, IPv6 with a tag, has 66 */
 #define FRAME_PSEUDO_BYTES 64u
+#define FRAME_PSEUDO_IP_AT 24u /* in the pseudo header, behind four bytes of ones */
+#define FRAME_PSEUDO_PORT_AT (FRAME_PSEUDO_IP_AT + WIRE_IPV4_BYTES)
 #define FRAME_EXTENSION_MAX_BYTES 16u /* extension headers that fit into a pseudo header */
 #define FRAME_ACK_ROOM_BYTES 64u
 
-/* Written by wire_frame_prepare() only, except `ack`. */
+/* Written by wire_frame_prepare() only, except `ack` and the source port. */
 struct wire_frame_template {
 	/* IPv4: the last ACK of a new form, as it would be with PSN and AETH 0 */
 	uint8_t ack[FRAME_ACK_ROOM_BYTES];
@@ -168,6 +170,21 @@ struct wire_frame_template {
 	 */
 	uint8_t pseudo[FRAME_PSEUDO_BYTES + FRAME_EXTENSION_MAX_BYTES];
 };
+
+/*
+ * From now on frames have this UDP source port, but for ACKs of the form of the last one. The template was prepared.
+ */
+static inline void frame_set_source_port(struct wire_frame_template *frame, uint16_t port)
+{
+	store_be16(frame->bytes + frame->bth_offset - WIRE_UDP_BYTES, port);
+	store_be16(frame->pseudo + FRAME_PSEUDO_PORT_AT, port);
+}
+
+/* The next ACK has the source port that frames have by then. */
+static inline void frame_renew_ack(struct wire_frame_template *frame)
+{
+	memset(frame->ack + FRAME_BTH_AT, 0, sizeof(uint64_t));
+}
 
 /*
  * encap has what the frames have in common; bth_bytes and offsets are ignored. With a VLAN tag there is no pseudo

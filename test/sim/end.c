@@ -196,6 +196,7 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.imprecise_errors = config->imprecise,
 		.no_probe = config->no_probe,
 		.sack_window = config->window,
+		.paths = boards_has_one(&world->pool) ? config->paths : 0,
 		.read_repair = config->any_order ? UROCE_READ_REPAIR_ANY_ORDER : config->repair,
 		.path = { .source = sim_network_address(world, end->node, 0),
 			  .dest = sim_network_address(world, peer->node, 0),
@@ -260,7 +261,7 @@ void sim_end_open(struct sim_world *world, uint32_t index)
 		sim_end_modify(world, end, &attr,
 			       UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN |
 				       UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER |
-				       UROCE_QP_FLOW_CONTROL | UROCE_QP_SACK_WINDOW);
+				       UROCE_QP_FLOW_CONTROL | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS);
 		sim_agenda_add(&world->agenda, (struct sim_due){
 						       .when_ns = world->now_ns + random_below(&random, 100000),
 						       .kind = DUE_READY,

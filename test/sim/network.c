@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rc/cc.h"
+#include "rc/spread.h"
 #include "sim/fabric.h"
 #include "sim/model.h"
 #include "sim/network.h"
@@ -65,7 +66,7 @@ static void put_icrc(uint8_t *bytes, uint32_t length, uint32_t ip_offset)
 }
 
 static struct sim_frame *make_frame(struct sim_world *world, const struct sim_end *end,
-				    const struct wire_packet *packet)
+				    const struct wire_packet *packet, uint16_t source_port)
 {
 	const struct uroce_path *path = &end->qp->path;
 	struct sim_frame *frame = calloc(1, sizeof(*frame));
@@ -74,7 +75,7 @@ static struct sim_frame *make_frame(struct sim_world *world, const struct sim_en
 		.ipv6 = world->config.ipv6,
 		.hop_limit = 64,
 		.traffic_class = packet->opcode == OP_CNP ? CNP_TRAFFIC_CLASS : path->traffic_class,
-		.source_port = path_source_port(end->qpn, packet->dest_qpn),
+		.source_port = source_port,
 		.dest_port = WIRE_UDP_PORT,
 	};
 	uint32_t head_bytes;
@@ -92,6 +93,7 @@ static struct sim_frame *make_frame(struct sim_world *world, const struct sim_en
 	frame->life = end->life;
 	frame->to_node = (uint32_t)path->dest.bytes[15] - 1;
 	frame->number = end->frames_sent;
+	frame->source_port = source_port;
 	world->frames_alive++;
 	return frame;
 }
@@ -213,6 +215,13 @@ static bool is_dark(struct sim_world *world, const struct sim_end *end, const st
 	return world->nodes[end->node].dark_until_ns[frame->to_node][path] > world->now_ns;
 }
 
+/* From some time on one of the ways that an end spreads its packets over carries nothing. */
+static bool way_is_dead(const struct sim_world *world, const struct sim_end *end, const struct sim_frame *frame)
+{
+	return world->config.dead_ns && world->now_ns >= world->config.dead_ns && qp_spreads(end->qp) &&
+	       frame->source_port == spread_of(end->qp)->paths[SIM_DEAD_WAY].port;
+}
+
 static bool is_lost(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    struct sim_random *random)
 {
@@ -224,20 +233,43 @@ static bool is_lost(struct sim_world *world, struct sim_end *end, const struct s
 		end->burst_left--;
 		lost = true;
 	}
-	if (is_dark(world, end, frame))
+	if (is_dark(world, end, frame) || way_is_dead(world, end, frame))
 		lost = true;
 	if (lost)
 		sim_world_trouble(world, end, 1);
 	return lost;
 }
 
-/* When it arrives: behind those before it, but for frames that are late. */
+/* What the port's path takes longer than the shortest one may, as a switch would choose it: by addresses and port. */
+static uint64_t skew_of(const struct sim_world *world, const struct sim_end *end, uint16_t source_port)
+{
+	struct sim_random random =
+		random_stream(world->options->seed, STREAM_ECMP, (uint64_t)end->index << 16 | source_port);
+
+	return world->config.skew_ns ? random_below(&random, world->config.skew_ns + 1) : 0;
+}
+
+/* When the last frame arrives that has left with this port: those with one port stay in order. */
+static uint64_t *last_arrival(const struct sim_world *world, struct sim_end *end, uint16_t source_port)
+{
+	struct sim_way *ways = end->ways;
+	uint32_t i = 0;
+
+	if (world->config.skew_ns == 0)
+		return &ways[0].last_arrival_ns;
+	while (ways[i].port && ways[i].port != source_port && i + 1 < SIM_WAYS)
+		i++;
+	ways[i].port = source_port;
+	return &ways[i].last_arrival_ns;
+}
+
+/* When it arrives: behind those before it on its way, but for frames that are late. */
 static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 			     struct sim_random *random)
 {
 	const struct sim_config *config = &world->config;
 	uint64_t jitter = config->jitter_ns ? random_below(random, config->jitter_ns) : 0;
-	uint64_t arrival, wire_ns;
+	uint64_t arrival, wire_ns, last = *last_arrival(world, end, frame->source_port);
 
 	if (end->wire_free_ns < world->now_ns)
 		end->wire_free_ns = world->now_ns;
@@ -245,16 +277,15 @@ static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const
 	if (sim_node_is_slow(config, end->node) && wire_ns < config->pace.send_ns)
 		wire_ns = config->pace.send_ns;
 	end->wire_free_ns = sim_slow_awake(world, end->node, end->wire_free_ns + wire_ns);
-	arrival = end->wire_free_ns + config->delay_ns + jitter;
-	if (arrival < end->last_arrival_ns)
-		arrival = end->last_arrival_ns;
-	return arrival;
+	arrival = end->wire_free_ns + config->delay_ns + jitter + skew_of(world, end, frame->source_port);
+	return arrival < last ? last : arrival;
 }
 
-void sim_network_send(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
+void sim_network_send(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+		      uint16_t source_port)
 {
 	struct sim_random random = random_stream(world->options->seed, STREAM_FRAME, frame_number(end));
-	struct sim_frame *frame = make_frame(world, end, packet);
+	struct sim_frame *frame = make_frame(world, end, packet, source_port);
 	uint64_t arrival, late;
 	const struct sim_config *config = &world->config;
 	uint32_t copies = 1;
@@ -272,6 +303,10 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	if (is_lost(world, end, frame, &random))
 		copies = 0;
 	late = random_below(&random, world->config.late_ns + 1);
+	if (config->skew_ns) { /* it may overtake others, which then look as if they were lost */
+		frame->disturbed = true;
+		sim_world_trouble(world, end, 1);
+	}
 	if (config->pace.early && end->node > 0 && random_chance(&random, config->pace.early)) {
 		arrival = end->wire_free_ns; /* overtakes the delay, as netem's reordered packets do */
 		frame->disturbed = true;
@@ -280,7 +315,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 		arrival += late;
 		frame->disturbed = true;
 	} else {
-		end->last_arrival_ns = arrival;
+		*last_arrival(world, end, source_port) = arrival;
 	}
 	if (befalls(world, end, &random, FAULT_DUP))
 		copies *= (uint32_t)random_between(&random, 2, COPIES_MAX);
@@ -326,7 +361,7 @@ static void notify_peer(struct sim_world *world, struct sim_end *end)
 	if (world->now_ns < end->next_cnp_ns)
 		return;
 	end->next_cnp_ns = world->now_ns + CNP_INTERVAL_NS;
-	sim_network_send(world, end, &packet);
+	sim_network_send(world, end, &packet, path_source_port(end->qpn, packet.dest_qpn));
 }
 
 /* The model knows nothing of rates: a notification is none of its packets. */

@@ -11,7 +11,8 @@
 struct uroce_addr sim_network_address(const struct sim_world *world, uint32_t node, uint32_t port);
 
 /* A packet of the end's QP leaves: it becomes a frame, and its fate is drawn. */
-void sim_network_send(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
+void sim_network_send(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+		      uint16_t source_port);
 /* A frame has reached its node: it is parsed, and its QP receives it, as the engine does it. */
 void sim_network_arrive(struct sim_world *world, struct sim_frame *frame);
 void sim_network_free(struct sim_world *world, struct sim_frame *frame);

@@ -460,8 +460,8 @@ void sim_oracle_finish(struct sim_world *world)
 		sim_world_fail(world, "memory at %lu has changed, and nothing should have changed it", wrong);
 	for (const struct rc_board *board = world->pool.free; board; board = board->next)
 		boards++;
-	if (boards != SIM_BOARDS)
-		sim_world_fail(world, "%u boards of %u have come back", boards, SIM_BOARDS);
+	if (boards != world->board_count)
+		sim_world_fail(world, "%u boards of %u have come back", boards, world->board_count);
 	if (world->store.used || world->store.holders)
 		sim_world_fail(world, "%u kept packets of %u QPs have never been freed", world->store.used,
 			       world->store.holders);

@@ -292,6 +292,11 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		config->repair = random_chance(&order, 500000) ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_OFF;
 		config->marks = random_chance(&marks, 300000) ? PICK(&marks, 100, 1000, 10000, 100000) : 0;
 		config->window = random_chance(&kept, 400000) ? (uint16_t)PICK(&kept, 256, 512, 2048) : 0;
+		config->paths = config->window && random_chance(&kept, 500000) ? (uint8_t)PICK(&kept, 4, 8, 64) : 0;
+		if (config->paths && random_chance(&kept, 500000))
+			config->skew_ns = random_below(&kept, 3 * config->delay_ns + 1);
+		if (config->paths && random_chance(&kept, 250000))
+			config->dead_ns = random_between(&kept, 1000000, 20000000);
 		config->any_order |= config->window > 0; /* both ends are ours */
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
@@ -331,6 +336,9 @@ void sim_swarm_print(const struct sim_config *config)
 		if (config->rates[i])
 			printf(" %s %u", sim_fault_names[i], config->rates[i]);
 	}
+	if (config->paths)
+		printf(", %u paths, skew %lu ns%s", config->paths, config->skew_ns,
+		       config->dead_ns ? ", one dies" : "");
 	if (config->marks)
 		printf(", marks %u", config->marks);
 	if (config->stop_after == UINT32_MAX)

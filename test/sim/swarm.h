@@ -51,10 +51,13 @@ struct sim_config {
 	bool only_writes; /* the same */
 	bool dcqcn;       /* QPs know the rate of their link, and slow down where switches mark what they send */
 	uint8_t rd_atomic, dest_rd_atomic, timeout, retry_cnt, rnr_retry, rnr_timer;
-	bool any_order;  /* parts of READs may be asked for in any order */
-	uint8_t repair;  /* enum uroce_read_repair, if not */
-	uint16_t window; /* both ends keep requests before their turn, and send SACKs; 0: no */
-	uint32_t marks;  /* per million frames that arrive: the sender is told of congestion; 0: no rate control */
+	bool any_order;   /* parts of READs may be asked for in any order */
+	uint8_t repair;   /* enum uroce_read_repair, if not */
+	uint16_t window;  /* both ends keep requests before their turn, and send SACKs; 0: no */
+	uint8_t paths;    /* both ends spread their packets over so many; 0: they do not */
+	uint64_t skew_ns; /* how much longer one of these may take than another */
+	uint64_t dead_ns; /* from then on one of them carries nothing; 0: never */
+	uint32_t marks;   /* per million frames that arrive: the sender is told of congestion; 0: no rate control */
 	bool srq, credits, imprecise, signal_all, no_probe, ipv6, shared_pd, zero_based, migration, check_first;
 	bool reuse;               /* a QP is reset and set up again instead of destroyed */
 	uint32_t srq_limit;       /* armed; 0: not */

@@ -7,6 +7,7 @@
 
 #include "places.h"
 #include "rc/ack.h"
+#include "rc/spread.h"
 #include "sim/app.h"
 #include "sim/end.h"
 #include "sim/fabric.h"
@@ -160,6 +161,12 @@ static uint32_t draw_room(struct sim_world *world, const struct sim_end *end)
 		       (uint32_t)room;
 }
 
+/* That of the frame, if the QP spreads its packets: all QPs write with one template here. */
+static uint16_t source_port(const struct sim_end *end, const struct rc_outbox *out, uint32_t i)
+{
+	return qp_spreads(end->qp) ? places_source_port(out, i) : path_source_port(end->qpn, end->qp->dest_qpn);
+}
+
 static void poll_once(struct sim_world *world, struct sim_end *end)
 {
 	struct rc_outbox *out = &world->out;
@@ -185,7 +192,7 @@ static void poll_once(struct sim_world *world, struct sim_end *end)
 		const struct wire_packet packet = places_packet(out, i);
 
 		sim_model_sent(world, end, &packet);
-		sim_network_send(world, end, &packet);
+		sim_network_send(world, end, &packet, source_port(end, out, i));
 	}
 	sim_world_take_outbox(world, end);
 	sim_world_arm(world, end);
@@ -387,13 +394,23 @@ static void close_all(struct sim_world *world)
 		sim_end_close(world, i);
 }
 
+/* A QP that spreads its packets has one all the time. */
+static void give_boards(struct sim_world *world)
+{
+	uint32_t each = world->config.paths == 0 ? 0 : world->options->steady ? 6 : 2;
+
+	world->board_count = SIM_BOARDS + world->config.connections * each;
+	world->boards = malloc(world->board_count * sizeof(*world->boards));
+	boards_init(&world->pool, world->boards, world->board_count);
+}
+
 void sim_world_run(struct sim_world *world, const struct sim_options *options, struct sim_memory *memory)
 {
 	struct sim_due due;
 
 	*world = (struct sim_world){ .options = options, .memory = memory };
-	boards_init(&world->pool, world->boards, SIM_BOARDS);
 	sim_swarm_draw(options, &world->config);
+	give_boards(world);
 	if (world->config.window) {
 		rc_store_init(&world->store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)),
 			      options->steady ? LCORE_KEPT : SIM_KEPT);
@@ -443,6 +460,7 @@ void sim_world_forget(struct sim_world *world)
 		free(world->nodes[i].srq);
 	}
 	free(world->store.packets);
+	free(world->boards);
 	free(world->nodes);
 	free(world->ends);
 	free(world->connections);

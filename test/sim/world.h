@@ -134,6 +134,15 @@ struct sim_model {
 	uint64_t counts[CNT_QP_COUNTERS];
 };
 
+/* A way from an end to its peer, for the frames of one source port. */
+struct sim_way {
+	uint16_t port;
+	uint64_t last_arrival_ns;
+};
+
+#define SIM_WAYS 65u    /* SPREAD_MOST, and one for all others */
+#define SIM_DEAD_WAY 3u /* which of an end's ways is dead after dead_ns */
+
 struct sim_end {
 	uint32_t index, node, life;
 	struct rc_qp *qp; /* NULL: there is none */
@@ -175,7 +184,8 @@ struct sim_end {
 
 	/* its way to the peer */
 	uint64_t frames_sent; /* in all lives: the number of a frame */
-	uint64_t wire_free_ns, last_arrival_ns;
+	uint64_t wire_free_ns;
+	struct sim_way ways[SIM_WAYS]; /* with skew_ns one a source port, else the first alone */
 	uint32_t burst_left;
 	uint64_t next_cnp_ns; /* until then marks draw no further notification */
 
@@ -210,6 +220,7 @@ struct sim_frame {
 	uint32_t to_node;
 	uint32_t life; /* of the sender */
 	uint64_t number;
+	uint16_t source_port;
 	struct sim_frame *next; /* while it is held */
 	uint8_t hops;           /* switches that it has reached */
 	bool served;            /* its node has got round to it */
@@ -235,7 +246,8 @@ struct sim_world {
 	struct sim_connection *connections;
 	struct sim_frame *old[SIM_OLD_FRAMES];
 	uint32_t old_count;
-	struct rc_board boards[SIM_BOARDS]; /* fewer than the connections of some runs need */
+	struct rc_board *boards; /* fewer than the connections of some runs need */
+	uint32_t board_count;
 	struct rc_boards pool;
 	struct rc_store store; /* of packets before their turn, of all nodes */
 	struct rc_outbox out;

@@ -3,11 +3,13 @@
 #ifndef TEST_AGREED_H
 #define TEST_AGREED_H
 
+#include <criterion/criterion.h>
 #include <stdlib.h>
 
 #include "pair.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
+#include "rc/spread.h"
 
 #define MTU 256u
 #define STORED 512u /* packets that an end may keep */
@@ -43,6 +45,16 @@ static inline struct pair *open_with(struct pair_options options)
 static inline struct pair *open_agreed(uint32_t receives)
 {
 	return open_with((struct pair_options){ .receives = receives, .psn_a = 0xFFFFFD });
+}
+
+/* Both ends spread their packets over so many paths as well. */
+static inline struct pair *open_spread(uint32_t paths, uint32_t receives)
+{
+	struct pair *pair = open_agreed(receives);
+
+	for (int i = 0; i < 2; i++)
+		cr_assert(rc_spread_over(pair->side[i].qp, paths));
+	return pair;
 }
 
 static inline void close_agreed(struct pair *pair)

@@ -18,7 +18,6 @@
 
 #define HEADERS_BYTES 28u /* IPv4 and UDP */
 #define PATTERN_BYTES 65536u
-
 #define REMOTE_ACCESS                                                                        \
 	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
@@ -80,7 +79,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 	};
 	int error;
 
-	boards_init(&side->pool, side->boards, 4);
+	boards_init(&side->pool, side->boards, 5);
 	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
 	place_memory(side, name, or_default(name == A ? options->memory_a : options->memory_b, PAIR_MEMORY_BYTES));
 	side->key = rc_mr_insert(&side->mrs, 1, side->memory, side->memory_bytes,
@@ -311,8 +310,7 @@ static void check_packet(const struct pair *pair, enum side_name name, const str
 
 static void check_room(const struct rc_outbox *out, uint32_t given)
 {
-	cr_assert_eq(out->packet_limit, given, "%u packets of %u, limit %u", out->packet_count, given,
-		     out->packet_limit);
+	cr_assert_eq(out->packet_limit, given, "%u packets, limit %u", out->packet_count, out->packet_limit);
 }
 
 static void take_outbox(struct pair *pair, enum side_name name)
@@ -322,8 +320,10 @@ static void take_outbox(struct pair *pair, enum side_name name)
 
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		const struct wire_packet sent = places_packet(out, i), *packet = &sent;
-		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
+		int copies;
 
+		pair->source_port = places_source_port(out, i);
+		copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 		check_packet(pair, name, packet);
 		if (pair->tap)
 			pair->tap(pair, name, name, packet);

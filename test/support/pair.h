@@ -67,7 +67,7 @@ struct side {
 	struct rc_qp *qp;
 	bool checked;          /* the ICRC of what comes is known to be right, as with check_icrc_first */
 	struct rc_boards pool; /* for what it misses, and for what its peer does, of responses and of requests */
-	struct rc_board boards[4];
+	struct rc_board boards[5];
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
 	uint8_t *memory; /* registered as `key` */
@@ -96,6 +96,7 @@ struct pair {
 	/* Sees every packet that side `at` sends or is handed. NULL: nobody does. */
 	void (*tap)(struct pair *pair, enum side_name at, enum side_name from, const struct wire_packet *packet);
 	void *user;
+	uint16_t source_port;                 /* of the packet whose fate is decided */
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
 	bool inject_damage;                   /* pair_inject() spoils the ICRC */
 	const struct uroce_path *inject_path; /* where pair_inject() says it comes from; NULL: the peer's path */

@@ -64,4 +64,10 @@ static inline struct wire_packet places_packet(const struct rc_outbox *out, uint
 	return packet;
 }
 
+/* The UDP source port of frame number i. */
+static inline uint16_t places_source_port(const struct rc_outbox *out, uint32_t i)
+{
+	return load_be16(out->places[-1 - (int)i] + out->template->bth_offset - WIRE_UDP_BYTES);
+}
+
 #endif

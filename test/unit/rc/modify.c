@@ -59,6 +59,7 @@ static const struct uroce_qp_attr other = {
 	.keepalive_ms = 7,
 	.read_repair = UROCE_READ_REPAIR_ANY_ORDER,
 	.sack_window = 512,
+	.paths = 8,
 	.alt_path = { .hop_limit = 6 },
 	.alt_pkey = 0x8004,
 	.alt_timeout = 13,
@@ -85,6 +86,7 @@ static void put(struct uroce_qp_attr *to, const struct uroce_qp_attr *from, uint
 	to->no_probe = mask & UROCE_QP_NO_PROBE ? from->no_probe : to->no_probe;
 	to->keepalive_ms = mask & UROCE_QP_KEEPALIVE ? from->keepalive_ms : to->keepalive_ms;
 	to->sack_window = mask & UROCE_QP_SACK_WINDOW ? from->sack_window : to->sack_window;
+	to->paths = mask & UROCE_QP_PATHS ? from->paths : to->paths;
 	to->read_repair = mask & UROCE_QP_READ_REPAIR ? from->read_repair : to->read_repair;
 	if (mask & UROCE_QP_ALT_PATH) {
 		to->alt_path = from->alt_path;
@@ -116,6 +118,7 @@ static void expect_told(const struct rc_qp *qp, const struct uroce_qp_attr *righ
 	cr_assert_eq(told.no_probe, right->no_probe, "after %#x", after);
 	cr_assert_eq(told.keepalive_ms, right->keepalive_ms, "after %#x", after);
 	cr_assert_eq(told.sack_window, right->sack_window, "after %#x", after);
+	cr_assert_eq(told.paths, right->paths, "after %#x", after);
 	cr_assert_eq(told.read_repair, right->read_repair, "after %#x", after);
 	cr_assert_eq(told.alt_path.hop_limit, right->alt_path.hop_limit, "after %#x", after);
 	cr_assert_eq(told.alt_pkey, right->alt_pkey, "after %#x", after);
@@ -230,6 +233,8 @@ Test(modify, a_range_ends_where_the_documentation_says)
 		  { .sack_window = 2048 },
 		  { .sack_window = 2049 } },
 		{ UROCE_QPS_INIT, UROCE_QPS_RTR, UROCE_QP_SACK_WINDOW, { .sack_window = 256 }, { .sack_window = 255 } },
+		/* without SACKs packets have to stay in order (W-10) */
+		{ UROCE_QPS_INIT, UROCE_QPS_RTR, UROCE_QP_PATHS, { .paths = 1 }, { .paths = 2 } },
 		{ UROCE_QPS_INIT, UROCE_QPS_RTR, UROCE_QP_PATH_MTU, { .path_mtu = 1024 }, { .path_mtu = 2048 } },
 		{ UROCE_QPS_RTR, UROCE_QPS_RTS, UROCE_QP_SQ_PSN, { .sq_psn = 0xFFFFFF }, { .sq_psn = 0x1000000 } },
 		{ UROCE_QPS_RTR,

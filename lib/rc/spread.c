@@ -1,0 +1,382 @@
+/* spread.c - several paths to the peer: which one a packet takes, and which ones still work */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/spread.h"
+
+#include <string.h>
+
+#include "rc/path.h"
+#include "rc/sackmap.h"
+
+#define ACK_PATH_NS 50000ull /* while no round trip is known ACKs take another path that often */
+#define LATE_TRIPS 2u        /* what left so many round trips before a packet that has come is lost */
+#define TRIES_MAX 20u
+
+static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
+{
+	return psn_distance(psn, qp->win.snd_una);
+}
+
+/* ---- the set ---- */
+
+/* Which paths take packets: the good ones; if there is none the one that has failed least often. */
+static void fill_turn(struct rc_spread *spread)
+{
+	uint8_t least = 0;
+
+	spread->turns = 0;
+	for (uint8_t i = 0; i < spread->count; i++) {
+		if (spread->paths[i].state == SPREAD_GOOD)
+			spread->turn[spread->turns++] = i;
+		if (spread->paths[i].tries < spread->paths[least].tries)
+			least = i;
+	}
+	if (spread->turns == 0)
+		spread->turn[spread->turns++] = least;
+}
+
+void rc_spread_turn(struct rc_spread *spread)
+{
+	if (spread->skipped > 0) {
+		for (uint32_t i = 0; i < spread->count; i++) {
+			if (spread->paths[i].state == SPREAD_SKIP)
+				spread->paths[i].state = SPREAD_GOOD;
+		}
+		spread->skipped = 0;
+		fill_turn(spread);
+	}
+	spread->next = 0;
+}
+
+static bool is_taken(const struct rc_spread *spread, uint32_t count, uint16_t port)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (spread->paths[i].port == port)
+			return true;
+	}
+	return false;
+}
+
+/* Ports that follow from the QPNs and the first PSN, which is random; that of path 0 is the usual one. */
+static void draw_ports(const struct rc_qp *qp, struct rc_spread *spread)
+{
+	uint64_t x = ((uint64_t)qp->qpn << 40 ^ (uint64_t)qp->dest_qpn << 20 ^ qp->sq_psn.v) + qp->migration.count;
+
+	for (uint32_t i = 0; i < spread->count; i++) {
+		uint16_t port = path_source_port(qp->qpn, qp->dest_qpn);
+
+		while (is_taken(spread, i, port)) {
+			x += 0x9E3779B97F4A7C15ull;
+			port = (uint16_t)(0xC000u | ((x ^ x >> 29) * 0xBF58476D1CE4E5B9ull) >> 50);
+		}
+		spread->paths[i].port = port;
+	}
+}
+
+static void begin(const struct rc_qp *qp, struct rc_spread *spread, uint8_t paths)
+{
+	memset(spread, 0, sizeof(*spread));
+	spread->count = paths;
+	draw_ports(qp, spread);
+	fill_turn(spread);
+}
+
+bool rc_spread_over(struct rc_qp *qp, uint32_t paths)
+{
+	struct rc_boards *pool = qp_boards(qp);
+	struct rc_board *board;
+
+	rc_spread_forget(qp);
+	if (paths < 2)
+		return true;
+	if (!boards_has_one(pool))
+		return false;
+	board = boards_lend(pool);
+	qp->spread.board = (uint16_t)(board - pool->all + 1);
+	begin(qp, &board->spread, (uint8_t)paths);
+	qp_note_attributes(qp);
+	return true;
+}
+
+uint32_t rc_spread_count(const struct rc_qp *qp)
+{
+	return qp_spreads(qp) ? spread_of(qp)->count : 0;
+}
+
+void rc_spread_forget(struct rc_qp *qp)
+{
+	uint16_t board = qp->spread.board;
+
+	if (board == 0)
+		return;
+	qp->spread.board = 0;
+	board_return(&qp_boards(qp)->all[board - 1u]);
+	qp_note_attributes(qp);
+}
+
+void rc_spread_path_changed(struct rc_qp *qp)
+{
+	if (qp_spreads(qp))
+		begin(qp, spread_of(qp), spread_of(qp)->count);
+}
+
+/* ---- time ---- */
+
+/* Remembers which PSN is the next one now, about twice a round trip. */
+static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t now_ns)
+{
+	struct rc_spread_mark *newest = &spread->marks[spread->mark];
+
+	spread->now_ns = now_ns;
+	if (newest->at_ns && now_ns - newest->at_ns < qp->rtt.srtt_ns / 2)
+		return;
+	spread->mark = (uint8_t)((spread->mark + 1) % SPREAD_MARKS);
+	spread->marks[spread->mark] = (struct rc_spread_mark){ .at_ns = now_ns, .psn = qp->win.snd_max };
+}
+
+/*
+ * Something has come that left at or behind the PSN of mark number `from`, counted back from the newest one: what left
+ * long before that mark lies before the PSN that this returns. snd_una: nothing does.
+ */
+static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread, uint32_t from)
+{
+	uint64_t from_ns = spread->marks[(spread->mark - from) % SPREAD_MARKS].at_ns;
+
+	for (uint32_t i = from + 1; i < SPREAD_MARKS; i++) {
+		const struct rc_spread_mark *mark = &spread->marks[(spread->mark - i) % SPREAD_MARKS];
+
+		if (mark->at_ns && from_ns - mark->at_ns >= LATE_TRIPS * qp->rtt.srtt_ns)
+			return mark->psn;
+	}
+	return qp->win.snd_una;
+}
+
+static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
+{
+	uint32_t outstanding = sendwin_outstanding(&qp->win), newest = ahead(qp, qp->sack.newest);
+
+	spread->aged = qp->win.snd_una;
+	if (newest >= outstanding || qp->rtt.srtt_ns == 0)
+		return;
+	for (uint32_t i = 0; i < SPREAD_MARKS && spread->marks[(spread->mark - i) % SPREAD_MARKS].at_ns; i++) {
+		psn_t psn = spread->marks[(spread->mark - i) % SPREAD_MARKS].psn;
+
+		/* A mark that snd_una has passed is before everything that is in flight. */
+		if (ahead(qp, psn) > outstanding || ahead(qp, psn) <= newest) {
+			spread->aged = long_before(qp, spread, i);
+			return;
+		}
+	}
+}
+
+/* ---- what leaves ---- */
+
+void rc_spread_answers(const struct rc_qp *qp, struct rc_outbox *out)
+{
+	const struct rc_spread *spread = spread_of(qp);
+
+	if (out->packet_limit > 0)
+		frame_set_source_port(out->template, spread->paths[spread->ack_path].port);
+}
+
+/* Another path for what answers the peer: the next good one. */
+static void move_answers(struct rc_spread *spread, uint64_t now_ns, struct rc_outbox *out)
+{
+	uint32_t path = spread->ack_path;
+
+	spread->renewed_ns = now_ns;
+	for (uint32_t i = 1; i < spread->count; i++) {
+		uint32_t next = (path + i) % spread->count;
+
+		if (spread->paths[next].state != SPREAD_BAD) {
+			spread->ack_path = (uint8_t)next;
+			break;
+		}
+	}
+	frame_renew_ack(out->template);
+}
+
+void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_spread *spread = spread_of(qp);
+	uint64_t often_ns = qp->rtt.srtt_ns ? qp->rtt.srtt_ns : ACK_PATH_NS;
+	/* Responses stay in order: what misses one of them asks again. */
+	bool responds = qp->replay.queue_head != REPLAY_NONE || qp->replay.has_parts;
+
+	mark_time(qp, spread, now_ns);
+	if (out->packet_limit == 0)
+		return;
+	if (now_ns - spread->renewed_ns >= often_ns && !responds && qp->responder.ack.due)
+		move_answers(spread, now_ns, out);
+	rc_spread_answers(qp, out);
+}
+
+/* ---- PROBEs ---- */
+
+uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
+{
+	struct rc_spread *spread = spread_of(qp);
+	uint32_t outstanding = sendwin_outstanding(&qp->win);
+	uint64_t paths = 0;
+
+	for (uint32_t i = 0; i < outstanding && i < KEPT_SPAN; i++) {
+		psn_t psn = psn_add(qp->win.snd_una, i);
+
+		if (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)
+			paths |= 1ull << (spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX);
+	}
+	if (!by_timer)
+		return paths;
+	spread->patient = true;
+	spread->patient_end = spread->quiet_end;
+	spread->patient_id = (uint16_t)(spread->probes + 1);
+	/* If a path is dead whose packets are missed the answer over another one tells it. */
+	for (uint32_t i = 0; i < 2 && i < spread->turns; i++)
+		paths |= 1ull << spread->turn[(spread->next + i) % spread->turns];
+	return paths;
+}
+
+uint64_t rc_spread_retries(struct rc_qp *qp)
+{
+	struct rc_spread *spread = spread_of(qp);
+	uint64_t paths = 0;
+
+	for (uint32_t i = 0; i < spread->count; i++) {
+		struct rc_spread_path *path = &spread->paths[i];
+
+		if (path->state != SPREAD_BAD || path->retry_ns > spread->now_ns)
+			continue;
+		path->tries += path->tries < TRIES_MAX;
+		path->retry_ns = spread->now_ns + (SPREAD_RETRY_NS << path->tries);
+		paths |= 1ull << i;
+	}
+	return paths;
+}
+
+/* The id of a PROBE: its path in the low bits, and above them a number that is never 0. */
+uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out)
+{
+	struct rc_spread *spread = spread_of(qp);
+	struct rc_spread_path *of = &spread->paths[path];
+
+	spread->probes = (uint16_t)(spread->probes % (UINT16_MAX / SPREAD_MOST) + 1);
+	of->probe_id = (uint16_t)(spread->probes * SPREAD_MOST + path);
+	of->probe_end = qp->win.snd_max;
+	frame_set_source_port(out->template, of->port);
+	return of->probe_id;
+}
+
+bool rc_spread_answered(struct rc_qp *qp, uint16_t id)
+{
+	struct rc_spread *spread = spread_of(qp);
+	struct rc_spread_path *path = &spread->paths[id & SPREAD_INDEX];
+
+	if (id == 0 || (id & SPREAD_INDEX) >= spread->count || path->probe_id != id)
+		return false;
+	spread->answer_path = id & SPREAD_INDEX;
+	path->missed = path->tries = 0;
+	if (path->state == SPREAD_BAD) {
+		path->state = SPREAD_GOOD;
+		fill_turn(spread);
+	}
+	return true;
+}
+
+void rc_spread_keep_probe(struct rc_qp *qp, uint16_t id)
+{
+	struct rc_spread *spread = spread_of(qp);
+
+	spread->waits |= 1ull << (id & SPREAD_INDEX);
+	spread->waiting[id & SPREAD_INDEX] = id;
+}
+
+uint16_t rc_spread_next_probe(struct rc_qp *qp)
+{
+	struct rc_spread *spread = spread_of(qp);
+	uint32_t first;
+
+	if (spread->waits == 0)
+		return 0;
+	first = (uint32_t)__builtin_ctzll(spread->waits);
+	spread->waits &= spread->waits - 1;
+	return spread->waiting[first];
+}
+
+/* ---- what SACKs tell ---- */
+
+bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns)
+{
+	struct rc_spread *spread = spread_of(qp);
+	bool fresh = answers || !spread->seen_is_known || !psn_before(received, spread->seen);
+
+	mark_time(qp, spread, now_ns);
+	spread->quiet_end = qp->win.snd_max;
+	find_aged(qp, spread);
+	if (!fresh)
+		return false;
+	spread->seen = received;
+	spread->seen_is_known = true;
+	return true;
+}
+
+void rc_spread_came(struct rc_qp *qp, psn_t psn)
+{
+	struct rc_spread *spread = spread_of(qp);
+	struct rc_spread_path *path = &spread->paths[spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX];
+
+	path->missed = 0;
+	if (ahead(qp, path->newest) >= sendwin_outstanding(&qp->win) || ahead(qp, psn) > ahead(qp, path->newest))
+		path->newest = psn;
+}
+
+bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent)
+{
+	const struct rc_spread *spread = spread_of(qp);
+	uint32_t index = spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX;
+	const struct rc_spread_path *path = &spread->paths[index];
+	bool again = qp->sack.again && ahead(qp, psn) < ahead(qp, qp->sack.again_end);
+
+	if (index == spread->answer_path)
+		return resent || psn_before(psn, path->probe_end);
+	if (!spread->patient || spread->paths[spread->answer_path].probe_id / SPREAD_MOST < spread->patient_id)
+		return false;
+	return resent ? path->state == SPREAD_BAD : !again && psn_before(psn, spread->patient_end);
+}
+
+void rc_spread_lost(struct rc_qp *qp, psn_t psn)
+{
+	struct rc_spread *spread = spread_of(qp);
+	uint8_t *of = &spread->path_of[psn.v % KEPT_SPAN];
+	struct rc_spread_path *path = &spread->paths[*of & SPREAD_INDEX];
+	uint32_t outstanding = sendwin_outstanding(&qp->win);
+
+	*of |= SPREAD_LOST;
+	if (path->state == SPREAD_BAD)
+		return;
+	if (ahead(qp, path->newest) >= outstanding || ahead(qp, path->newest) < ahead(qp, psn))
+		path->missed++;
+	if (path->missed >= 2) {
+		path->state = SPREAD_BAD;
+		path->tries = 0;
+		path->retry_ns = spread->now_ns + SPREAD_RETRY_NS;
+	} else {
+		path->state = SPREAD_SKIP;
+		spread->skipped = 1;
+	}
+	fill_turn(spread);
+}
+
+void rc_spread_rewound(struct rc_qp *qp)
+{
+	if (qp_spreads(qp))
+		spread_of(qp)->seen_is_known = false;
+}
+
+void rc_spread_map_begins(struct rc_qp *qp)
+{
+	struct rc_spread *spread = spread_of(qp);
+
+	for (uint32_t i = 0; i < spread->count; i++)
+		spread->paths[i].newest = psn_previous(qp->win.snd_una);
+	if (!psn_before(qp->win.snd_una, spread->patient_end))
+		spread->patient = false;
+}

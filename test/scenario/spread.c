@@ -1,0 +1,436 @@
+/* spread.c - requests that are spread over several paths: W-10 and S-23 */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agreed.h"
+#include "packets.h"
+#include "rc/sackmap.h"
+#include "rule.h"
+
+#define PATHS 8u
+#define HELD 64u
+
+/* What becomes of A's packets, by their ports. */
+struct way {
+	uint16_t ports[512]; /* of all that A has sent, in their order */
+	uint32_t sent;
+	uint64_t lost;  /* bit i: the packet of that number never arrives */
+	uint16_t slow;  /* packets of this port are held until release() */
+	uint64_t dead;  /* bit i: nothing arrives of the port of path i */
+	bool data_only; /* dead paths carry PROBEs */
+	uint32_t probes[PATHS];
+	struct wire_packet held[HELD];
+	uint8_t payload[HELD][MTU];
+	uint32_t held_count;
+};
+
+static struct way way;
+
+static const struct rc_spread *paths_of(const struct pair *pair, enum side_name side)
+{
+	return spread_of(pair->side[side].qp);
+}
+
+/* Which path of A has this port. */
+static uint32_t path_with(const struct pair *pair, uint16_t port)
+{
+	const struct rc_spread *spread = paths_of(pair, A);
+
+	for (uint32_t i = 0; i < spread->count; i++) {
+		if (spread->paths[i].port == port)
+			return i;
+	}
+	cr_assert_fail("port %#x is none of A's", port);
+	return 0;
+}
+
+static int carry(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	uint16_t port = pair->source_port;
+	bool probe = packet->opcode == OP_PROBE;
+	uint32_t path;
+
+	if (from != A)
+		return 1;
+	path = path_with(pair, port);
+	way.ports[way.sent++ % 512] = port;
+	way.probes[path] += probe;
+	if ((number < 64 && (way.lost >> number & 1)) || ((way.dead >> path & 1) && !(probe && way.data_only)))
+		return 0;
+	if (port != way.slow || probe)
+		return 1;
+	cr_assert_lt(way.held_count, HELD);
+	memcpy(way.payload[way.held_count], packet->payload, packet->payload_bytes);
+	way.held[way.held_count] = *packet;
+	way.held[way.held_count].payload = way.payload[way.held_count];
+	way.held_count++;
+	return 0;
+}
+
+static void release(struct pair *pair)
+{
+	for (uint32_t i = 0; i < way.held_count; i++)
+		pair_inject(pair, B, way.held[i]);
+	way.held_count = 0;
+	way.slow = 0;
+	pair_run(pair);
+}
+
+static struct pair *open_ways(uint32_t paths)
+{
+	struct pair *pair = open_spread(paths, 0);
+
+	memset(&way, 0, sizeof(way));
+	pair->copies = carry;
+	return pair;
+}
+
+static void expect_same_memory(const struct pair *pair, uint32_t bytes)
+{
+	cr_assert_eq(memcmp(pair->side[B].memory, pair->side[A].memory, bytes), 0);
+}
+
+/* ---- what leaves ---- */
+
+Test(spread, each_packet_takes_the_next_path)
+{
+	struct pair *pair = open_ways(PATHS);
+
+	RULE("W-10");
+	pair_write(pair, 1, 3 * PATHS * MTU);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_assert_eq(way.sent, 3 * PATHS);
+	for (uint32_t i = 0; i < way.sent; i++) {
+		cr_assert_geq(way.ports[i], 0xC000);
+		cr_assert_eq(way.ports[i], paths_of(pair, A)->paths[i % PATHS].port);
+		for (uint32_t k = 1; k < PATHS; k++)
+			cr_assert_neq(way.ports[i], way.ports[(i + k) % (3 * PATHS)], "%u and %u", i, i + k);
+	}
+	expect_same_memory(pair, 3 * PATHS * MTU);
+	close_agreed(pair);
+}
+
+Test(spread, short_requests_reads_and_atomics_take_turns_as_well)
+{
+	struct pair *pair = open_ways(4);
+
+	RULE("W-10");
+	pair_write(pair, 1, 8);
+	pair_read(pair, 2, 8);
+	pair_fetch_add(pair, 3, 1);
+	pair_write(pair, 4, 8);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 READ SUCCESS len=8", "wr=3 FADD SUCCESS",
+			 "wr=4 WRITE SUCCESS");
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_eq(way.ports[i], paths_of(pair, A)->paths[i].port);
+	close_agreed(pair);
+}
+
+static uint16_t answer_ports[64];
+static uint32_t answers;
+
+static int note_answers(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	(void)number;
+	(void)packet;
+	if (from == B && answers < 64)
+		answer_ports[answers++] = pair->source_port;
+	return 1;
+}
+
+/* All answers of a poll take one path, and after a round trip another one. */
+Test(spread, answers_take_another_path_now_and_then)
+{
+	struct pair *pair = open_spread(4, 0);
+	uint32_t changes = 0;
+
+	RULE("W-10");
+	pair->copies = note_answers;
+	for (uint32_t i = 0; i < 8; i++) {
+		pair_write(pair, i, 8);
+		pair_run(pair);
+		pair->now_ns += 60000;
+	}
+	cr_assert_eq(answers, 8);
+	for (uint32_t i = 1; i < answers; i++)
+		changes += answer_ports[i] != answer_ports[i - 1];
+	cr_assert_geq(changes, 5);
+	for (uint32_t i = 8; i < 16; i++) {
+		pair_write(pair, i, 8);
+		pair_run(pair);
+	}
+	cr_assert_eq(answers, 16);
+	for (uint32_t i = 9; i < answers; i++)
+		cr_assert_eq(answer_ports[i], answer_ports[8]);
+	close_agreed(pair);
+}
+
+/* ---- what is lost ---- */
+
+/* Whatever overtakes a packet on another path shows nothing. */
+Test(spread, a_slow_path_has_nothing_sent_again)
+{
+	struct pair *pair = open_ways(PATHS);
+
+	RULE("S-23");
+	way.slow = paths_of(pair, A)->paths[2].port;
+	pair_write(pair, 1, 40 * MTU);
+	pair_run(pair);
+	cr_assert_eq(way.held_count, 5);
+	cr_assert_gt(kept_by_b(pair), 30);
+	expect_completes(pair, A);
+	release(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	cr_assert_eq(kept_by_b(pair), 0);
+	expect_same_memory(pair, 40 * MTU);
+	close_agreed(pair);
+}
+
+/* What left later on its own path shows it, and the copy takes another path. */
+Test(spread, a_lost_packet_is_sent_again_over_another_path)
+{
+	struct pair *pair = open_ways(PATHS);
+
+	RULE("S-23");
+	way.lost = 1 << 5;
+	pair_write(pair, 1, 32 * MTU);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 1);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	cr_assert_neq(way.ports[32], way.ports[5]);
+	expect_same_memory(pair, 32 * MTU);
+	close_agreed(pair);
+}
+
+/* Nothing follows on their paths, so that PROBEs have to ask over these. */
+Test(spread, a_tail_that_is_lost_is_asked_about_over_its_paths)
+{
+	struct pair *pair = open_ways(PATHS);
+
+	RULE("S-23");
+	pair_measure(pair, 10000);
+	memset(&way, 0, sizeof(way));
+	pair->copies = carry;
+	way.lost = 7ull << (pair->side[A].packets + 5);
+	pair_write(pair, 2, 8 * MTU);
+	cr_assert(pair_settle(pair, 1000000));
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 3);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	close_agreed(pair);
+}
+
+/* ---- paths that die ---- */
+
+static uint32_t bad_paths(const struct pair *pair)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < PATHS; i++)
+		count += paths_of(pair, A)->paths[i].state == SPREAD_BAD;
+	return count;
+}
+
+/* Sends so many WRITEs one after the other, each of so many packets. */
+static void send_writes(struct pair *pair, uint32_t first, uint32_t count, uint32_t packets)
+{
+	for (uint32_t i = first; i < first + count; i++) {
+		pair_write(pair, i, packets * MTU);
+		pair_run(pair);
+		for (uint32_t k = 0; k < 20 && pair->side[A].qp->win.acked != pair->side[A].qp->win.tail; k++)
+			cr_assert(pair_fire(pair));
+		cr_assert_eq(pair->side[A].qp->win.acked, pair->side[A].qp->win.tail, "WRITE %u is not done", i);
+	}
+}
+
+Test(spread, a_dead_path_costs_no_retry_and_carries_nothing_until_a_probe_is_answered)
+{
+	struct pair *pair = open_ways(PATHS);
+	const struct rc_spread_path *dead = &paths_of(pair, A)->paths[3];
+	uint32_t probes;
+
+	RULE("S-23");
+	RULE("W-10");
+	pair_measure(pair, 10000);
+	pair->copies = carry;
+	way.dead = 1 << 3;
+	send_writes(pair, 2, 4, 32);
+	cr_assert_eq(bad_paths(pair), 1);
+	cr_assert_eq(dead->state, SPREAD_BAD);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
+	memset(&way, 0, sizeof(way));
+	way.dead = 1 << 3;
+	send_writes(pair, 10, 1, 32);
+	for (uint32_t i = 0; i < way.sent; i++)
+		cr_assert(way.ports[i] != dead->port || way.probes[3] > 0);
+	probes = way.probes[3];
+	pair->now_ns += 2 * SPREAD_RETRY_NS;
+	send_writes(pair, 20, 1, 32);
+	cr_assert_gt(way.probes[3], probes);
+	cr_assert_eq(dead->state, SPREAD_BAD);
+	way.dead = 0;
+	pair->now_ns += 8 * SPREAD_RETRY_NS;
+	send_writes(pair, 30, 2, 32);
+	cr_assert_eq(bad_paths(pair), 0);
+	expect_same_memory(pair, 32 * MTU);
+	close_agreed(pair);
+}
+
+/* PROBEs come through, data do not, and then data do as well: the least bad path goes on (W-10). */
+Test(spread, while_all_paths_are_bad_one_goes_on)
+{
+	struct pair *pair = open_ways(4);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("W-10");
+	pair_measure(pair, 10000);
+	pair->copies = carry;
+	pair_write(pair, 2, 32 * MTU);
+	way.dead = 15;
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 32; i++)
+		rc_spread_lost(qp, psn_add(qp->win.snd_una, i));
+	cr_assert_eq(paths_of(pair, A)->turns, 1);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_eq(paths_of(pair, A)->paths[i].state, SPREAD_BAD);
+	way.dead = 0;
+	cr_assert(pair_settle(pair, 10000000000));
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	expect_same_memory(pair, 32 * MTU);
+	close_agreed(pair);
+}
+
+/* PROBEs over several paths may come in one poll: none of them goes without its answer. */
+Test(spread, each_probe_of_a_poll_is_answered)
+{
+	struct pair *pair = open_ways(PATHS);
+	struct wire_packet probe = { .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND };
+
+	RULE("S-23");
+	pair_write(pair, 1, 2 * MTU);
+	pair_run(pair);
+	pair_forget(pair);
+	for (uint16_t i = 0; i < 3; i++) {
+		probe.probe_id = 64 + i;
+		pair_inject(pair, B, probe);
+	}
+	pair_transmit(pair, B);
+	cr_assert_eq(pair->side[B].sent_count, 7, "%u", pair->side[B].sent_count);
+	for (uint32_t id = 64; id < 67; id++) {
+		char wanted[16];
+		uint32_t found = 0;
+
+		snprintf(wanted, sizeof(wanted), "probe=%u ", id);
+		for (uint32_t i = 0; i < pair->side[B].sent_count; i++)
+			found += strstr(pair->side[B].sent[i], wanted) != NULL;
+		cr_assert_eq(found, 2, "%u answers to %u", found, id);
+	}
+	close_agreed(pair);
+}
+
+/* ---- its state ---- */
+
+/* Goes to RTR with these attributes of a QP in RESET. Returns the result; *bad: what is to blame. */
+static int ask_for(struct pair *pair, uint8_t paths, uint16_t window, uint32_t *bad)
+{
+	struct rc_qp *qp = pair->side[A].qp;
+	struct uroce_qp_attr attr = { .path_mtu = MTU, .dest_qp_num = 0x12, .paths = paths, .sack_window = window };
+	uint32_t mask = UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
+			UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_PATHS | UROCE_QP_SACK_WINDOW;
+	int result;
+
+	attr.qp_state = UROCE_QPS_RESET;
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, bad), 0);
+	attr.qp_state = UROCE_QPS_INIT;
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, bad), 0);
+	attr.qp_state = UROCE_QPS_RTR;
+	*bad = 0;
+	result = rc_qp_modify(qp, &attr, mask, bad);
+	rc_qp_query(qp, &attr);
+	cr_assert_eq(attr.paths, result || paths < 2 ? 0 : paths);
+	return result;
+}
+
+Test(spread, four_to_sixty_four_paths_may_be_asked_for_with_sacks)
+{
+	static const struct {
+		uint8_t paths;
+		uint16_t window;
+		int result;
+	} rows[] = { { 0, 0, 0 },       { 1, 0, 0 },         { 4, 256, 0 },       { 64, 2048, 0 },
+		     { 4, 0, -EINVAL }, { 2, 256, -EINVAL }, { 3, 256, -EINVAL }, { 65, 256, -EINVAL } };
+	struct pair *pair = open_ways(PATHS);
+	uint32_t bad;
+
+	RULE("W-10");
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert_eq(ask_for(pair, rows[i].paths, rows[i].window, &bad), rows[i].result, "row %u", i);
+		cr_assert_eq(bad, rows[i].result ? UROCE_QP_PATHS : 0);
+	}
+	close_agreed(pair);
+}
+
+Test(spread, without_memory_for_the_paths_the_qp_stays_where_it_is)
+{
+	struct pair *pair = open_ways(PATHS);
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RESET };
+	uint32_t bad;
+
+	RULE("W-10");
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_STATE, &bad), 0);
+	while (boards_has_one(&pair->side[A].pool))
+		boards_lend(&pair->side[A].pool);
+	cr_assert_eq(ask_for(pair, 8, 256, &bad), -EAGAIN);
+	cr_assert_eq(bad, UROCE_QP_PATHS);
+	cr_assert_eq(ask_for(pair, 1, 256, &bad), 0);
+	close_agreed(pair);
+}
+
+Test(spread, migration_empties_the_set)
+{
+	struct pair *pair = open_ways(PATHS);
+	struct rc_qp *qp = pair->side[A].qp;
+	uint16_t before[PATHS];
+
+	RULE("W-10");
+	RULE("A-4");
+	pair->copies = NULL;
+	pair_write(pair, 1, 32 * MTU);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 32; i++)
+		rc_spread_lost(qp, psn_add(qp->win.snd_una, i));
+	cr_assert_eq(bad_paths(pair), PATHS);
+	for (uint32_t i = 0; i < PATHS; i++)
+		before[i] = paths_of(pair, A)->paths[i].port;
+	rc_loss_migrate(qp);
+	cr_assert_eq(bad_paths(pair), 0);
+	cr_assert_eq(paths_of(pair, A)->turns, PATHS);
+	for (uint32_t i = 1; i < PATHS; i++)
+		cr_assert_neq(paths_of(pair, A)->paths[i].port, before[i]);
+	close_agreed(pair);
+}
+
+Test(spread, what_it_borrows_comes_back)
+{
+	struct pair *pair = open_ways(PATHS);
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RESET };
+	uint32_t bad, free_boards = 0;
+
+	RULE("W-10");
+	cr_assert_eq(rc_spread_count(pair->side[A].qp), PATHS);
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_STATE, &bad), 0);
+	cr_assert_eq(rc_spread_count(pair->side[A].qp), 0);
+	cr_assert_not(pair->side[A].qp->seldom);
+	for (const struct rc_board *board = pair->side[A].pool.free; board; board = board->next)
+		free_boards++;
+	cr_assert_eq(free_boards + (uint32_t)(pair->side[A].pool.end - pair->side[A].pool.next), 5);
+	close_agreed(pair);
+}
