@@ -163,6 +163,16 @@ static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
+ * The peer lives and misses something, perhaps because a path is dead: if nothing else shows that a probe leaves as soon
+ * as a response must have come (T-5).
+ */
+static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (qp->rtt.srtt_ns)
+		probe_sooner(&qp->probe, rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns), now_ns);
+}
+
+/*
  * The QP has another path: the budget is full, the new path's timeout holds, and all unanswered packets go out again
  * (A-4).
  */

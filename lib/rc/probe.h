@@ -129,6 +129,15 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
+/* A running wait ends after so long at the latest, while no probe has been in vain. */
+static inline void probe_sooner(struct rc_probe *probe, uint64_t patience_ns, uint64_t now_ns)
+{
+	bool runs = probe->deadline_ns != UINT64_MAX && !probe->paid && !probe->deferred && !probe->answered;
+
+	if (runs && probe->tries == 0 && probe->deadline_ns > now_ns + patience_ns)
+		probe->deadline_ns = now_ns + patience_ns;
+}
+
 /* The wait is over: the probe leaves with the next transmit. */
 static inline void probe_ask_now(struct rc_probe *probe)
 {

@@ -270,6 +270,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), !qp->loss.rewound, now_ns);
 	else
 		loss_heard(qp, now_ns);
+	if (qp_spreads(qp) && qp->sack.map)
+		rc_loss_something_is_missing(qp, now_ns);
 }
 
 /* ---- what leaves ---- */

@@ -33,6 +33,8 @@ static struct sim_config config_of(const struct sim_plan *plan, enum sim_fabric_
 	config.mtu = MTU;
 	config.max_packets = (plan->largest + MTU - 1) / MTU;
 	config.only_writes = true;
+	config.paths = plan->paths;
+	config.window = plan->paths ? WINDOW_PACKETS : 0;
 	config.dcqcn = cc == FABRIC_DCQCN;
 	config.byte_ps = plan->limits.byte_ps;
 	config.delay_ns = plan->limits.delay_ns;

@@ -35,6 +35,7 @@ struct sim_plan {
 	uint64_t neck_byte_ps; /* of the link of a dumbbell; 0: as fast as all others */
 	uint32_t hosts, flow_count, largest;
 	struct sim_flow *flows;
+	uint8_t paths; /* of each flow, which has SACKs then; 0: one */
 	struct sim_port_limits limits;
 };
 

@@ -12,6 +12,7 @@
 #include "sim/connections.h"
 #include "sim/fabric_table.h"
 #include "sim/lossy.h"
+#include "sim/paths.h"
 #include "sim/peers.h"
 #include "sim/stops.h"
 #include "sim/shrink.h"
@@ -51,6 +52,7 @@ static const char help_text[] =
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --lossy          what is left of the goodput by loss, MTU and round trip, the median of --runs seeds\n"
+	"  --spread         the same for a QP that spreads its packets over several paths, and when one of them dies\n"
 	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
 	"                   (--messages small requests a row, and a hundredth of those of 1 MiB)\n"
 	"  --stops[=BYTES]  READs from a peer that stands still now and then, links of 10 Mbit/s to 100 Gbit/s: none\n"
@@ -63,6 +65,7 @@ static const char help_text[] =
 	"                   leaf-spine:LEAVES:SPINES:FILE; lines of a FILE are FROM->TO start NS size BYTES.\n"
 	"                   Prints a line a run, --runs of them (default 1)\n"
 	"  --buffer KIB     of a port of those switches, 1 ... 2^20 (default 1024)\n"
+	"  --paths N        each flow of those is spread over so many ports, 4 ... 64, with SACKs (default: one port)\n"
 	"  --cc NAME        of those: fixed or dcqcn (default: both)\n"
 	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
 	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
@@ -85,6 +88,8 @@ enum {
 	OPT_HOURS,
 	OPT_SWEEP,
 	OPT_LOSSY,
+	OPT_SPREAD,
+	OPT_PATHS,
 	OPT_PEERS,
 	OPT_STOPS,
 	OPT_CONNECTIONS,
@@ -106,7 +111,8 @@ struct settings {
 	struct sim_plan plan; /* of --fabric */
 	enum sim_fabric_cc cc;
 	uint32_t buffer_kib; /* 0: the usual one */
-	bool sweep, lossy, peers, stops, fabric, connections, verbose, hash, tap, until_failed, help;
+	uint32_t plan_paths; /* of each flow of --fabric, which has SACKs then; 0: one, without SACKs */
+	bool sweep, lossy, spread, peers, stops, fabric, connections, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -256,6 +262,9 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_LOSSY:
 		settings->lossy = true;
 		return 0;
+	case OPT_SPREAD:
+		settings->spread = true;
+		return 0;
 	case OPT_PEERS:
 		settings->peers = true;
 		return 0;
@@ -271,6 +280,8 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return take_plan(text, settings);
 	case OPT_BUFFER:
 		return take_count("buffer", text, 1 << 20, &settings->buffer_kib);
+	case OPT_PATHS:
+		return take_count("paths", text, SPREAD_MOST, &settings->plan_paths);
 	case OPT_CC:
 		return take_cc(text, settings);
 	case OPT_VERBOSE:
@@ -309,10 +320,12 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
 		{ "lossy", no_argument, NULL, OPT_LOSSY },
+		{ "spread", no_argument, NULL, OPT_SPREAD },
 		{ "peers", no_argument, NULL, OPT_PEERS },
 		{ "stops", optional_argument, NULL, OPT_STOPS },
 		{ "fabric", required_argument, NULL, OPT_FABRIC },
 		{ "buffer", required_argument, NULL, OPT_BUFFER },
+		{ "paths", required_argument, NULL, OPT_PATHS },
 		{ "cc", required_argument, NULL, OPT_CC },
 		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
@@ -502,11 +515,14 @@ static bool run_measures(struct settings *settings, struct sim_memory *memory, u
 
 	if (settings->buffer_kib)
 		sim_plan_set_buffer(&settings->plan, (uint64_t)settings->buffer_kib << 10);
+	settings->plan.paths = (uint8_t)settings->plan_paths;
 	if (settings->fabric && settings->tap) {
 		*bad = sim_fabric_judge(&settings->plan, options->seed, memory);
 	} else if (settings->fabric) {
 		*bad = sim_fabric_run(&settings->plan, settings->cc, options->seed,
 				      settings->runs ? (uint32_t)settings->runs : 1, memory);
+	} else if (settings->spread) {
+		*bad = sim_paths_run(options->seed, runs, memory);
 	} else if (settings->lossy) {
 		*bad = sim_lossy_run(options->seed, runs, memory);
 	} else if (settings->peers) {

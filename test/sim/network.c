@@ -328,6 +328,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	if (befalls(world, end, &random, FAULT_TRUNCATE))
 		cut(frame, &random);
 	end->frames_sent++;
+	world->payload_lost += copies == 0 && packet->payload_bytes > 0;
 	if (copies)
 		put_on_wire(world, frame, arrival);
 	else

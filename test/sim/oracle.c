@@ -167,6 +167,8 @@ static void complete_request(struct sim_world *world, struct sim_end *end, const
 	else
 		check_failure(world, end, index, wc);
 	end->completed = index + 1;
+	if (world->now_ns >= world->config.dead_ns && world->now_ns - world->completed_ns > world->longest_ns)
+		world->longest_ns = world->now_ns - world->completed_ns;
 	end->last_progress_ns = world->completed_ns = world->now_ns;
 }
 

@@ -404,6 +404,16 @@ static void give_boards(struct sim_world *world)
 	boards_init(&world->pool, world->boards, world->board_count);
 }
 
+/* Of all nodes together, so that a fabric has room for what each of its hosts may keep. */
+static void give_store(struct sim_world *world)
+{
+	uint32_t packets = world->options->plan ? SIM_KEPT_FABRIC : LCORE_KEPT;
+
+	rc_store_init(&world->store, malloc(packets * sizeof(struct rc_kept_packet)),
+		      world->options->steady ? packets : SIM_KEPT);
+	world->pool.store = &world->store;
+}
+
 void sim_world_run(struct sim_world *world, const struct sim_options *options, struct sim_memory *memory)
 {
 	struct sim_due due;
@@ -411,11 +421,8 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	*world = (struct sim_world){ .options = options, .memory = memory };
 	sim_swarm_draw(options, &world->config);
 	give_boards(world);
-	if (world->config.window) {
-		rc_store_init(&world->store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)),
-			      options->steady ? LCORE_KEPT : SIM_KEPT);
-		world->pool.store = &world->store;
-	}
+	if (world->config.window)
+		give_store(world);
 	world->faults.off = options->off;
 	world->faults.only_listed = options->allowed != NULL;
 	world->faults.allowed = options->allowed;

@@ -230,7 +230,8 @@ struct sim_frame {
 };
 
 #define SIM_BOARDS 8
-#define SIM_KEPT 60u /* packets before their turn that a run of the swarm has room for */
+#define SIM_KEPT 60u           /* packets before their turn that a run of the swarm has room for */
+#define SIM_KEPT_FABRIC 32768u /* and hosts of a fabric */
 #define SIM_PARTS 4096u
 #define SIM_OLD_FRAMES 64u /* kept for replay, of each run */
 
@@ -253,6 +254,8 @@ struct sim_world {
 	struct rc_outbox out;
 	uint64_t now_ns, stopped_ns;
 	uint64_t completed_ns; /* when a request last completed, of any QP */
+	uint64_t longest_ns;   /* between two completions, since a way is dead */
+	uint64_t payload_lost; /* frames with payload that were lost */
 	uint64_t events, hash;
 	uint32_t posted, frames_alive;
 	uint64_t marks_drawn; /* frames that might have been marked */
