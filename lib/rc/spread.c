@@ -127,6 +127,8 @@ static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t
 	struct rc_spread_mark *newest = &spread->marks[spread->mark];
 
 	spread->now_ns = now_ns;
+	if (newest->at_ns == 0)
+		spread->quiet_end = qp->win.snd_max; /* nothing has left yet */
 	if (newest->at_ns && now_ns - newest->at_ns < qp->rtt.srtt_ns / 2)
 		return;
 	spread->mark = (uint8_t)((spread->mark + 1) % SPREAD_MARKS);
@@ -226,7 +228,7 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 	}
 	if (!by_timer)
 		return paths;
-	spread->patient = true;
+	spread->patient = ahead(qp, spread->quiet_end) <= outstanding;
 	spread->patient_end = spread->quiet_end;
 	spread->patient_id = (uint16_t)(spread->probes + 1);
 	/* If a path is dead whose packets are missed the answer over another one tells it. */

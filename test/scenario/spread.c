@@ -227,6 +227,33 @@ Test(spread, a_tail_that_is_lost_is_asked_about_over_its_paths)
 	close_agreed(pair);
 }
 
+/* A timer has asked about a READ, and its answer comes when other packets are on their way: it tells nothing of those. */
+Test(spread, an_answer_that_comes_late_tells_nothing_of_what_left_since)
+{
+	struct pair *pair = open_ways(PATHS);
+	struct wire_packet answer = { .opcode = OP_SACK, .control_kind = WIRE_SACK_OF_PROBE, .cack_psn = 0xFFFFFD };
+
+	RULE("S-23");
+	pair_cut(pair);
+	pair_read(pair, 1, 8);
+	pair_transmit(pair, A);
+	while (pair->side[A].qp->counters[CNT_EARLY_PROBES] == 0)
+		cr_assert(pair_fire(pair));
+	answer.probe_id = paths_of(pair, A)->paths[1].probe_id;
+	cr_assert_neq(answer.probe_id, 0);
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_READ_RESPONSE_ONLY,
+						 .psn = 0xFFFFFD,
+						 .payload_bytes = 8,
+						 .payload = pair->side[A].memory });
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=8");
+	pair_write(pair, 2, 8 * MTU);
+	pair_transmit(pair, A);
+	answer.sack_offset = 1;
+	pair_respond(pair, answer);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	close_agreed(pair);
+}
+
 /* ---- paths that die ---- */
 
 static uint32_t bad_paths(const struct pair *pair)
