@@ -103,6 +103,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.no_read_repair = options->no_read_repair,
 		.cc = options->cc,
 		.sack_window = options->sack_window,
+		.paths = options->paths,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
 		.both_ways = options->both_ways && !lat,

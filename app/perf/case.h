@@ -16,6 +16,7 @@ struct perf_case {
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
 	uint32_t cc;          /* enum uroce_cc */
 	uint32_t sack_window; /* SACKs, and 128 << n packets in flight; 0: none */
+	uint32_t paths;       /* of each QP; 0: one */
 	double rate;          /* messages a second that an end may post; 0: no limit */
 	uint32_t burst;       /* messages posted at once */
 	double seconds;

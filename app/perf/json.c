@@ -279,6 +279,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "cnps", json_integer((json_int_t)tally->cnps));
 	json_object_set_new(object, "cc", json_string(app_cc_names[test->cc]));
 	json_object_set_new(object, "sack_window", json_integer(test->sack_window ? 128 << test->sack_window : 0));
+	json_object_set_new(object, "paths", json_integer(test->paths ? test->paths : 1));
 	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
 	json_object_set_new(object, "use_srq", json_boolean(test->use_srq));
 	json_object_set_new(object, "rate_limit_messages_per_s", number_or_null(test->rate, test->rate > 0));

@@ -27,6 +27,7 @@ static const struct {
 	{ "traffic_class", offsetof(struct perf_case, traffic_class), 0, 255 },
 	{ "cc", offsetof(struct perf_case, cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1 },
 	{ "sack_window", offsetof(struct perf_case, sack_window), 0, 4 },
+	{ "paths", offsetof(struct perf_case, paths), 0, 64 },
 	{ "burst", offsetof(struct perf_case, burst), 0, 1u << 20 },
 };
 

@@ -209,6 +209,10 @@ static const struct option_row rows[] = {
 	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
 	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "
 		  "so many packets in flight; off: everything from it on is sent again" },
+	{ "paths", 0, OPTION_NUMBER, AT(paths), 4, 64, "N",
+	  "both ends spread their requests over N UDP source ports, so that they take several ways through switches; "
+	  "with SACKs only",
+	  .usual = "" },
 	{ "rx-rate", 0, OPTION_NUMBER, AT(rx_rate), 1, 1000000000, "N",
 	  "a slow receiver: it posts at most N receives a second", .usual = "" },
 	{ "use-srq", 0, OPTION_FLAG, AT(use_srq),

@@ -333,6 +333,7 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 		.read_repair = end->test.no_read_repair ? UROCE_READ_REPAIR_OFF : UROCE_READ_REPAIR_ANY_ORDER,
 		.cc = (uint8_t)end->test.cc,
 		.sack_window = end->test.sack_window ? (uint16_t)(128u << end->test.sack_window) : 0,
+		.paths = end->test.sack_window ? (uint8_t)end->test.paths : 0,
 		.path = { .source = end->port->addr,
 			  .dest = end->peer.addr,
 			  .traffic_class = (uint8_t)end->test.traffic_class },

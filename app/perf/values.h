@@ -50,6 +50,7 @@ struct perf_options {
 	uint32_t traffic_class; /* DSCP and ECN of the frames of both ends */
 	uint32_t cc;            /* enum uroce_cc */
 	uint32_t sack_window;   /* SACKs, and 128 << n packets in flight; 0: none */
+	uint32_t paths;         /* of each QP; 0: one */
 	bool ack_each;          /* no ACK for more than one message */
 	bool no_read_repair;    /* enum uroce_read_repair OFF; else ANY_ORDER, for both ends are ours */
 	double failover_s;      /* both ends here: so long into a case the first link is cut; 0: no second link */

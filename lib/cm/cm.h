@@ -32,6 +32,7 @@ enum cm_ece {
 	CM_ECE_FLUSH = 1 << 2,
 	CM_ECE_KEEP = 1 << 3,      /* keeps requests that come before their turn (S-21) */
 	CM_ECE_SACK = 1 << 4,      /* and tells of them with SACKs (S-22) */
+	CM_ECE_SPREAD = 1 << 5,    /* its peer may spread requests over several source ports (W-10) */
 	CM_ECE_ANY_ORDER = 1 << 7, /* answers the parts of a READ in whatever order they are asked for */
 	CM_ECE_WINDOW_512 =
 		1 << 8, /* with SACKs so many packets may be in flight; a larger one has the smaller bits, too */

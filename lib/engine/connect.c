@@ -222,6 +222,8 @@ void engine_connect_complete_attr(struct uroce_cm_id *id)
 	if (own->ece & peer->ece & CM_ECE_ANY_ORDER)
 		attr->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
 	attr->sack_window = window_of(own->ece & peer->ece);
+	if (attr->sack_window == 0 || !(own->ece & peer->ece & CM_ECE_SPREAD))
+		attr->paths = 0;
 }
 
 static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t mask)

@@ -268,11 +268,6 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 			*bad_mask = UROCE_QP_PATH_MIG_STATE;
 		return -EAGAIN;
 	}
-	if ((given & UROCE_QP_PATHS) && attr->paths > 1 && !boards_has_one(qp_boards(qp))) {
-		if (bad_mask)
-			*bad_mask = UROCE_QP_PATHS;
-		return -EAGAIN;
-	}
 	apply_values(qp, attr, given);
 	rc_responder_enable(qp);
 	if (to != from)

@@ -80,21 +80,18 @@ static void begin(const struct rc_qp *qp, struct rc_spread *spread, uint8_t path
 	fill_turn(spread);
 }
 
-bool rc_spread_over(struct rc_qp *qp, uint32_t paths)
+void rc_spread_over(struct rc_qp *qp, uint32_t paths)
 {
 	struct rc_boards *pool = qp_boards(qp);
 	struct rc_board *board;
 
 	rc_spread_forget(qp);
-	if (paths < 2)
-		return true;
-	if (!boards_has_one(pool))
-		return false;
+	if (paths < 2 || !boards_has_one(pool))
+		return;
 	board = boards_lend(pool);
 	qp->spread.board = (uint16_t)(board - pool->all + 1);
 	begin(qp, &board->spread, (uint8_t)paths);
 	qp_note_attributes(qp);
-	return true;
 }
 
 uint32_t rc_spread_count(const struct rc_qp *qp)

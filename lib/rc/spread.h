@@ -40,8 +40,8 @@ static inline struct rc_spread *spread_of(const struct rc_qp *qp)
 	return &qp_boards(qp)->all[qp->spread.board - 1u].spread;
 }
 
-/* These three always. Spreads the packets over so many paths; 0 or 1: not any more. false: there is no board for it. */
-bool rc_spread_over(struct rc_qp *qp, uint32_t paths);
+/* These three always. Spreads the packets over so many paths, 0 or 1: one; also if there is no board for more. */
+void rc_spread_over(struct rc_qp *qp, uint32_t paths);
 uint32_t rc_spread_count(const struct rc_qp *qp);
 void rc_spread_forget(struct rc_qp *qp);
 

@@ -153,6 +153,29 @@ Test(connect, sacks_are_sent_unless_an_end_does_not_want_them_with_the_smaller_w
 	}
 }
 
+Test(connect, each_end_spreads_its_requests_as_it_wants_if_the_other_has_sacks)
+{
+	static const struct {
+		struct uroce_cm_options client, server;
+		uint8_t ours, theirs;
+	} rows[] = {
+		{ { 0 }, { 0 }, 0, 0 },
+		{ { .paths = 8 }, { .paths = 64 }, 8, 64 },
+		{ { .paths = 8 }, { 0 }, 8, 0 },
+		{ { .paths = 8 }, { .no_sack = true }, 0, 0 },
+	};
+
+	RULE("W-10");
+	RULE("C-32");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_qp_attr ours, theirs;
+
+		agree(&rows[i].client, &rows[i].server, &ours, &theirs);
+		cr_expect_eq(ours.paths, rows[i].ours, "row %zu", i);
+		cr_expect_eq(theirs.paths, rows[i].theirs, "row %zu", i);
+	}
+}
+
 Test(connect, a_refusal_comes_with_its_reason_and_words)
 {
 	static struct network network;

@@ -70,6 +70,9 @@ Test(refusals_cm, connections)
 	options = (struct uroce_cm_options){ .sack_window = 300 };
 	EXPECT(-EINVAL, "sack_window 300: 256, 512, 1024, 2048, or 0: 256",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .paths = 65 };
+	EXPECT(-EINVAL, "paths 65: 4 ... 64 with SACKs, or 0: one",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .given = 0x80 };
 	EXPECT(-EINVAL, "given 0x80: bits of enum uroce_cm_given only",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));

@@ -53,7 +53,7 @@ static inline struct pair *open_spread(uint32_t paths, uint32_t receives)
 	struct pair *pair = open_agreed(receives);
 
 	for (int i = 0; i < 2; i++)
-		cr_assert(rc_spread_over(pair->side[i].qp, paths));
+		rc_spread_over(pair->side[i].qp, paths);
 	return pair;
 }
 
