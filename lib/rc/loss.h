@@ -163,8 +163,8 @@ static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
- * The peer lives and misses something, perhaps because a path is dead: if nothing else shows that a probe leaves as soon
- * as a response must have come (T-5).
+ * The peer lives and misses something, perhaps because a path is dead: if nothing else shows that a probe leaves as
+ * soon as a response must have come (T-5).
  */
 static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t now_ns)
 {

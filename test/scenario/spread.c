@@ -227,7 +227,7 @@ Test(spread, a_tail_that_is_lost_is_asked_about_over_its_paths)
 	close_agreed(pair);
 }
 
-/* A timer has asked about a READ, and its answer comes when other packets are on their way: it tells nothing of those. */
+/* A timer has asked about a READ, and the answer comes when other packets are on their way: it does not mean those. */
 Test(spread, an_answer_that_comes_late_tells_nothing_of_what_left_since)
 {
 	struct pair *pair = open_ways(PATHS);

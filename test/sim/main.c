@@ -231,6 +231,14 @@ static int take_cc(const char *text, struct settings *settings)
 	return 0;
 }
 
+static void take_table(int letter, struct settings *settings)
+{
+	settings->sweep |= letter == OPT_SWEEP;
+	settings->lossy |= letter == OPT_LOSSY;
+	settings->spread |= letter == OPT_SPREAD;
+	settings->peers |= letter == OPT_PEERS;
+}
+
 static int take_option(int letter, const char *text, struct settings *settings)
 {
 	struct sim_options *options = &settings->options;
@@ -257,16 +265,10 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_HOURS:
 		return take_count("hours", text, 10000, &options->hours);
 	case OPT_SWEEP:
-		settings->sweep = true;
-		return 0;
 	case OPT_LOSSY:
-		settings->lossy = true;
-		return 0;
 	case OPT_SPREAD:
-		settings->spread = true;
-		return 0;
 	case OPT_PEERS:
-		settings->peers = true;
+		take_table(letter, settings);
 		return 0;
 	case OPT_STOPS:
 		settings->stops = true;

@@ -1,4 +1,4 @@
-/* paths.c - one QP that spreads its packets over several paths: goodput, packets sent again in vain, a path that dies */
+/* paths.c - one QP that spreads its packets over several paths: goodput, packets sent in vain, a path that dies */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/paths.h"
 
