@@ -1,11 +1,9 @@
 /* names.c - names and sentences for statuses, opcodes, causes, events, states and attributes, and addresses as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
-
 #include <uroce/uroce.h>
 
 #include "rc/op.h"
-#include "wire/encap.h"
+#include "wire/print.h"
 
 #define NAME_OF(table, index) \
 	((index) < sizeof(table) / sizeof((table)[0]) && (table)[index] ? (table)[index] : "UNKNOWN")
@@ -163,11 +161,5 @@ const char *uroce_cm_event_name(enum uroce_cm_event_type type)
 
 char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)
 {
-	bool ipv4 = encap_addr_is_ipv4(addr->bytes);
-
-	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) ==
-		    NULL &&
-	    out_bytes > 0)
-		out[0] = '\0';
-	return out;
+	return wire_print_format_addr(addr->bytes, out, out_bytes);
 }

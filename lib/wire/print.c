@@ -133,15 +133,21 @@ char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_
 	return out;
 }
 
+char *wire_print_format_addr(const uint8_t addr[16], char *out, size_t out_bytes)
+{
+	bool ipv4 = encap_addr_is_ipv4(addr);
+
+	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr + 12 : addr, out, (socklen_t)out_bytes) == NULL &&
+	    out_bytes > 0)
+		out[0] = '\0';
+	return out;
+}
+
 void wire_print_addr(struct wire_line *line, const uint8_t addr[16])
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (encap_addr_is_ipv4(addr))
-		inet_ntop(AF_INET, addr + 12, text, sizeof(text));
-	else
-		inet_ntop(AF_INET6, addr, text, sizeof(text));
-	wire_print_append(line, "%s", text);
+	wire_print_append(line, "%s", wire_print_format_addr(addr, text, sizeof(text)));
 }
 
 char *wire_print_encap(const struct wire_encap *encap, char *out, size_t out_bytes)

@@ -19,7 +19,9 @@ struct wire_line {
 };
 
 __attribute__((format(printf, 2, 3))) void wire_print_append(struct wire_line *line, const char *format, ...);
-/* "10.9.0.2", "fe80::1". */
+/* "10.9.0.2", "fe80::1"; empty if out_bytes are too few; returns out. */
+char *wire_print_format_addr(const uint8_t addr[16], char *out, size_t out_bytes);
+/* The same at the end of a line. */
 void wire_print_addr(struct wire_line *line, const uint8_t addr[16]);
 
 /*
