@@ -121,15 +121,6 @@ Test(channels, unread_requests_go_along_with_their_listener)
 
 #define ROUNDS 50u
 
-static _Atomic bool stop;
-
-static void *poll_until_stopped(void *nothing)
-{
-	while (!stop)
-		network_poll(&network);
-	return nothing;
-}
-
 /* Requests are refused, clients told so go; how many there were. */
 static void read_all(struct uroce_cm_channel *channel, uint32_t *requests, uint32_t *rejects)
 {
@@ -151,7 +142,7 @@ Test(channels, no_event_is_lost_on_the_way)
 
 	RULE("C-27");
 	open_channels();
-	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
+	cr_assert_eq(pthread_create(&poller, NULL, network_poll_until_stopped, &network), 0);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct uroce_cm_channel *to = i % 2 ? first : second;
 		struct uroce_cm_id *client = calls_dial(&network, first, "10.0.0.2", NULL);
@@ -165,7 +156,7 @@ Test(channels, no_event_is_lost_on_the_way)
 		read_all(first, &requests, &rejects);
 		read_all(second, &requests, &rejects);
 	}
-	stop = true;
+	network.stop = true;
 	pthread_join(poller, NULL);
 	network_poll(&network); /* the lcores are this thread's again */
 	cr_expect_eq(requests, ROUNDS, "%u", requests);

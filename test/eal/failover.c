@@ -18,8 +18,6 @@ struct second {
 	struct drivers_fault *faults[2];
 };
 
-static const char *const second_addresses[2] = { "10.0.1.1", "10.0.1.2" };
-
 static void open_second(struct network *network, struct second *second, unsigned lcores, uint32_t mtu_bytes)
 {
 	struct drivers_loop_config loop = {
@@ -34,7 +32,7 @@ static void open_second(struct network *network, struct second *second, unsigned
 			.queue_count = (uint16_t)lcores,
 			.pool = second->loop.pool,
 			.addr_count = 1,
-			.addrs = { network_address(second_addresses[i]) },
+			.addrs = { network_address(network_second_link[i]) },
 			.prefix_bits = { 24 },
 			.mtu_bytes = mtu_bytes,
 		};
@@ -55,22 +53,10 @@ static void close_second(struct second *second)
 	cr_assert_eq(drivers_loop_close(&second->loop), 0);
 }
 
-static struct uroce_qp_attr alternate(const struct second *second, int end)
-{
-	return (struct uroce_qp_attr){
-		.alt_path = { .source = network_address(second_addresses[end]),
-			      .dest = network_address(second_addresses[!end]),
-			      .device = second->devices[end] },
-		.alt_pkey = 0xFFFF,
-		.alt_timeout = 10,
-		.path_mig_state = UROCE_PATH_REARM,
-	};
-}
-
 static void arm(struct network *network, const struct second *second)
 {
 	for (int i = 0; i < 2; i++) {
-		struct uroce_qp_attr attr = alternate(second, i);
+		struct uroce_qp_attr attr = network_alternate(second->devices[i], i);
 		uint32_t bad = 0;
 
 		cr_assert_eq(uroce_qp_modify(network->ends[i].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE,
@@ -165,7 +151,7 @@ Test(failover, a_useless_alternate_path_is_refused)
 	network_create_qp(&network, 0, 64, -1);
 	network_create_qp(&network, 1, 64, -1);
 	network_connect(&network, false);
-	attr = alternate(&second, 0);
+	attr = network_alternate(second.devices[0], 0);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -EINVAL,
 		     "path MTU 4096 over a port of 2048");
 	cr_expect_not_null(strstr(uroce_refusal(), "ALT_PATH: path MTU 4096: port "), "%s", uroce_refusal());
@@ -187,7 +173,7 @@ Test(failover, a_useless_alternate_path_is_refused)
 	network_create_qp(&network, 0, 64, -1);
 	network_create_qp(&network, 1, 64, -1);
 	network_connect(&network, false);
-	attr = alternate(&second, 0);
+	attr = network_alternate(second.devices[0], 0);
 	attr.alt_path.dest = network_address("10.0.2.2");
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -ENETUNREACH, "no route");
 	attr.alt_path.dest_mac.bytes[5] = 9;

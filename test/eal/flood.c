@@ -186,14 +186,6 @@ static void flood(struct network *network, const struct junk *kind)
 	}
 }
 
-static uint64_t frames_sent(struct network *network, int end)
-{
-	struct uroce_stats stats;
-
-	uroce_device_stats(network->ends[end].device, &stats);
-	return stats.tx_frames;
-}
-
 Test(flood, junk_is_counted_and_never_answered)
 {
 	static struct network network;
@@ -205,11 +197,12 @@ Test(flood, junk_is_counted_and_never_answered)
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
-		uint64_t before = network_counter(&network, 1, junk[i].counter), sent = frames_sent(&network, 1);
+		uint64_t before = network_counter(&network, 1, junk[i].counter);
+		uint64_t sent = network_frames_sent(&network, 1);
 
 		flood(&network, &junk[i]);
 		cr_assert_eq(network_counter(&network, 1, junk[i].counter) - before, FRAMES, "%s", junk[i].counter);
-		cr_assert_eq(frames_sent(&network, 1), sent, "%s was answered", junk[i].counter);
+		cr_assert_eq(network_frames_sent(&network, 1), sent, "%s was answered", junk[i].counter);
 	}
 	memset(network.ends[1].buffer, 0, 100001);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100001), 0);
@@ -376,13 +369,13 @@ Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	sweep_step = (1u << 23) / FRAMES;
 	sweep_from = 1;
-	sent = frames_sent(&network, 1);
+	sent = network_frames_sent(&network, 1);
 	flood(&network, &psns);
-	cr_assert_eq(frames_sent(&network, 1), sent + 1, "one NAK");
+	cr_assert_eq(network_frames_sent(&network, 1), sent + 1, "one NAK");
 	cr_assert_eq(network_event(&network, 1, UROCE_EVENT_ANOMALY).qp_num, uroce_qp_num(network.ends[1].qp));
 	sweep_from = 1u << 23;
 	flood(&network, &psns);
-	cr_assert_leq(frames_sent(&network, 1), sent + 1 + FRAMES);
+	cr_assert_leq(network_frames_sent(&network, 1), sent + 1 + FRAMES);
 	cr_assert_eq(network_counter(&network, 1, "duplicate_request"), FRAMES);
 	cr_assert_eq(network_counter(&network, 1, "resp_remote_access_errors"), 0);
 	memset(network.ends[1].buffer, 0, 100001);

@@ -9,19 +9,12 @@
 
 #include <uroce/inspect.h>
 
+#include "app/common/clock.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"
 
 TestSuite(inspect, .init = test_eal_start, .timeout = 60);
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void write_some(struct network *network, uint32_t count)
 {
@@ -257,12 +250,12 @@ static void *look(void *argument)
 	struct network *network = argument;
 	struct uroce_lcore_view lcore;
 	struct uroce_qp_view view;
-	double began = seconds();
+	double began = app_now_seconds();
 	int error = uroce_inspect_lcore(network->engine, 0, &lcore);
 
 	cr_assert_eq(error, -ETIMEDOUT, "%d", error);
 	cr_assert_eq(uroce_inspect_qp(network->engine, uroce_qp_num(network->ends[0].qp), &view), -ETIMEDOUT);
-	cr_assert_lt(seconds() - began, 5);
+	cr_assert_lt(app_now_seconds() - began, 5);
 	return NULL;
 }
 
@@ -309,13 +302,13 @@ Test(inspect, what_goes_meanwhile_is_not_there)
 {
 	struct network network;
 	pthread_t other;
-	double end = seconds() + 1;
+	double end = app_now_seconds() + 1;
 
 	RULE("X-4");
 	network_open_connected(&network, 1, 64);
 	network_poll(&network);
 	cr_assert_eq(pthread_create(&other, NULL, look_again_and_again, network.engine), 0);
-	while (seconds() < end) {
+	while (app_now_seconds() < end) {
 		struct uroce_qp_init_attr init = {
 			.send_cq = network.ends[0].cq,
 			.recv_cq = network.ends[0].cq,

@@ -146,6 +146,51 @@ void network_open_connected(struct network *network, unsigned lcores, uint32_t d
 	network_connect(network, false);
 }
 
+void network_open_sized(struct network *network, uint32_t max_qps)
+{
+	network_max_qps = max_qps;
+	network_open(network, 1);
+	cr_assert_eq(uroce_cq_create(network->ends[0].device, 16, &network->ends[0].cq), 0);
+}
+
+void network_open_ends(struct network *network)
+{
+	network_open(network, 1);
+	network_create_qp(network, 0, 64, -1);
+	network_create_qp(network, 1, 64, -1);
+}
+
+const char *const network_second_link[2] = { "10.0.1.1", "10.0.1.2" };
+
+struct uroce_qp_attr network_alternate(struct uroce_device *device, int end)
+{
+	return (struct uroce_qp_attr){
+		.alt_path = { .source = network_address(network_second_link[end]),
+			      .dest = network_address(network_second_link[!end]),
+			      .device = device },
+		.alt_pkey = 0xFFFF,
+		.alt_timeout = 10,
+		.path_mig_state = UROCE_PATH_REARM,
+	};
+}
+
+uint64_t network_frames_sent(struct network *network, int end)
+{
+	struct uroce_stats stats;
+
+	uroce_device_stats(network->ends[end].device, &stats);
+	return stats.tx_frames;
+}
+
+void *network_poll_until_stopped(void *argument)
+{
+	struct network *network = argument;
+
+	while (!network->stop)
+		network_poll(network);
+	return NULL;
+}
+
 void network_poll(struct network *network)
 {
 	for (unsigned i = 0; i < uroce_engine_lcore_count(network->engine); i++)

@@ -34,6 +34,7 @@ struct network {
 	uint8_t timeout; /* ACK timeout of the next network_connect(), 4.096 us << it; 8 when opened: 1.05 ms */
 	/* its traffic class and enum uroce_cc: 0 when opened */
 	uint8_t traffic_class, cc;
+	_Atomic bool stop;
 };
 
 struct rte_mbuf;
@@ -60,6 +61,10 @@ extern const unsigned *network_lcore_ids;
 extern uint32_t network_mtu_bytes;
 /* And a QP of this depth at each end, connected over IPv4. */
 void network_open_connected(struct network *network, unsigned lcores, uint32_t depth);
+/* And room for so many QPs; a CQ at end 0. */
+void network_open_sized(struct network *network, uint32_t max_qps);
+/* And a QP at each end, not connected. */
+void network_open_ends(struct network *network);
 /* As network_open(), but each end sends from a pool of its own: what one receives the other cannot send again. */
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *const pools[2]);
 /* The parts of these two, for other ports than a loop's: network->engine, then each end; and closing. */
@@ -69,12 +74,18 @@ void network_close_ends(struct network *network);
 /* With a CQ of its own unless the end has one. lcore -1: any. */
 void network_create_qp(struct network *network, int end, uint32_t cq_depth, int lcore);
 void network_connect(struct network *network, bool ipv6);
+/* Addresses of a second link, and the attributes that make the one of this end its alternate path. */
+extern const char *const network_second_link[2];
+struct uroce_qp_attr network_alternate(struct uroce_device *device, int end);
 /* One poll of every lcore. */
 void network_poll(struct network *network);
+/* For a thread, whose argument is the network: polls until `stop`. */
+void *network_poll_until_stopped(void *network);
 /* Polls until the end's CQ has a completion. */
 struct uroce_wc network_wait(struct network *network, int end);
 /* A request of end 0 on its buffer, towards the buffer of end 1; wr_id 5, signaled. */
 int network_post(struct network *network, enum uroce_wr_opcode opcode, uint32_t bytes);
+uint64_t network_frames_sent(struct network *network, int end);
 uint64_t network_counter(struct network *network, int end, const char *name);
 /* Polls until there is an event of this end; fails when its type is another. */
 struct uroce_event network_event(struct network *network, int end, uint32_t type);

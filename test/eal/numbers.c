@@ -54,13 +54,6 @@ static struct uroce_qp *create(struct network *network)
 	return qp;
 }
 
-static void open_network(struct network *network, uint32_t max_qps)
-{
-	network_max_qps = max_qps;
-	network_open(network, 1);
-	cr_assert_eq(uroce_cq_create(network->ends[0].device, 16, &network->ends[0].cq), 0);
-}
-
 /* How often the most frequent of the steps from a[i] to b[i] occurs. */
 static uint32_t most_alike(const uint32_t *a, const uint32_t *b, uint32_t count)
 {
@@ -140,7 +133,7 @@ Test(numbers, qpns_and_start_psns_are_as_if_drawn)
 	RULE("P-2");
 	RULE("P-7");
 	RULE("Y-3");
-	open_network(&network, LIMIT_QPS);
+	network_open_sized(&network, LIMIT_QPS);
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct uroce_qp *qp = create(&network);
 		struct uroce_qp_attr attr;
@@ -169,7 +162,7 @@ Test(numbers, reserved_qpns_are_never_given_out)
 		static struct network network;
 		struct uroce_qp *qp;
 
-		open_network(&network, 16);
+		network_open_sized(&network, 16);
 		cr_assert_eq(network.engine->index_count, 32);
 		forced_number = drawn[i];
 		forced = true;

@@ -46,14 +46,6 @@ static void let_time_pass(uint64_t ns)
 		rte_pause();
 }
 
-static uint64_t frames_sent(struct network *network, int end)
-{
-	struct uroce_stats stats;
-
-	uroce_device_stats(network->ends[end].device, &stats);
-	return stats.tx_frames;
-}
-
 /* The answer lies in the port when the timer is due. false: it was due before, for the machine had other work. */
 static bool race_answer_and_timeout(struct network *network)
 {
@@ -119,10 +111,10 @@ Test(races, a_timer_that_is_due_dies_with_its_qp)
 		cr_assert_eq(lcore->wheel.armed, 0);
 		network_create_qp(&network, 0, 64, -1);
 		network_create_qp(&network, 1, 64, -1);
-		sent = frames_sent(&network, 0);
+		sent = network_frames_sent(&network, 0);
 		for (int i = 0; i < 100; i++)
 			network_poll(&network);
-		cr_assert_eq(frames_sent(&network, 0), sent);
+		cr_assert_eq(network_frames_sent(&network, 0), sent);
 		cr_assert_eq(uroce_cq_poll(end->cq, 1, &wc), 0);
 		cr_assert_not(uroce_event_poll(end->device, &event));
 		network_connect(&network, false);
@@ -149,12 +141,12 @@ Test(races, an_rnr_wait_that_is_over_sends_nothing_after_err)
 		network_poll(&network);
 	let_time_pass(ACK_TIMEOUT_NS);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &err, UROCE_QP_STATE, NULL), 0);
-	sent = frames_sent(&network, 0);
+	sent = network_frames_sent(&network, 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_WR_FLUSH_ERR);
 	let_time_pass(ACK_TIMEOUT_NS);
 	for (int i = 0; i < 100; i++)
 		network_poll(&network);
-	cr_assert_eq(frames_sent(&network, 0), sent);
+	cr_assert_eq(network_frames_sent(&network, 0), sent);
 	cr_assert_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0, "it was flushed once");
 	cr_assert_not(uroce_event_poll(network.ends[0].device, &event), "ERR by software is no event");
 	network_close(&network);

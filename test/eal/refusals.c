@@ -24,13 +24,6 @@ TestSuite(refusals, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 
-static void open_ends(void)
-{
-	network_open(&network, 1);
-	for (int i = 0; i < 2; i++)
-		network_create_qp(&network, i, 64, -1);
-}
-
 static struct uroce_qp_init_attr usual_init(void)
 {
 	return (struct uroce_qp_init_attr){
@@ -50,7 +43,7 @@ Test(refusals, a_queue_that_is_resized)
 	struct uroce_qp *qp;
 	struct uroce_cq *cq;
 
-	open_ends();
+	network_open_ends(&network);
 	qp = network.ends[0].qp;
 	cq = network.ends[0].cq;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL), 0);
@@ -96,7 +89,7 @@ Test(refusals, engines_and_devices)
 	EXPECT(-EINVAL, "max_qps 4294967295: 1 ... *", uroce_engine_create(&config, &engine));
 	config = (struct uroce_engine_config){ .lcore_ids = mains, .lcore_count = 1 };
 	EXPECT(-EINVAL, "lcore_ids: EAL workers, each once", uroce_engine_create(&config, &engine));
-	open_ends();
+	network_open_ends(&network);
 	EXPECT(-EINVAL, "lcore_ids NULL: the application polls the lcores", uroce_engine_start(network.engine));
 	EXPECT(-EBUSY, "engine: port * is a device of it; destroy that first", uroce_engine_destroy(network.engine));
 	EXPECT(-EINVAL, "addr_count 9: 1 ... 8", uroce_device_create(network.engine, &device, &none));
@@ -129,7 +122,7 @@ Test(refusals, what_is_still_used)
 	struct uroce_srq *srq;
 	struct uroce_qp *qp;
 
-	open_ends();
+	network_open_ends(&network);
 	EXPECT(-EBUSY, "pd: * regions, windows and queues are of it; destroy them first",
 	       uroce_pd_dealloc(network.ends[0].pd));
 	EXPECT(-EBUSY, "cq: it is used 2 times by queue pairs; destroy them first",
@@ -161,7 +154,7 @@ Test(refusals, who_looks_for_what_is_not_there)
 	struct uroce_qp_view qp;
 	uint32_t place = 0;
 
-	open_ends();
+	network_open_ends(&network);
 	network_poll(&network);
 	EXPECT(-ENOENT, "qp_num 0: no queue pair has it", uroce_inspect_qp(network.engine, 0, &qp));
 	EXPECT(-ENOENT, "port_id 31: no device of the engine has it", uroce_inspect_port(network.engine, 31, &port));
@@ -197,7 +190,7 @@ Test(refusals, an_lcore_for_which_too_many_calls_wait)
 	pthread_t thread;
 	void *call = &network;
 
-	open_ends();
+	network_open_ends(&network);
 	network_poll(&network);
 	lcore = uroce_engine_lcore(network.engine, 0);
 	while (rte_ring_enqueue(lcore->mailbox, call) == 0)
@@ -220,7 +213,7 @@ Test(refusals, ports_that_are_not_ready)
 	struct uroce_device *none;
 	uint16_t port_id;
 
-	open_ends();
+	network_open_ends(&network);
 	cr_assert_eq(uroce_engine_create(&two, &wide), 0);
 	for (int i = 0; i < 2; i++)
 		network_close_end(&network, i);
@@ -259,7 +252,7 @@ Test(refusals, descriptors_that_the_kernel_does_not_give)
 	struct uroce_cm_channel *channel;
 	struct rlimit before;
 
-	open_ends();
+	network_open_ends(&network);
 	use_up_descriptors(&before);
 	EXPECT(-EMFILE, "the descriptor of a device's events: Too many open files",
 	       uroce_event_fd(network.ends[0].device));
@@ -297,7 +290,7 @@ Test(refusals, a_wait_that_is_interrupted)
 	pthread_t self = pthread_self(), thread;
 	struct uroce_lcore *lcore;
 
-	open_ends();
+	network_open_ends(&network);
 	lcore = uroce_engine_lcore(network.engine, 0);
 	cr_assert_eq(uroce_cm_channel_create(network.engine, &channel), 0);
 	sigaction(SIGUSR1, &action, NULL);
@@ -320,7 +313,7 @@ Test(refusals, regions_in_use_and_gone)
 	struct uroce_mw_bind bind = { .length_bytes = 8, .access = UROCE_ACCESS_REMOTE_READ };
 	struct uroce_mw *mw;
 
-	open_ends();
+	network_open_ends(&network);
 	network_connect(&network, false);
 	cr_assert_eq(uroce_mw_alloc(end->pd, UROCE_MW_TYPE_1, &mw), 0);
 	bind.mr = end->mr;
@@ -341,7 +334,7 @@ Test(refusals, regions_and_windows)
 	struct uroce_mr *mr;
 	struct uroce_mw *mw;
 
-	open_ends();
+	network_open_ends(&network);
 	EXPECT(-EINVAL,
 	       "addr (nil), bytes 8, va 0x0, access 0x0: a range that does not wrap, and rights that fit together",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
@@ -386,7 +379,7 @@ Test(refusals, more_than_there_is_room_for)
 	uint32_t count = 0;
 
 	network_max_qps = 16;
-	open_ends();
+	network_open_ends(&network);
 	init = usual_init();
 	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
 		cr_assert_lt(++count, 64);
@@ -415,7 +408,7 @@ Test(refusals, queue_pairs_that_cannot_be)
 	struct uroce_cq *cq;
 	struct uroce_qp *qp;
 
-	open_ends();
+	network_open_ends(&network);
 	pd = network.ends[0].pd;
 	EXPECT(-EINVAL, "depth 0: 1 ... 1048576", uroce_cq_create(network.ends[0].device, 0, &cq));
 	EXPECT(-EINVAL, "max_sge 17: 1 ... 16", uroce_srq_create(pd, &shared, &srq));
@@ -482,7 +475,7 @@ Test(refusals, attributes_and_paths)
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RTS };
 	struct uroce_qp *qp;
 
-	open_ends();
+	network_open_ends(&network);
 	qp = network.ends[0].qp;
 	EXPECT(-EINVAL, "STATE: a value out of range, missing or not for the transition from RESET to RTS; see qp.h",
 	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL));
@@ -518,7 +511,7 @@ Test(refusals, what_another_thread_refuses)
 	struct uroce_lcore *lcore;
 	pthread_t thread;
 
-	open_ends();
+	network_open_ends(&network);
 	lcore = uroce_engine_lcore(network.engine, 0);
 	cr_assert_eq(pthread_create(&thread, NULL, poll_until_done, lcore), 0);
 	while (!lcore_is_owned(lcore) || lcore_is_ours(lcore))
@@ -552,7 +545,7 @@ Test(refusals, requests_that_cannot_be_posted)
 {
 	struct uroce_qp_attr attr = { .max_rd_atomic = 0 };
 
-	open_ends();
+	network_open_ends(&network);
 	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR", post(UROCE_WR_SEND, 0, 1, 8));
 	EXPECT(-EINVAL, "state RESET: receives are posted from INIT on", post_recv(0));
 	network_connect(&network, false);
@@ -578,7 +571,7 @@ Test(refusals, requests_that_cannot_be_posted)
 
 Test(refusals, queues_that_are_full)
 {
-	open_ends();
+	network_open_ends(&network);
 	network_connect(&network, false);
 	while (post(UROCE_WR_SEND, 0, 1, 8) == 0)
 		;

@@ -14,13 +14,6 @@ TestSuite(refusals_cm, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 
-static void open_ends(void)
-{
-	network_open(&network, 1);
-	for (int i = 0; i < 2; i++)
-		network_create_qp(&network, i, 64, -1);
-}
-
 Test(refusals_cm, connections)
 {
 	struct uroce_cm_options options = { .private_bytes = 500 };
@@ -259,7 +252,7 @@ Test(refusals_cm, datagrams)
 	struct end *end = &network.ends[0];
 	struct uroce_ud *ud;
 
-	open_ends();
+	network_open_ends(&network);
 	EXPECT(-EINVAL, "send_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
 	init.send_cq = end->cq;
 	EXPECT(-EINVAL, "recv_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));

@@ -150,8 +150,6 @@ struct second {
 	struct uroce_device *devices[2];
 };
 
-static const char *const second_addresses[2] = { "10.0.1.1", "10.0.1.2" };
-
 static void open_second(struct second *second, uint16_t first_lcore)
 {
 	struct drivers_loop_config loop = {
@@ -166,7 +164,7 @@ static void open_second(struct second *second, uint16_t first_lcore)
 			.first_lcore = first_lcore,
 			.pool = second->loop.pool,
 			.addr_count = 1,
-			.addrs = { network_address(second_addresses[i]) },
+			.addrs = { network_address(network_second_link[i]) },
 			.prefix_bits = { 24 },
 		};
 
@@ -179,18 +177,6 @@ static void close_second(struct second *second)
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(uroce_device_destroy(second->devices[i]), 0);
 	cr_assert_eq(drivers_loop_close(&second->loop), 0);
-}
-
-static struct uroce_qp_attr alternate(const struct second *second, int end)
-{
-	return (struct uroce_qp_attr){
-		.alt_path = { .source = network_address(second_addresses[end]),
-			      .dest = network_address(second_addresses[!end]),
-			      .device = second->devices[end] },
-		.alt_pkey = 0xFFFF,
-		.alt_timeout = 10,
-		.path_mig_state = UROCE_PATH_REARM,
-	};
 }
 
 static void connect_both(unsigned lcores)
@@ -216,7 +202,7 @@ Test(refusals_rare, a_path_over_a_port_that_the_lcore_does_not_serve)
 	connect_both(2);
 	open_second(&second, 1);
 	network_connect(&network, false);
-	attr = alternate(&second, 0);
+	attr = network_alternate(second.devices[0], 0);
 	EXPECT(-EINVAL, "ALT_PATH: port * has no queue on the queue pair's lcore",
 	       uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, NULL));
 	destroy_both();
@@ -234,7 +220,7 @@ Test(refusals_rare, a_path_that_is_armed_before_the_peer_was_heard)
 	open_second(&second, 0);
 	network_connect(&network, false);
 	for (int i = 0; i < 2; i++) {
-		struct uroce_qp_attr load = alternate(&second, i);
+		struct uroce_qp_attr load = network_alternate(second.devices[i], i);
 
 		cr_assert_eq(uroce_qp_modify(network.ends[i].qp, &load, mask, NULL), 0, "%s", uroce_refusal());
 	}
@@ -258,7 +244,7 @@ Test(refusals_rare, a_path_that_is_armed_before_the_peer_was_heard)
 
 Test(refusals_rare, devices_and_neighbours_of_an_id)
 {
-	struct uroce_addr own, source = network_address(second_addresses[0]), far = network_address("10.9.9.9");
+	struct uroce_addr own, source = network_address(network_second_link[0]), far = network_address("10.9.9.9");
 	struct uroce_cm_channel *channel;
 	struct uroce_qp_init_attr init;
 	struct uroce_cm_id *id;

@@ -22,14 +22,6 @@
 
 TestSuite(steer, .init = test_eal_start, .timeout = 60);
 
-/* An engine with one lcore and room for so many QPs (0: as it likes), and a CQ for them. */
-static void open_network(struct network *network, uint32_t max_qps)
-{
-	network_max_qps = max_qps;
-	network_open(network, 1);
-	cr_assert_eq(uroce_cq_create(network->ends[0].device, 16, &network->ends[0].cq), 0);
-}
-
 static int create(struct network *network, struct uroce_qp **qp)
 {
 	struct uroce_qp_init_attr init = {
@@ -85,7 +77,7 @@ Test(steer, numbers_are_distinct_and_come_in_no_order)
 	uint32_t numbers[MANY], mask, shift;
 
 	RULE("P-7");
-	open_network(&network, 0);
+	network_open_sized(&network, 0);
 	for (uint32_t i = 0; i < MANY; i++) {
 		cr_assert_eq(create(&network, &qps[i]), 0);
 		numbers[i] = uroce_qp_num(qps[i]);
@@ -112,7 +104,7 @@ Test(steer, a_destroyed_number_is_not_given_out_again_at_once)
 	uint32_t count = 0;
 
 	RULE("P-7");
-	open_network(&network, 8);
+	network_open_sized(&network, 8);
 	cr_assert_eq(network.engine->index_count, 16);
 	network.engine->config.max_qps = 16; /* the half that stays free, too, so that one place is left */
 	while (count < 16)

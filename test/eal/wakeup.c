@@ -19,15 +19,6 @@
 TestSuite(wakeup, .init = test_eal_start, .timeout = 1800);
 
 static struct network network;
-static _Atomic bool stop;
-
-static void *poll_until_stopped(void *nothing)
-{
-	while (!stop)
-		network_poll(&network);
-	return nothing;
-}
-
 /* As cq.h tells how to sleep. Returns whether it slept. */
 static bool wait_for_one(int fd, struct uroce_wc *wc)
 {
@@ -59,7 +50,7 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 
 	RULE("M-5");
 	network_open_connected(&network, 1, 64);
-	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
+	cr_assert_eq(pthread_create(&poller, NULL, network_poll_until_stopped, &network), 0);
 	fd = uroce_cq_fd(network.ends[0].cq);
 	cr_assert_geq(fd, 0);
 	for (uint64_t i = 0; i < times; i++) {
@@ -72,7 +63,7 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 	}
 	cr_expect_gt(slept, 0, "it never slept");
 	cr_expect_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0);
-	stop = true;
+	network.stop = true;
 	pthread_join(poller, NULL);
 	network_poll(&network); /* its lcores are ours now */
 	network_close(&network);

@@ -4,21 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <uroce/port.h>
 #include <uroce/uroce.h>
 
+#include "common/clock.h"
+
 #define WAIT_S 20.0
 #define ASKED 3u /* an ARP request, an echo request, and one more */
-
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static uint64_t asked(struct uroce_device *device)
 {
@@ -36,7 +29,7 @@ static uint64_t asked(struct uroce_device *device)
 static int open_once(struct uroce_engine *engine, const char *name, const char *address, int number)
 {
 	struct uroce_port_config config = { .engine = engine, .addresses = { address } };
-	double end = seconds_now() + WAIT_S;
+	double end = app_now_seconds() + WAIT_S;
 	struct uroce_error error;
 	struct uroce_port *port;
 	uint64_t count = 0;
@@ -46,7 +39,7 @@ static int open_once(struct uroce_engine *engine, const char *name, const char *
 		fprintf(stderr, "time %d: %s\n", number, error.text);
 		return 1;
 	}
-	while (count < ASKED && seconds_now() < end) {
+	while (count < ASKED && app_now_seconds() < end) {
 		for (int i = 0; i < 1000; i++)
 			uroce_lcore_poll(uroce_engine_lcore(engine, 0));
 		count = asked(port->device);

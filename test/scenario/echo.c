@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -9,19 +10,12 @@
 #define ROUND_TRIP_NS 10000ull
 
 /* A has measured a round trip; PSN 0 is used then. */
-static struct pair *open_measured(void)
-{
-	struct pair *pair =
-		pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .receives = 8, .no_boards = true });
-
-	pair_measure(pair, ROUND_TRIP_NS);
-	return pair;
-}
+static const struct pair_options options = { .mtu = MTU, .rd_atomic = 8, .receives = 8, .no_boards = true };
 
 /* Four atomics, of which the answer to the newest has come first; so many of them have gone out again. */
 static struct pair *open_resending(uint32_t resent)
 {
-	struct pair *pair = open_measured();
+	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 	pair_cut(pair);
 	for (uint64_t i = 1; i <= 4; i++)
@@ -106,7 +100,7 @@ Test(echo, waits_for_the_receiver_make_nobody_deaf)
 	RULE("T-5");
 	RULE("R-4");
 	for (uint32_t implied = 0; implied < 2; implied++) {
-		struct pair *pair = open_measured();
+		struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 		struct rc_qp *qp = pair->side[A].qp;
 		uint64_t bound_ns = qp->rtt.srtt_ns + 4 * qp->rtt.rttvar_ns;
 
@@ -136,7 +130,7 @@ Test(echo, waits_for_the_receiver_make_nobody_deaf)
 /* The ACK that an empty WRITE draws is owed once: it begins the wait anew, and another one like it does not. */
 Test(echo, the_answer_to_an_empty_write_puts_the_timer_off_once)
 {
-	struct pair *pair = open_measured();
+	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 	struct rc_qp *qp = pair->side[A].qp;
 	uint64_t deadline_ns;
 

@@ -5,21 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
-
-static struct flight *nth_on_wire(struct side *side, uint32_t n)
-{
-	return &side->wire[(side->wire_head + n) % PAIR_IN_FLIGHT];
-}
-
-static void swap_on_wire(struct side *side, uint32_t a, uint32_t b)
-{
-	struct flight saved = *nth_on_wire(side, a);
-
-	*nth_on_wire(side, a) = *nth_on_wire(side, b);
-	*nth_on_wire(side, b) = saved;
-}
 
 /* B has answered two READs of 8 packets; the first response is lost, the second shows it, A asks again. */
 static struct pair *lose_the_first_response(struct flight *rest, uint32_t *count)

@@ -32,15 +32,6 @@ static struct wire_packet atomic_write_packet(const struct pair *pair, uint32_t 
 	return write_packet(pair, OP_ATOMIC_WRITE, psn, offset, 8, 8);
 }
 
-static struct wire_packet flush_packet(const struct pair *pair, uint32_t psn, uint64_t offset, uint32_t bytes,
-				       uint32_t feth)
-{
-	struct wire_packet packet = write_packet(pair, OP_FLUSH, psn, offset, bytes, 0);
-
-	packet.feth = feth;
-	return packet;
-}
-
 static struct wire_packet empty_answer(uint32_t psn)
 {
 	return response_packet(OP_READ_RESPONSE_ONLY, psn, 0);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "opened.h"
 #include "packets.h"
 #include "places.h"
 #include "rule.h"
@@ -19,18 +20,10 @@ static void post(struct pair *pair, uint64_t wr_id, enum uroce_wr_opcode opcode,
 	cr_assert_eq(pair_post(pair, A, wr, 0, bytes), 0);
 }
 
-static struct pair *open_cut(const struct pair_options *options)
-{
-	struct pair *pair = pair_open(options);
-
-	pair_cut(pair);
-	return pair;
-}
-
 /* A READ owns as many PSNs as its answer has packets, at least one. */
 Test(pacing, a_psn_a_packet_and_for_a_read_as_many_as_it_has_answers)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .psn_a = 0xFFFFFC, .mtu = 256, .rd_atomic = 8 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .psn_a = 0xFFFFFC, .mtu = 256, .rd_atomic = 8 });
 
 	RULE("P-3");
 	RULE("P-1");
@@ -50,7 +43,7 @@ Test(pacing, a_psn_a_packet_and_for_a_read_as_many_as_it_has_answers)
 
 Test(pacing, the_start_psn_is_random_unless_the_user_sets_it)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .psn_a = 0xABCDEF });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .psn_a = 0xABCDEF });
 	struct uroce_qp_attr attr;
 
 	RULE("P-2");
@@ -65,7 +58,7 @@ Test(pacing, the_start_psn_is_random_unless_the_user_sets_it)
 /* TC-E-21: the third READ waits, and what is behind it too, until the first is answered. */
 Test(pacing, no_more_reads_and_atomics_than_the_depth_are_outstanding)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .rd_atomic = 2 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .rd_atomic = 2 });
 
 	RULE("Q-3");
 	pair_read(pair, 1, 2000);
@@ -84,7 +77,7 @@ Test(pacing, no_more_reads_and_atomics_than_the_depth_are_outstanding)
 
 Test(pacing, with_depth_zero_a_read_or_atomic_is_refused_at_the_post)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .rd_atomic = 255 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .rd_atomic = 255 });
 
 	RULE("Q-3");
 	cr_assert_eq(pair_read(pair, 1, 8), -EINVAL);
@@ -96,7 +89,7 @@ Test(pacing, with_depth_zero_a_read_or_atomic_is_refused_at_the_post)
 /* TC-E-20 */
 Test(pacing, a_fenced_request_waits_for_earlier_reads_and_atomics)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 
 	RULE("Q-4");
 	pair_read(pair, 1, 8);
@@ -118,7 +111,7 @@ Test(pacing, a_fenced_request_waits_for_earlier_reads_and_atomics)
 
 Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 
 	RULE("Q-5");
 	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
@@ -150,7 +143,7 @@ Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
  */
 Test(pacing, of_unsignaled_requests_few_ask)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .depth = 512 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .depth = 512 });
 
 	RULE("Q-5");
 	for (uint32_t i = 0; i < WINDOW_PACKETS + 10; i++)
@@ -178,7 +171,7 @@ Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_ha
 {
 	RULE("Q-5");
 	for (uint32_t row = 0; row < 3; row++) {
-		struct pair *pair = open_cut(&(struct pair_options){ 0 });
+		struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 		struct uroce_sge halves[2] = {
 			{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key },
 			{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key }
@@ -208,7 +201,7 @@ Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_ha
 /* More is posted, but there is no more room: the last packet asks, of many pieces as of one. */
 Test(pacing, a_pause_for_want_of_room_asks)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .depth = 16 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .depth = 16 });
 	struct uroce_sge sges[LIMIT_SGE];
 	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .sg_list = sges, .num_sge = LIMIT_SGE };
 	struct rc_outbox *out = &pair->out;
@@ -234,7 +227,7 @@ Test(pacing, a_pause_for_want_of_room_asks)
 /* Each ACK makes room for one packet, with which the window ends again: not every one of them asks. */
 Test(pacing, questions_do_not_spread_in_a_window_that_stays_full)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 	uint32_t asked = 0;
 
 	RULE("P-4");
@@ -253,7 +246,7 @@ Test(pacing, questions_do_not_spread_in_a_window_that_stays_full)
 
 Test(pacing, a_single_packet_waits_for_the_window_too)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 
 	RULE("P-4");
 	pair_write(pair, 1, WINDOW_PACKETS * 256);
@@ -271,7 +264,7 @@ Test(pacing, a_single_packet_waits_for_the_window_too)
 /* Also one whose payload lies in several pieces. */
 Test(pacing, a_packet_of_pieces_waits_for_the_window_too)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 	struct uroce_sge halves[2] = {
 		{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key },
 		{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key }
@@ -296,7 +289,7 @@ Test(pacing, a_packet_of_pieces_waits_for_the_window_too)
  */
 Test(pacing, a_long_message_asks_where_it_has_to_and_not_where_an_outbox_ends)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 
 	RULE("Q-5");
 	pair_write(pair, 1, 1 << 20);
@@ -313,7 +306,7 @@ Test(pacing, a_long_message_asks_where_it_has_to_and_not_where_an_outbox_ends)
 /* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
 Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0 });
 	uint32_t asked = 0, since = 0;
 
 	RULE("P-4");
@@ -346,7 +339,7 @@ Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 Test(pacing, reads_stall_at_half_of_all_psns)
 {
 	const uint64_t bytes = 1ull << 31;
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0, .rd_atomic = 8 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0, .rd_atomic = 8 });
 	uint8_t *huge = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct uroce_sge sge = { .addr = (uintptr_t)huge, .length = 1u << 30 };
 	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 };
@@ -376,7 +369,7 @@ Test(pacing, reads_stall_at_half_of_all_psns)
 Test(pacing, a_read_of_as_many_psns_as_may_be_outstanding_waits_for_the_one_before_it)
 {
 	const uint64_t bytes = 1ull << 31;
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 	uint8_t *huge = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct uroce_sge sge = { .addr = (uintptr_t)huge, .length = 1u << 31 };
 	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 };
@@ -405,7 +398,7 @@ Test(pacing, a_message_of_two_gibibytes_starts)
 	RULE("P-4");
 	RULE("Q-13");
 	for (int more = 0; more < 2; more++) {
-		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+		struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 		struct uroce_sge sges[3] = { { .addr = (uintptr_t)huge, .length = 1u << 30 },
 					     { .addr = (uintptr_t)huge + (1u << 30), .length = 1u << 30 },
 					     { .addr = (uintptr_t)huge, .length = 1 } };
@@ -435,7 +428,7 @@ Test(pacing, the_end_of_the_window_asks_unless_a_packet_shortly_before_it_has)
 {
 	RULE("Q-5");
 	for (uint32_t between = 31; between < 33; between++) {
-		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+		struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 
 		post(pair, 1, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, (WINDOW_PACKETS - between) * 256);
 		post(pair, 2, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 1 << 20);
@@ -452,7 +445,7 @@ Test(pacing, after_losses_another_read_waits_for_room_in_the_quota)
 {
 	RULE("Q-10");
 	for (uint32_t more = 0; more < 2; more++) {
-		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+		struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 		pair->side[A].qp->cc_past.limit = 10;
 		pair_read(pair, 1, 8 * 256);
@@ -470,7 +463,7 @@ Test(pacing, after_losses_another_read_waits_for_room_in_the_quota)
 /* The quota is for READs, and holds one at least. */
 Test(pacing, a_read_longer_than_the_quota_goes_alone_and_an_atomic_behind_it)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 	RULE("Q-10");
 	pair->side[A].qp->cc_past.limit = 10;
@@ -485,7 +478,7 @@ Test(pacing, a_read_longer_than_the_quota_goes_alone_and_an_atomic_behind_it)
 /* Nothing was lost while a whole quota was answered: the next READ finds twice as much. */
 Test(pacing, the_quota_of_reads_grows_while_nothing_is_lost)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 	RULE("Q-10");
 	pair->side[A].qp->cc_past.limit = 8;
@@ -512,7 +505,7 @@ Test(pacing, a_message_may_end_where_its_region_does)
 {
 	RULE("Q-13");
 	for (uint32_t first = 0; first < 3; first++) {
-		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+		struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 		struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory + 100, .length = 1000 };
 		struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
 
@@ -530,7 +523,7 @@ Test(pacing, a_message_may_end_where_its_region_does)
 /* The memory of all that goes out together is judged before any of it does. */
 Test(pacing, of_a_message_whose_end_may_not_be_read_nothing_leaves)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 5 * 256 };
 	struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
 

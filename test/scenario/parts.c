@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "draw.h"
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -11,18 +12,12 @@
 #define ROUND_TRIP_NS 10000ull
 
 /* A has measured a round trip; PSN 0 is used then. */
-static struct pair *open_measured(void)
-{
-	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .no_boards = true });
-
-	pair_measure(pair, ROUND_TRIP_NS);
-	return pair;
-}
+static const struct pair_options options = { .mtu = MTU, .rd_atomic = 8, .no_boards = true };
 
 /* A READ of 40 packets is restarted at packet 3, with a quota of eight packets. A part of it has been asked for. */
 static struct pair *open_with_part(void)
 {
-	struct pair *pair = open_measured();
+	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 	pair_cut(pair);
 	pair->side[A].qp->cc_past.limit = 10; /* as after earlier losses */
@@ -82,7 +77,7 @@ Test(parts, what_fits_no_part_is_refused)
 	for (uint32_t row = 0; row < 3; row++) {
 		static const uint8_t opcodes[] = { OP_READ_RESPONSE_ONLY, OP_READ_RESPONSE_LAST,
 						   OP_READ_RESPONSE_FIRST };
-		struct pair *pair = open_measured();
+		struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 		pair_cut(pair);
 		pair_read(pair, 1, 40 * MTU);
@@ -155,7 +150,7 @@ Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
 /* A first loss in a long READ: as much is asked for again as a quota has at first, and the rest when that came. */
 Test(parts, a_loss_in_a_long_read_asks_for_a_part)
 {
-	struct pair *pair = open_measured();
+	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 	RULE("Q-10");
 	pair_cut(pair);
@@ -254,7 +249,7 @@ Test(parts, what_has_answered_the_newest_has_all)
 {
 	RULE("S-9");
 	for (uint32_t newest = 0; newest < 2; newest++) {
-		struct pair *pair = open_measured();
+		struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 		pair_cut(pair);
 		pair_read(pair, 1, 4 * MTU);
@@ -285,7 +280,7 @@ Test(parts, a_quota_holds_as_much_as_it_says)
 {
 	RULE("Q-10");
 	for (uint32_t more = 0; more < 2; more++) {
-		struct pair *pair = open_measured();
+		struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 		pair_cut(pair);
 		pair_read(pair, 1, 4 * MTU);
@@ -306,7 +301,7 @@ Test(parts, a_quota_holds_as_much_as_it_says)
 /* Sent again behind the first READ, the WRITE does not ask, for the second READ was to follow; but that has to wait. */
 Test(parts, what_waits_for_a_part_asks_about_what_is_before_it)
 {
-	struct pair *pair = open_measured();
+	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE };
 
 	RULE("Q-5");

@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -13,18 +14,10 @@ static uint64_t slack(uint64_t wait)
 	return wait / 10 > 20000 ? wait / 10 : 20000;
 }
 
-static struct pair *open_cut(const struct pair_options *options)
-{
-	struct pair *pair = pair_open(options);
-
-	pair_cut(pair);
-	return pair;
-}
-
 /* One WRITE and its ACK, so that a round trip of 10 us has been measured. PSN 0 is used then. */
 static struct pair *open_measured(uint8_t retry_cnt)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = retry_cnt });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = retry_cnt });
 
 	pair_measure_alone(pair, 10000);
 	return pair;
@@ -36,7 +29,7 @@ Test(retry, the_timer_fires_no_earlier_than_coded_and_hardly_later)
 	RULE("T-1");
 	RULE("T-2");
 	for (uint32_t code = 1; code < 32; code++) {
-		struct pair *pair = open_cut(&(struct pair_options){ .timeout = (uint8_t)code });
+		struct pair *pair = pair_open_cut(&(struct pair_options){ .timeout = (uint8_t)code });
 		struct rc_qp *qp = pair->side[A].qp;
 		uint64_t wait = 4096ull << code, start = pair->now_ns, deadline;
 
@@ -68,7 +61,7 @@ Test(retry, the_timer_fires_no_earlier_than_coded_and_hardly_later)
 /* TC-E-12 */
 Test(retry, code_zero_is_no_timer)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .timeout = 255 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .timeout = 255 });
 
 	RULE("T-1");
 	pair_write(pair, 1, 8);
@@ -86,7 +79,7 @@ Test(retry, code_zero_is_no_timer)
 
 Test(retry, the_timer_starts_anew_with_progress_and_with_nothing_else)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .timeout = 10 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .timeout = 10 });
 	struct rc_qp *qp = pair->side[A].qp;
 	uint64_t first, wait = 4096ull << 10;
 
@@ -113,7 +106,7 @@ Test(retry, the_timer_starts_anew_with_progress_and_with_nothing_else)
 /* N means N resends; seven is seven (TC-E-11). */
 static void check_count(uint8_t option, uint32_t resends)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = option });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = option });
 
 	pair_write(pair, 1, 8);
 	pair_write(pair, 2, 8);
@@ -192,7 +185,7 @@ Test(retry, all_triggers_draw_on_one_budget)
 /* TC-E-14: progress is a PSN not covered before, in mid-message too. */
 Test(retry, progress_fills_the_budget)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 1 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = 1 });
 
 	RULE("T-3");
 	pair_write(pair, 1, 8000);
@@ -211,7 +204,7 @@ Test(retry, progress_fills_the_budget)
 
 Test(retry, a_nak_that_makes_progress_fills_the_budget_and_then_costs_one)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 1 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = 1 });
 
 	RULE("T-3");
 	pair_write(pair, 1, 3000);
@@ -223,7 +216,7 @@ Test(retry, a_nak_that_makes_progress_fills_the_budget_and_then_costs_one)
 	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
 	cr_assert_eq(pair->side[A].wcs[0].psn, 1);
 	pair_close(pair);
-	pair = open_cut(&(struct pair_options){ .retry_cnt = 255 });
+	pair = pair_open_cut(&(struct pair_options){ .retry_cnt = 255 });
 	pair_write(pair, 1, 3000);
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 0));
@@ -281,7 +274,7 @@ Test(retry, a_nak_for_another_psn_is_a_new_failure)
 /* The ACK of a resend may be that of the first try: it says nothing of the round trip. */
 Test(retry, a_resend_measures_no_round_trip)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 
 	RULE("T-5");
 	pair_write(pair, 1, 8);
@@ -345,7 +338,7 @@ Test(retry, a_flood_of_naks_is_bounded)
 /* A peer that is only deaf for a while costs time, not data. */
 Test(retry, what_was_lost_is_done_once)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .receives = 2 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .receives = 2 });
 
 	RULE("T-2");
 	RULE("S-8");
@@ -383,7 +376,7 @@ Test(retry, without_a_timer_progress_starts_none)
 /* What acknowledges packets before the one that asked tells nothing of its round trip. */
 Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 	uint64_t sent_ns = pair->now_ns + 8000;
 
 	RULE("T-5");
@@ -405,7 +398,7 @@ Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 /* T-5, TC-E-5: what comes before a round trip and four times its deviation are over is an echo. */
 Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 7 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = 7 });
 	struct rc_rtt *trip = &pair->side[A].qp->rtt;
 	uint64_t bound_ns;
 
@@ -437,7 +430,7 @@ Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 /* One packet at a time is timed: the first of all, then the first that asks, once, until it is answered. */
 Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
 {
-	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 	const struct rc_rtt *trip = &pair->side[A].qp->rtt;
 
 	RULE("T-5");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -58,14 +59,6 @@ static struct pair *open_beside(struct rc_srq *srq, const struct pair *first)
 					 first->side[B].entries[0].access & ~MR_ACCESS_LOCAL, &error);
 	cr_assert_eq(pair->side[B].key, first->side[B].key);
 	return pair;
-}
-
-static void modify(struct pair *pair, enum side_name side, enum uroce_qp_state state)
-{
-	struct uroce_qp_attr attr = { .qp_state = state };
-	uint32_t bad = 0;
-
-	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, UROCE_QP_STATE, &bad), 0, "%#x", bad);
 }
 
 static void close_all(struct rc_srq *srq, struct pair *first, struct pair *second)
@@ -256,7 +249,7 @@ Test(shared, a_qp_that_fails_by_itself_says_once_that_it_has_taken_its_last)
 			expect_completes(pair, B);
 		expect_events(pair, B, in_hand ? "QP_FATAL" : "QP_REQ_ERR", "QP_LAST_WQE_REACHED");
 		cr_assert_eq(srq_count(srq), step == 0 ? 4 : step < 4 ? 3 : 2, "step %u", step);
-		modify(pair, B, UROCE_QPS_ERR);
+		pair_set_state(pair, B, UROCE_QPS_ERR);
 		pair_transmit(pair, B);
 		expect_events(pair, B);
 		expect_completes(pair, B);
@@ -313,7 +306,7 @@ Test(shared, err_at_any_moment_flushes_the_entry_in_hand_and_leaves_the_others_a
 			pair_deliver(pair, i & 1 ? A : B);
 		}
 		in_hand = pair->side[B].qp->responder.in_progress == WIRE_KIND_SEND;
-		modify(pair, B, UROCE_QPS_ERR);
+		pair_set_state(pair, B, UROCE_QPS_ERR);
 		pair_transmit(pair, B);
 		pair_transmit(pair, B);
 		cr_assert_eq(count_done(pair, UROCE_WC_WR_FLUSH_ERR), in_hand, "step %u", step);
@@ -322,7 +315,7 @@ Test(shared, err_at_any_moment_flushes_the_entry_in_hand_and_leaves_the_others_a
 			cr_assert_eq(pair->side[B].wcs[i].wr_id, i, "step %u", step);
 		cr_assert_eq(pair->side[B].done_at_event[0], pair->side[B].done_count, "step %u", step);
 		expect_events(pair, B, "QP_LAST_WQE_REACHED");
-		modify(pair, B, UROCE_QPS_RESET);
+		pair_set_state(pair, B, UROCE_QPS_RESET);
 		pair_transmit(pair, B);
 		expect_events(pair, B);
 		close_all(srq, pair, NULL);
@@ -341,14 +334,14 @@ Test(shared, each_life_of_a_qp_has_its_own_last_one)
 	post_entries(srq, pair, 0, 3);
 	pair_request(pair, send_packet(OP_SEND_FIRST, 0, 1024));
 	for (uint32_t life = 0; life < 2; life++) {
-		modify(pair, B, UROCE_QPS_RESET);
+		pair_set_state(pair, B, UROCE_QPS_RESET);
 		pair_transmit(pair, B);
 		expect_completes(pair, B);
 		expect_events(pair, B);
 		cr_assert_eq(rc_qp_modify(pair->side[B].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_INIT },
 					  UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, &bad),
 			     0);
-		modify(pair, B, UROCE_QPS_ERR);
+		pair_set_state(pair, B, UROCE_QPS_ERR);
 		pair_transmit(pair, B);
 		expect_completes(pair, B);
 		expect_events(pair, B, "QP_LAST_WQE_REACHED");
@@ -426,7 +419,7 @@ Test(shared, an_event_that_finds_no_room_comes_later)
 	RULE("V-1");
 	RULE("M-4");
 	rc_srq_arm(srq, 10);
-	modify(pair, B, UROCE_QPS_ERR);
+	pair_set_state(pair, B, UROCE_QPS_ERR);
 	for (uint32_t room = 0; room < 2; room++) {
 		outbox_reset(out);
 		out->event_count = OUTBOX_EVENTS - room;

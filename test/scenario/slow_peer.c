@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "draw.h"
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -29,19 +30,6 @@ static struct pair *open_measured(bool asks_early)
 static uint32_t on_wire(const struct side *side)
 {
 	return side->wire_tail - side->wire_head;
-}
-
-static struct flight *nth_on_wire(struct side *side, uint32_t n)
-{
-	return &side->wire[(side->wire_head + n) % PAIR_IN_FLIGHT];
-}
-
-static void swap_on_wire(struct side *side, uint32_t a, uint32_t b)
-{
-	struct flight saved = *nth_on_wire(side, a);
-
-	*nth_on_wire(side, a) = *nth_on_wire(side, b);
-	*nth_on_wire(side, b) = saved;
 }
 
 static void lose_nth(struct side *side, uint32_t n)

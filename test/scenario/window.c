@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "opened.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -79,14 +80,6 @@ static struct wire_packet write_under(const struct pair *pair, uint32_t key, uin
 
 	packet.rkey = key;
 	return packet;
-}
-
-static void modify(struct pair *pair, enum side_name side, enum uroce_qp_state state)
-{
-	struct uroce_qp_attr attr = { .qp_state = state };
-	uint32_t bad = 0;
-
-	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, UROCE_QP_STATE, &bad), 0, "%#x", bad);
 }
 
 /* WRITE, READ and atomic through it, and not a byte beyond it. */
@@ -405,17 +398,17 @@ Test(window, posts_are_refused_as_other_posts_are)
 	cr_assert_eq(pair_post(pair, B, wr, 0, 8), -EINVAL, "it has no data");
 	wr.send_flags = UROCE_SEND_INLINE;
 	cr_assert_eq(pair_post(pair, B, wr, 0, 0), -EINVAL);
-	modify(pair, B, UROCE_QPS_SQD);
+	pair_set_state(pair, B, UROCE_QPS_SQD);
 	cr_assert_eq(post_bind(pair, B, 1, key, BYTES), 0);
 	cr_assert_eq(post_invalidate(pair, B, 2, key), 0);
 	cr_assert_eq(post_bind(pair, B, 3, key, BYTES), -ENOMEM);
 	pair_transmit(pair, B);
 	cr_assert(!is_open(pair, B, key), "nothing new starts in SQD");
 	expect_completes(pair, B);
-	modify(pair, B, UROCE_QPS_ERR);
+	pair_set_state(pair, B, UROCE_QPS_ERR);
 	pair_transmit(pair, B);
 	expect_completes(pair, B, "wr=1 BIND WR_FLUSH_ERR", "wr=2 LOCAL_INV WR_FLUSH_ERR");
-	modify(pair, B, UROCE_QPS_RESET);
+	pair_set_state(pair, B, UROCE_QPS_RESET);
 	cr_assert_eq(post_bind(pair, B, 1, key, BYTES), -EINVAL);
 	pair_close(pair);
 }
@@ -432,11 +425,11 @@ Test(window, sqd_drains_before_a_local_operation_and_rts_goes_on_with_it)
 	pair_post(pair, B, write, 0, 8);
 	post_invalidate(pair, B, 2, key);
 	pair_transmit(pair, B);
-	modify(pair, B, UROCE_QPS_SQD);
+	pair_set_state(pair, B, UROCE_QPS_SQD);
 	pair_run(pair);
 	expect_events(pair, B, "SQ_DRAINED");
 	cr_assert(is_open(pair, B, key));
-	modify(pair, B, UROCE_QPS_RTS);
+	pair_set_state(pair, B, UROCE_QPS_RTS);
 	pair_run(pair);
 	cr_assert(!is_open(pair, B, key));
 	expect_completes(pair, B, "wr=2 LOCAL_INV SUCCESS");

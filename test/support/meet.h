@@ -55,6 +55,10 @@ struct meet {
 	void *user;
 };
 
+/* For `fate`: nothing arrives, or everything but LAPs. */
+int meet_lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message);
+int meet_lose_laps(struct meet *meet, enum meet_name from, const struct cm_message *message);
+
 /* config: NULL, or what is not zero in it counts. */
 struct meet *meet_open(const struct cm_config *config);
 void meet_close(struct meet *meet);

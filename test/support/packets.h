@@ -72,6 +72,16 @@ static inline struct wire_packet compare_swap_packet(const struct pair *pair, ui
 	return packet;
 }
 
+/* feth: what is to be flushed, and how far. */
+static inline struct wire_packet flush_packet(const struct pair *pair, uint32_t psn, uint64_t offset, uint32_t bytes,
+					      uint32_t feth)
+{
+	struct wire_packet packet = write_packet(pair, OP_FLUSH, psn, offset, bytes, 0);
+
+	packet.feth = feth;
+	return packet;
+}
+
 #define SYNDROME_PLAIN_ACK 0x1F
 #define SYNDROME_RNR 0x20 /* plus the timer code */
 #define SYNDROME_SEQUENCE 0x60

@@ -1,9 +1,7 @@
 /* places.h - room for the frames of an outbox, and the packets that they are */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   outbox_reset(&out);
- *   places_give(&out, OUTBOX_PACKETS);
- *   rc_qp_transmit(qp, now_ns, &out);
+ *   places_transmit(qp, now_ns, &out);
  *   packet = places_packet(&out, 0);
  * All outboxes of a thread have the same places: frames are there until the next that is given room.
  */
@@ -15,6 +13,7 @@
 #include <string.h>
 
 #include "rc/outbox.h"
+#include "rc/qp.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 
@@ -41,6 +40,14 @@ static inline void places_give(struct rc_outbox *out, uint32_t room)
 		memset(frames[i], 0xA5, FRAME_FRONT_BYTES + WIRE_HEADERS_MAX_BYTES);
 	}
 	outbox_next_packets(out, &template, places + OUTBOX_PACKETS, room);
+}
+
+/* Lets a QP fill an empty outbox. */
+static inline void places_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	outbox_reset(out);
+	places_give(out, OUTBOX_PACKETS);
+	rc_qp_transmit(qp, now_ns, out);
 }
 
 /* Packet number i, whose payload lies in the frame; which is as it has to be, its ICRC, too. */

@@ -11,14 +11,6 @@
 #define S 1000000000ull
 #define CODE_NS(code) (4096ull << (code))
 
-static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	(void)message;
-	return 0;
-}
-
 /* C-25: all the user's words, be they few or many. */
 Test(active, private_data_of_any_length_arrives_whole)
 {
@@ -120,7 +112,7 @@ Test(active, a_request_for_a_smaller_mtu_is_waited_for_anew)
 	RULE("C-10");
 	meet_connect(meet, 7174, 17);
 	req = meet_take(meet, MEET_A, &to_b);
-	meet->fate = lose_all;
+	meet->fate = meet_lose_all;
 	cr_assert(meet_wait(meet, meet->now_ns + 2 * S));
 	meet->now_ns += S / 10;
 	to_a = meet_back(&to_b);

@@ -302,13 +302,6 @@ Test(alternate, a_move_that_was_not_asked_for_is_no_answer)
 	meet_close(meet);
 }
 
-static int lose_laps(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	return message->kind != CM_LAP;
-}
-
 Test(alternate, one_that_was_not_answered_may_be_loaded_again)
 {
 	struct meet *meet = meet_open(NULL);
@@ -317,7 +310,7 @@ Test(alternate, one_that_was_not_answered_may_be_loaded_again)
 
 	RULE("C-21");
 	lap_of(meet, &a, &b, &to_b);
-	meet->fate = lose_laps;
+	meet->fate = meet_lose_laps;
 	meet_settle(meet, meet->now_ns + 60 * S);
 	cr_assert_eq(meet_last(meet, MEET_A)->status, -ETIMEDOUT);
 	cr_expect_eq(cm_deadline(meet->end[MEET_A].cm), UINT64_MAX);

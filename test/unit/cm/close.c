@@ -18,14 +18,6 @@ static struct cm_usage usage_of(const struct meet *meet, enum meet_name name)
 	return usage;
 }
 
-static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	(void)message;
-	return 0;
-}
-
 /* A asks, B's user has got it. */
 static uint32_t ask(struct meet *meet)
 {
@@ -173,7 +165,7 @@ Test(close, each_side_gives_up_in_its_way)
 	RULE("C-10");
 	RULE("C-14");
 	b = ask(meet);
-	meet->fate = lose_all;
+	meet->fate = meet_lose_all;
 	meet_settle(meet, meet->now_ns + 10 * S);
 	meet_expect(meet, "B MRA, A REQ, A REJ 4, A event UNREACHABLE -110");
 	meet_accept(meet, b, 18);

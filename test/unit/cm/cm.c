@@ -12,14 +12,6 @@
 
 /* ---- how long things take ---- */
 
-static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	(void)message;
-	return 0;
-}
-
 /* C-10: the answer's time and twice the way of a packet, each time; what is not configured is the default. */
 Test(cm, each_try_waits_as_long_as_the_first)
 {
@@ -38,7 +30,7 @@ Test(cm, each_try_waits_as_long_as_the_first)
 		const struct cm *cm = meet->end[MEET_A].cm;
 		uint64_t due = meet->now_ns;
 
-		meet->fate = lose_all;
+		meet->fate = meet_lose_all;
 		meet_connect(meet, 7174, 17);
 		for (uint32_t tries = 0; tries <= rows[i].tries; tries++) {
 			cr_assert_eq(cm_count(cm, CM_CNT_RETRIES), tries);

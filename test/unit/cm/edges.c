@@ -403,14 +403,6 @@ Test(edges, the_least_room_to_rest_and_the_longest_patience)
 	meet_close(meet);
 }
 
-static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	(void)message;
-	return 0;
-}
-
 /* C-10, C-12: whatever a peer asks for, we do not wait for hours; and not for ever, however often it asks. */
 Test(edges, a_peer_cannot_make_us_wait_without_a_bound)
 {
@@ -429,7 +421,7 @@ Test(edges, a_peer_cannot_make_us_wait_without_a_bound)
 	b = meet_last(meet, MEET_B)->connection;
 	cr_assert_eq(meet_accept(meet, b, 18), 0);
 	mra = meet_take(meet, MEET_B, &back);
-	meet->fate = lose_all;
+	meet->fate = meet_lose_all;
 	mra = (struct cm_message){ .kind = CM_MRA,
 				   .transaction_id = req.transaction_id,
 				   .local_id = req.local_id,

@@ -160,14 +160,6 @@ Test(manager, the_user_refuses_and_is_heard_even_when_the_first_refusal_is_lost)
 	meet_close(meet);
 }
 
-static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	(void)message;
-	return 0;
-}
-
 /* C-10: 15 retries of 1.07 s and the way, then a REJ 4 and the user's event. */
 Test(manager, nobody_answers)
 {
@@ -176,7 +168,7 @@ Test(manager, nobody_answers)
 	uint32_t a;
 
 	RULE("C-10");
-	meet->fate = lose_all;
+	meet->fate = meet_lose_all;
 	a = meet_connect(meet, 7174, 17);
 	meet_forget_notes(meet);
 	while (meet_last(meet, MEET_A) == NULL)

@@ -99,20 +99,12 @@ Test(sidr, a_listener_for_connections_serves_no_datagrams)
 	meet_close(meet);
 }
 
-static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	(void)message;
-	return 0;
-}
-
 Test(sidr, nobody_answers)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a;
 
-	meet->fate = lose_all;
+	meet->fate = meet_lose_all;
 	a = resolve(meet);
 	meet_settle(meet, meet->now_ns + 60 * S);
 	cr_assert_eq(meet->sent, 16);
@@ -129,7 +121,7 @@ Test(sidr, a_question_may_be_forgotten)
 	struct meet *meet = meet_open(NULL);
 	uint32_t a;
 
-	meet->fate = lose_all;
+	meet->fate = meet_lose_all;
 	a = resolve(meet);
 	meet_forget_notes(meet);
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);

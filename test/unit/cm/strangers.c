@@ -390,13 +390,6 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 	meet_close(meet);
 }
 
-static int lose_laps(struct meet *meet, enum meet_name from, const struct cm_message *message)
-{
-	(void)meet;
-	(void)from;
-	return message->kind != CM_LAP;
-}
-
 /* C-21: as Linux does. */
 Test(strangers, a_peer_that_does_not_answer_a_lap_keeps_the_connection)
 {
@@ -407,7 +400,7 @@ Test(strangers, a_peer_that_does_not_answer_a_lap_keeps_the_connection)
 	RULE("C-21");
 	meet_listen(meet, MEET_B, 7174, 8);
 	meet_establish(meet, &a, &b);
-	meet->fate = lose_laps;
+	meet->fate = meet_lose_laps;
 	cr_assert_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0);
 	meet_settle(meet, meet->now_ns + 60 * S);
 	cr_expect_eq(meet_last(meet, MEET_A)->event, CM_EVENT_ALTERNATE);

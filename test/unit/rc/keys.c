@@ -13,6 +13,7 @@
 #include "config/limits.h"
 #include "draw.h"
 #include "rc/mr.h"
+#include "region.h"
 #include "rule.h"
 
 #define KEYS 1000000u
@@ -50,20 +51,11 @@ static void open_table(uint32_t slots)
 	cr_assert_not_null(table.entries);
 }
 
-static uint32_t insert(void)
-{
-	int error = 0;
-	uint32_t key = rc_mr_insert(&table, 1, memory, sizeof(memory), UROCE_ACCESS_LOCAL_WRITE, &error);
-
-	cr_assert_neq(key, 0, "error %d", error);
-	return key;
-}
-
 /* So many registrations, each of which is gone before the next one comes. */
 static void register_many(uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		keys[i] = insert();
+		keys[i] = region_insert(&table, memory, sizeof(memory));
 		cr_assert_eq(rc_mr_remove(&table, keys[i]), 0);
 	}
 }
@@ -165,7 +157,7 @@ Test(keys, the_only_free_slot_never_gives_out_a_key_twice)
 	RULE("M-1");
 	open_table(FEW_SLOTS);
 	for (uint32_t i = 0; i + 1 < FEW_SLOTS; i++)
-		held = insert();
+		held = region_insert(&table, memory, sizeof(memory));
 	register_many(FEW_KEYS);
 	cr_expect_eq(repeats(keys, FEW_KEYS), 0, "seed %#lx", seed);
 	cr_assert_eq(rc_mr_remove(&table, held), 0, "others stay as they are");
@@ -185,7 +177,7 @@ Test(keys, a_table_of_any_size_finds_its_keys)
 		open_table(sizes[s]);
 		for (uint32_t round = 0; round < 40; round++) {
 			for (uint32_t i = 0; i < count; i++)
-				keys[i] = insert();
+				keys[i] = region_insert(&table, memory, sizeof(memory));
 			for (uint32_t i = 0; i < count; i++) {
 				cr_assert_eq(rc_mr_check(&table, keys[i], 1, 0, (uintptr_t)memory, 8, 0, &host), MR_OK,
 					     "%u slots, round %u", sizes[s], round);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "rc/mr.h"
+#include "region.h"
 #include "rule.h"
 
 #define SLOTS 4096u
@@ -12,15 +13,6 @@
 
 static _Alignas(8) uint8_t memory[64];
 static struct rc_mr_table table;
-
-static uint32_t insert(void)
-{
-	int error = 0;
-	uint32_t key = rc_mr_insert(&table, 1, memory, sizeof(memory), UROCE_ACCESS_LOCAL_WRITE, &error);
-
-	cr_assert_neq(key, 0, "error %d", error);
-	return key;
-}
 
 static uint64_t now_ns(void)
 {
@@ -59,8 +51,8 @@ Test(lookup, a_wrong_key_is_refused_as_fast_for_a_slot_in_use_as_for_a_free_one)
 	RULE("Y-3");
 	rc_mr_table_init(&table, calloc(SLOTS, sizeof(struct rc_mr_entry)), SLOTS, &space);
 	for (uint32_t i = 0; i < SLOTS / 2; i++) {
-		used[i] = insert() ^ 0x40;
-		free_ones[i] = insert();
+		used[i] = region_insert(&table, memory, sizeof(memory)) ^ 0x40;
+		free_ones[i] = region_insert(&table, memory, sizeof(memory));
 	}
 	for (uint32_t i = 0; i < SLOTS / 2; i++)
 		cr_assert_eq(rc_mr_remove(&table, free_ones[i]), 0);

@@ -379,13 +379,6 @@ static int post(struct rc_qp *qp, uint64_t wr_id, enum uroce_wr_opcode opcode)
 	return rc_qp_post_send(qp, &wr);
 }
 
-static void transmit(struct rc_qp *qp)
-{
-	outbox_reset(&out);
-	places_give(&out, OUTBOX_PACKETS);
-	rc_qp_transmit(qp, 1000, &out);
-}
-
 /* Of the request of this number, from 0 on. */
 static void receive_ack(struct rc_qp *qp, uint32_t number)
 {
@@ -420,7 +413,7 @@ Test(modify, whatever_led_to_err_all_that_is_posted_is_flushed)
 		cr_assert_eq(rc_qp_deadline(qp), RC_NEVER, "from %u", from);
 		cr_assert_eq(rc_qp_post_recv(qp, &(const struct uroce_recv_wr){ .wr_id = 1 }), 0);
 		cr_assert_eq(post(qp, 2, UROCE_WR_RDMA_READ), 0, "from %u", from);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.packet_count, 0);
 		cr_assert_eq(out.completion_count, 2, "from %u", from);
 		for (uint32_t i = 0; i < 2; i++)
@@ -437,16 +430,16 @@ Test(modify, sqd_is_told_drained_each_time_and_keeps_what_waits)
 	RULE("X-2");
 	for (uint32_t round = 0; round < 3; round++) {
 		cr_assert_eq(change(qp, UROCE_QPS_SQD, one, 0), 0);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.event_count, 1, "round %u", round);
 		cr_assert_eq(out.events[0].type, UROCE_EVENT_SQ_DRAINED);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.event_count, 0, "once");
 		cr_assert_eq(post(qp, round, UROCE_WR_SEND), 0);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.packet_count, 0);
 		cr_assert_eq(change(qp, UROCE_QPS_RTS, one, 0), 0);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.packet_count, 1, "round %u", round);
 		cr_assert_eq(places_packet(&out, 0).psn, one.sq_psn + round);
 		receive_ack(qp, round);
@@ -463,20 +456,20 @@ Test(modify, who_gives_up_probes_or_drains_asks_for_what_is_in_flight)
 		struct rc_qp *qp = open_in(UROCE_QPS_RTS);
 
 		cr_assert_eq(post(qp, 1, UROCE_WR_SEND), 0);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert(places_packet(&out, 0).flags & WIRE_ACKREQ);
 		receive_ack(qp, 0);
 		cr_assert_eq(post(qp, 2, UROCE_WR_SEND), 0);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.packet_count, 1);
 		cr_assert_not(places_packet(&out, 0).flags & WIRE_ACKREQ, "put off");
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.packet_count, 0);
 		if (drains)
 			cr_assert_eq(change(qp, UROCE_QPS_SQD, other, 0), 0);
 		else
 			cr_assert_eq(change(qp, UROCE_QPS_RTS, other, UROCE_QP_NO_PROBE), 0);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_geq(out.packet_count, 1, "drains: %d", drains);
 		cr_assert(places_packet(&out, 0).flags & WIRE_ACKREQ);
 		free(qp);

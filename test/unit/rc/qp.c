@@ -176,13 +176,6 @@ static void post(struct rc_qp *qp, uint64_t wr_id)
 	cr_assert_eq(rc_qp_post_send(qp, &wr), 0);
 }
 
-static void transmit(struct rc_qp *qp)
-{
-	outbox_reset(&out);
-	places_give(&out, OUTBOX_PACKETS);
-	rc_qp_transmit(qp, 1000, &out);
-}
-
 /* Posted and not yet sent counts, for it is what wants the address. */
 Test(qp, nobody_at_the_address_fails_the_oldest_request)
 {
@@ -198,11 +191,11 @@ Test(qp, nobody_at_the_address_fails_the_oldest_request)
 		post(qp, 2);
 		cr_assert(rc_qp_has_requests(qp));
 		if (sent)
-			transmit(qp);
+			places_transmit(qp, 1000, &out);
 		rc_qp_unreachable(qp);
 		cr_assert_eq(qp->state, UROCE_QPS_ERR);
 		cr_assert(!rc_qp_has_requests(qp));
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.packet_count, 0);
 		cr_assert_eq(out.completion_count, 2);
 		cr_assert_eq(out.completions[0].wr_id, 1);
@@ -213,7 +206,7 @@ Test(qp, nobody_at_the_address_fails_the_oldest_request)
 		cr_assert_eq(out.events[0].type, UROCE_EVENT_QP_FATAL);
 		post(qp, 3);
 		rc_qp_unreachable(qp); /* in ERR: nobody is asked for */
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		cr_assert_eq(out.completion_count, 1);
 		cr_assert_eq(out.completions[0].status, UROCE_WC_WR_FLUSH_ERR);
 		cr_assert_eq(out.event_count, 0);
@@ -229,11 +222,11 @@ Test(qp, in_sqd_requests_are_waited_for_too)
 	RULE("T-4");
 	RULE("X-2");
 	post(qp, 1);
-	transmit(qp);
+	places_transmit(qp, 1000, &out);
 	modify(qp, UROCE_QPS_SQD, 0);
 	cr_assert(rc_qp_has_requests(qp));
 	rc_qp_unreachable(qp);
-	transmit(qp);
+	places_transmit(qp, 1000, &out);
 	cr_assert_eq(out.completion_count, 1);
 	cr_assert_eq(out.completions[0].vendor_err, UROCE_CAUSE_UNRESOLVED);
 	free(qp);
@@ -270,7 +263,7 @@ Test(qp, an_armed_qp_migrates_instead)
 	rc_qp_unreachable(qp);
 	cr_assert_eq(qp->state, UROCE_QPS_RTS);
 	cr_assert_eq(memcmp(&qp->path.dest, &elsewhere, sizeof(elsewhere)), 0);
-	transmit(qp);
+	places_transmit(qp, 1000, &out);
 	cr_assert_eq(out.packet_count, 1);
 	cr_assert_eq(out.completion_count, 0);
 	rc_qp_unreachable(qp); /* nor there */
@@ -457,7 +450,7 @@ Test(qp, a_renewed_psn_is_that_of_the_next_connection)
 	cr_assert_eq(attr.sq_psn, 0xABCDEF);
 	lead_to_rts(qp);
 	post(qp, 1);
-	transmit(qp);
+	places_transmit(qp, 1000, &out);
 	cr_assert_eq(out.packet_count, 1);
 	cr_assert_eq(places_packet(&out, 0).psn, 0xABCDEF);
 	free(qp);
@@ -479,7 +472,7 @@ Test(qp, one_that_signals_all_completes_every_request)
 		lead_to_rts(qp);
 		post(qp, 1);
 		post(qp, 2);
-		transmit(qp);
+		places_transmit(qp, 1000, &out);
 		outbox_reset(&out);
 		rc_qp_receive(qp, &ack, &origin, 2000, &out);
 		cr_assert_eq(out.completion_count, all ? 2 : 0, "all: %u", all);
@@ -535,7 +528,7 @@ Test(qp, a_single_request_waits_for_room_and_hides_no_news)
 	cr_assert(rc_qp_transmit(qp, 1000, &out), "there was no room");
 	cr_assert_eq(out.packet_count, 0);
 	qp->report.events = 1u << UROCE_EVENT_COMM_EST;
-	transmit(qp);
+	places_transmit(qp, 1000, &out);
 	cr_assert_eq(out.packet_count, 1);
 	cr_assert_eq(out.event_count, 1);
 	free(qp);
