@@ -81,8 +81,8 @@
  */
 #define CM_HALF_OPEN 4096u
 #define CM_HALF_OPEN_OF_ONE_PEER 2048u
-#define CM_REFUSALS 1024u          /* answers that are given again when the request comes again */
-#define CM_RESTS_PER_CONNECTION 4u /* ids in time-wait, and in use */
+#define CM_REFUSALS 1024u              /* answers that are given again when the request comes again */
+#define CM_TIMEWAITS_PER_CONNECTION 4u /* ids in time-wait, and in use */
 
 /*
  * For how long a peer may make us keep something, whatever times its messages tell. A REP and a DREQ of a passive

@@ -137,7 +137,7 @@ static int add_port(struct uroce_engine *engine, struct uroce_device *device, co
 	return 0;
 }
 
-int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *device,
+int drivers_recorder_start(struct uroce_engine *engine, struct uroce_device *device,
 			   const struct drivers_ethdev *ethdev, struct drivers_tap *tap, const char *directory,
 			   struct uroce_error *error)
 {
@@ -156,7 +156,7 @@ int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *dev
 	return code;
 }
 
-void drivers_recorder_end(const struct drivers_tap *tap)
+void drivers_recorder_stop(const struct drivers_tap *tap)
 {
 	bool last = false;
 

@@ -13,9 +13,9 @@
  * From now on a thread records failures of the port's QPs, about 10 ms after they happen. Makes the directory if there
  * is none. Returns 0; the reason why it cannot be written; -ENOMEM; -EAGAIN: no thread; -ENOSPC: too many ports.
  */
-int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *port,
+int drivers_recorder_start(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *port,
 			   struct drivers_tap *tap, const char *directory, struct uroce_error *error);
 /* Writes the failures so far and ends the recording. Engine and tap must still exist. */
-void drivers_recorder_end(const struct drivers_tap *tap);
+void drivers_recorder_stop(const struct drivers_tap *tap);
 
 #endif

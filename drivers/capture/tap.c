@@ -209,9 +209,9 @@ int drivers_tap_record(struct drivers_tap *tap, const struct uroce_engine *engin
 	return 0;
 }
 
-void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t place)
+void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t count)
 {
-	atomic_store_explicit(&tap->recorded[lcore], place, memory_order_release); /* H1 */
+	atomic_store_explicit(&tap->recorded[lcore], count, memory_order_release); /* H1 */
 }
 
 uint32_t drivers_tap_queues(const struct drivers_tap *tap)

@@ -40,8 +40,8 @@ void drivers_tap_detach(struct drivers_tap *tap);
  * failures are recorded. Returns 0 or -ENOMEM.
  */
 int drivers_tap_record(struct drivers_tap *tap, const struct uroce_engine *engine);
-/* The failures of an lcore have been recorded up to this place, as uroce_inspect_failed() counts them. */
-void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t place);
+/* The failures of an lcore have been recorded up to this number, as uroce_inspect_failed() counts them. */
+void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t count);
 /* drivers_flows_copy() for all queues: frames must have room for FLOWS_FRAMES of each. */
 uint32_t drivers_tap_copy(const struct drivers_tap *tap, bool outbound, uint32_t qp_num, const uint8_t address[16],
 			  struct drivers_flow_frame *frames);

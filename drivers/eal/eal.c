@@ -296,7 +296,7 @@ static int init_eal(const struct uroce_eal_config *config, struct command_line *
 
 	if (!quiet)
 		drivers_log_leave();
-	drivers_log_begin();
+	drivers_log_start();
 	if (!help)
 		divert(&output, stdout);
 	if (quiet)
@@ -307,7 +307,7 @@ static int init_eal(const struct uroce_eal_config *config, struct command_line *
 		end_diversion(&output, parsed >= 0, NULL, 0);
 	if (quiet)
 		end_diversion(&errors, parsed >= 0, printed, sizeof(printed));
-	drivers_log_end();
+	drivers_log_stop();
 	reason = drivers_log_reasons(printed);
 	if (parsed < 0)
 		return drivers_error_set(error, code ? -code : -EIO, "EAL does not start (%s): %s%s",

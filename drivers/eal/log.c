@@ -30,7 +30,7 @@ static ssize_t keep_message(void *cookie, const char *text, size_t bytes)
 	return (ssize_t)bytes;
 }
 
-void drivers_log_begin(void)
+void drivers_log_start(void)
 {
 	state.messages_bytes = 0;
 	if (state.left)
@@ -41,7 +41,7 @@ void drivers_log_begin(void)
 		rte_openlog_stream(state.stream);
 }
 
-void drivers_log_end(void)
+void drivers_log_stop(void)
 {
 	if (state.stream == NULL)
 		return;

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void drivers_log_begin(void);
+void drivers_log_start(void);
 
 /* Ends the diversion. */
-void drivers_log_end(void);
+void drivers_log_stop(void);
 
 /*
  * The errors kept since the last begin, and those in `more`, which is overwritten, as one line. Repetitions and phrases

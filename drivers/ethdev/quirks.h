@@ -1,7 +1,7 @@
 /* quirks.h - peculiarities of single drivers that ethdev cannot be asked for */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The only place that names drivers. It knows nothing of uroce and stands in both archives, because the library itself
+ * The only file that names drivers. It knows nothing of uroce and stands in both archives, because the library itself
  * judges the path MTU of a port by it, no matter who opened the port.
  */
 #ifndef DRIVERS_QUIRKS_H

@@ -245,7 +245,7 @@ int drivers_attach(const char *text, struct drivers_attachment *attachment, stru
 		attachment->made = true;
 		return 0;
 	}
-	drivers_log_end();
+	drivers_log_stop();
 	return refuse(attachment, drivers_log_reasons(no_complaint), error);
 }
 

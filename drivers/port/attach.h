@@ -19,7 +19,7 @@ struct drivers_attachment {
 
 /*
  * Finds the port that text names, as uroce_port_open() does, or lets EAL make it. Returns 0; -EINVAL: text is too long;
- * -ENODEV. What DPDK complains about goes to drivers_log_begin().
+ * -ENODEV. What DPDK complains about goes to drivers_log_start().
  */
 int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error);
 

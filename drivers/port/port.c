@@ -93,7 +93,7 @@ static int begin_record(const struct uroce_port_config *config, struct open_port
 	int code = make_tap(port, error);
 
 	if (code == 0)
-		code = drivers_recorder_begin(config->engine, port->public.device, &port->ethdev, port->tap,
+		code = drivers_recorder_start(config->engine, port->public.device, &port->ethdev, port->tap,
 					      config->record_path, error);
 	port->recorded = code == 0;
 	return code;
@@ -102,7 +102,7 @@ static int begin_record(const struct uroce_port_config *config, struct open_port
 static void end_sight(struct open_port *port)
 {
 	if (port->recorded)
-		drivers_recorder_end(port->tap);
+		drivers_recorder_stop(port->tap);
 	drivers_tap_detach(port->tap);
 }
 
@@ -199,7 +199,7 @@ static int finish(const struct uroce_port_config *config, struct open_port *port
 	if (code && port->public.device)
 		uroce_device_destroy(port->public.device);
 	if (code == 0 && config->engine)
-		drivers_telemetry_begin(config->engine);
+		drivers_telemetry_start(config->engine);
 	port->engine = config->engine;
 	public->name = ethdev->name;
 	public->driver = ethdev->driver;
@@ -277,15 +277,15 @@ static unsigned close_end(struct wire *wire)
 static int open_end(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
 {
 	unsigned index = 0;
-	struct wire **place = find_wire(&index), *wire;
+	struct wire **slot = find_wire(&index), *wire;
 	int code = 0;
 
-	if (place == NULL)
+	if (slot == NULL)
 		return drivers_error_set(error, -ENOSPC, "%u loops are open: close one first", LOOPS_MAX);
-	wire = *place ? *place : create_wire(config, index, &code, error);
+	wire = *slot ? *slot : create_wire(config, index, &code, error);
 	if (wire == NULL)
 		return code;
-	*place = wire;
+	*slot = wire;
 	if (config->queue_count && config->queue_count != wire->loop.queue_count)
 		return drivers_error_set(error, -EINVAL,
 					 "the other end of the loop has %u queue pairs, not %u: give both the same",
@@ -345,7 +345,7 @@ int uroce_port_open(const char *name, const struct uroce_port_config *config, st
 	if (port == NULL)
 		return drivers_error_set(error, -ENOMEM, "no memory for port %.40s", name);
 	pthread_mutex_lock(&lock);
-	drivers_log_begin();
+	drivers_log_start();
 	code = strcmp(name, "loop") == 0 ? open_end(config, port, error) : open_named(name, config, port, error);
 	if (code == 0) {
 		code = finish(config, port, error);
@@ -354,7 +354,7 @@ int uroce_port_open(const char *name, const struct uroce_port_config *config, st
 			close_below(port);
 		}
 	}
-	drivers_log_end();
+	drivers_log_stop();
 	pthread_mutex_unlock(&lock);
 	if (code) {
 		free(port);
@@ -374,11 +374,11 @@ int uroce_port_close(struct uroce_port *public)
 		return code;
 	end_sight(port);
 	if (port->engine)
-		drivers_telemetry_end(port->engine);
+		drivers_telemetry_stop(port->engine);
 	pthread_mutex_lock(&lock);
-	drivers_log_begin(); /* at this point nobody can do anything about complaints of drivers */
+	drivers_log_start(); /* at this point nobody can do anything about complaints of drivers */
 	missing = close_below(port);
-	drivers_log_end();
+	drivers_log_stop();
 	pthread_mutex_unlock(&lock);
 	free(port);
 	return (int)missing;

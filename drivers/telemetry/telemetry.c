@@ -66,12 +66,12 @@ static void add_counters(struct rte_tel_data *dict, const struct uroce_stats *st
 
 static int tell_info(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
-	uint32_t qp_nums[PAGE_QPS], place = 0, qps = 0, found;
+	uint32_t qp_nums[PAGE_QPS], next = 0, qps = 0, found;
 	uint16_t port_ids[PORTS_MAX];
 
 	(void)number;
 	do {
-		found = uroce_inspect_qps(engine, &place, qp_nums, PAGE_QPS);
+		found = uroce_inspect_qps(engine, &next, qp_nums, PAGE_QPS);
 		qps += found;
 	} while (found == PAGE_QPS);
 	rte_tel_data_start_dict(answer);
@@ -237,7 +237,7 @@ static void tell_mr(const struct uroce_mr_view *view, struct rte_tel_data *list)
 static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
 	struct uroce_mr_view views[PAGE_MRS];
-	uint32_t place = 0, all = 0;
+	uint32_t next = 0, all = 0;
 	struct rte_tel_data *list = rte_tel_data_alloc();
 	int found;
 
@@ -246,7 +246,7 @@ static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel
 	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
 	do {
 		found = number > UINT16_MAX ? -ENOENT :
-					      uroce_inspect_mrs(engine, (uint16_t)number, &place, views, PAGE_MRS);
+					      uroce_inspect_mrs(engine, (uint16_t)number, &next, views, PAGE_MRS);
 		if (found < 0) {
 			rte_tel_data_free(list);
 			return found;
@@ -266,7 +266,7 @@ static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel
 /* Tells a page of QPs; "next" asks for the page behind it, 0: it is the last one. */
 static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
-	uint32_t qp_nums[PAGE_QPS], place = number, found = uroce_inspect_qps(engine, &place, qp_nums, PAGE_QPS);
+	uint32_t qp_nums[PAGE_QPS], next = number, found = uroce_inspect_qps(engine, &next, qp_nums, PAGE_QPS);
 	struct rte_tel_data *list = rte_tel_data_alloc();
 
 	if (list == NULL)
@@ -276,7 +276,7 @@ static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel
 		rte_tel_data_add_array_uint(list, qp_nums[i]);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_container(answer, "qps", list, 0);
-	rte_tel_data_add_dict_uint(answer, "next", found == PAGE_QPS ? place : 0);
+	rte_tel_data_add_dict_uint(answer, "next", found == PAGE_QPS ? next : 0);
 	return 0;
 }
 
@@ -430,7 +430,7 @@ int uroce_telemetry_show(struct uroce_engine *engine)
 	return error;
 }
 
-void drivers_telemetry_begin(struct uroce_engine *engine)
+void drivers_telemetry_start(struct uroce_engine *engine)
 {
 	pthread_mutex_lock(&lock);
 	if ((shown == NULL && register_commands() == 0) || (shown == engine && ports)) {
@@ -440,7 +440,7 @@ void drivers_telemetry_begin(struct uroce_engine *engine)
 	pthread_mutex_unlock(&lock);
 }
 
-void drivers_telemetry_end(const struct uroce_engine *engine)
+void drivers_telemetry_stop(const struct uroce_engine *engine)
 {
 	pthread_mutex_lock(&lock);
 	if (shown == engine && ports && --ports == 0)

@@ -9,7 +9,7 @@
  * begin: a port has got a device of the engine. end: it has none any more; the last end stops what the first begin
  * started.
  */
-void drivers_telemetry_begin(struct uroce_engine *engine);
-void drivers_telemetry_end(const struct uroce_engine *engine);
+void drivers_telemetry_start(struct uroce_engine *engine);
+void drivers_telemetry_stop(const struct uroce_engine *engine);
 
 #endif

@@ -31,7 +31,7 @@ UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
 /*
  * When has the last completion of a queue pair been taken, so that you may free what qp_context and wr_id point to?
  *   1. uroce_qp_destroy(): no further completion is added
- *   2. uroce_cq_mark() for each of its CQs: the place behind the last completion so far
+ *   2. uroce_cq_mark() for each of its CQs: the position behind the last completion so far
  *   3. poll the CQ as usual, until uroce_cq_passed() says that all completions in front of the mark have been taken
  * Any thread may mark; passed is for the thread that polls the CQ, and counts what uroce_cq_poll() has returned as
  * taken. It costs nothing while nobody asks, and works with a CQ that has overflowed (E-5). A receive that was still

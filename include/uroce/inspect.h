@@ -62,10 +62,10 @@ struct uroce_lcore_view {
 };
 
 /*
- * Writes QP numbers, at most `count`, to qp_nums. *place is 0 at first, and then where to go on. Returns how many; if
+ * Writes QP numbers, at most `count`, to qp_nums. *next is 0 at first, and then where to go on. Returns how many; if
  * fewer than count, there are no more.
  */
-UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *place, uint32_t *qp_nums,
+UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *next, uint32_t *qp_nums,
 				     uint32_t count);
 /* 0; -ENOENT: there is none of this number; -ETIMEDOUT: its lcore does not poll. */
 UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view);
@@ -74,10 +74,10 @@ UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, str
 #define UROCE_INSPECT_FAILED_MAX 256
 /*
  * Returns the queue pairs of an lcore that went to ERR by themselves, as they were then, one per call, oldest first;
- * they may be gone. *place is 0 at first, and then where to go on. true: *view is the next one. Only the last
+ * they may be gone. *next is 0 at first, and then where to go on. true: *view is the next one. Only the last
  * UROCE_INSPECT_FAILED_MAX are kept.
  */
-UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *place,
+UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next,
 				    struct uroce_qp_view *view);
 
 /*
@@ -102,10 +102,10 @@ UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *po
 UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view);
 
 /*
- * Writes memory regions and bound windows of a port's device, at most `count`, to views. *place is 0 at first, and then
+ * Writes memory regions and bound windows of a port's device, at most `count`, to views. *next is 0 at first, and then
  * where to go on. Returns how many; if fewer than count, there are no more; or -ENOENT, -ETIMEDOUT as above.
  */
-UROCE_API int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *place,
+UROCE_API int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *next,
 				struct uroce_mr_view *views, uint32_t count);
 
 /* 0; -ENOENT: the engine has fewer lcores; -ETIMEDOUT: it is not polled. */

@@ -90,15 +90,15 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		.route = connect_route(&path),
 		.service_id = cm_service_id(CM_SPACE_TCP, port),
 		.context = (uint64_t)(uintptr_t)id,
-		.end = api_cm_end_of(id, options),
+		.side = api_cm_side_of(id, options),
 		.response_timeout = options->cm_timeout,
 		.max_retries = options->cm_retries,
 		.user_moves = id->user_moves,
-		.tell_rest = options->tell_rested,
+		.tell_timewait = options->tell_rested,
 		.user = { id->request_private, options->private_bytes },
 	};
 	if (!id->is_bound)
-		id->port = (uint16_t)(PORT_FIRST + id->request.end.qpn % PORTS);
+		id->port = (uint16_t)(PORT_FIRST + id->request.side.qpn % PORTS);
 	id->request.source_port = id->port;
 	if (options->private_bytes)
 		memcpy(id->request_private, options->private_data, options->private_bytes);
@@ -106,10 +106,10 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		error = check_alternate(id, options->alternate, &id->request.route);
 		if (error)
 			return error;
-		id->alternate = cm_path_of(options->alternate, id->request.end.ack_timeout);
+		id->alternate = cm_path_of(options->alternate, id->request.side.ack_timeout);
 		id->request.alternate = &id->alternate;
 	}
-	api_cm_set_attr(id, options, &id->request.route, id->request.end.ack_timeout);
+	api_cm_set_attr(id, options, &id->request.route, id->request.side.ack_timeout);
 	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
 }
 
@@ -128,7 +128,7 @@ static int accept_datagrams(const struct answer *answer, struct cm_accept *accep
 	struct uroce_cm_id *id = answer->id;
 	int error;
 
-	accept->end.qpn = answer->options->qp_num;
+	accept->side.qpn = answer->options->qp_num;
 	accept->qkey = answer->options->qkey ? answer->options->qkey : UROCE_CM_UD_QKEY;
 	error = cm_accept(id->lcore->connect->cm, id->connection, accept, engine_now_ns());
 	engine_connect_run(id->lcore);
@@ -148,14 +148,14 @@ static int accept_on_owner(void *argument)
 		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	if (id->datagrams)
 		return accept_datagrams(answer, &accept);
-	accept.tell_rest = answer->options->tell_rested;
-	accept.end = api_cm_end_of(id, answer->options);
-	accept.end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
-	accept.end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
+	accept.tell_timewait = answer->options->tell_rested;
+	accept.side = api_cm_side_of(id, answer->options);
+	accept.side.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
+	accept.side.path_mtu = cm_peer(cm, id->connection)->path_mtu;
 	accept.failover = 1; /* LAP loads one (C-20) */
 	accept.user_moves = id->user_moves = answer->options->qp_num != 0;
-	cm_propose(cm, id->connection, &accept.end);
-	api_cm_set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.end.ack_timeout);
+	cm_propose(cm, id->connection, &accept.side);
+	api_cm_set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.side.ack_timeout);
 	error = id->user_moves ? 0 : engine_connect_to_rtr(id);
 	if (error)
 		return error;

@@ -294,7 +294,7 @@ static int count_on_owner(void *argument)
 		cm_usage(cm, &usage, engine_now_ns());
 		count->usage->connections += usage.connections;
 		count->usage->half_open += usage.half_open;
-		count->usage->resting_ids += usage.rests;
+		count->usage->resting_ids += usage.timewait_ids;
 		count->usage->timers += usage.timers;
 	}
 	return 0;

@@ -64,7 +64,7 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 /* Draws, once, the first PSN that a QP moved by its user receives (C-7). Returns 0 or a negative errno. */
 int api_cm_draw_psn(struct uroce_cm_id *id);
 /* Our end as the options ask for it. If the id has no QP of ours, the PSN was drawn. */
-struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
+struct cm_side api_cm_side_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* Checks the options of services of datagrams: private data and times. Returns 0 or -EINVAL. */
 int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max);
 /* Sets the attributes that our own end determines. */

@@ -136,13 +136,13 @@ static uint32_t ece_of_window(uint16_t packets)
 	       (packets >= 1024 ? CM_ECE_WINDOW_1024 : 0) | (packets >= 2048 ? CM_ECE_WINDOW_2048 : 0);
 }
 
-struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
+struct cm_side api_cm_side_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
 {
 	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
 	uint8_t answers = id->qp ? answers_at_most(id) : RD_ATOMIC_DEFAULT;
 	bool srq = id->qp ? id->qp->srq != NULL : options->srq;
 
-	return (struct cm_end){
+	return (struct cm_side){
 		.qpn = id->qp ? id->qp->qpn : options->qp_num,
 		.psn = id->qp ? qp_core(id->qp)->sq_psn.v : id->psn,
 		.responder_resources =

@@ -115,7 +115,7 @@ struct wish {
 static void propose(struct uroce_cm_id *id, struct cm *cm)
 {
 	const struct uroce_cm_options all = { .max_rd_atomic = LIMIT_RD_ATOMIC, .sack_window = KEPT_SPAN };
-	struct cm_end end = api_cm_end_of(id, &all);
+	struct cm_side end = api_cm_side_of(id, &all);
 
 	if (id->qp == NULL)
 		end.responder_resources = LIMIT_RD_ATOMIC;

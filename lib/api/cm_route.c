@@ -190,7 +190,7 @@ int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t p
 		.service_id = cm_service_id(CM_SPACE_UDP, port),
 		.source_port = id->port,
 		.context = (uint64_t)(uintptr_t)id,
-		.end = { .ack_timeout = TIMEOUT_DEFAULT },
+		.side = { .ack_timeout = TIMEOUT_DEFAULT },
 		.response_timeout = options->cm_timeout,
 		.max_retries = options->cm_retries,
 		.user = { id->request_private, options->private_bytes },

@@ -23,13 +23,13 @@
 
 /* ---- queue pairs ---- */
 
-uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *place, uint32_t *qp_nums, uint32_t count)
+uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *next, uint32_t *qp_nums, uint32_t count)
 {
 	uint32_t found = 0;
 
-	for (; *place < engine->index_count && found < count; (*place)++) {
-		if (steer_find(engine, *place))
-			qp_nums[found++] = atomic_load_explicit(&engine->qps[*place].qpn, memory_order_relaxed);
+	for (; *next < engine->index_count && found < count; (*next)++) {
+		if (steer_find(engine, *next))
+			qp_nums[found++] = atomic_load_explicit(&engine->qps[*next].qpn, memory_order_relaxed);
 	}
 	return found;
 }
@@ -61,10 +61,9 @@ int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_
 	return engine_mailbox_look(engine->lcores[owner], view_qp, &call);
 }
 
-bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *place,
-			  struct uroce_qp_view *view)
+bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next, struct uroce_qp_view *view)
 {
-	return lcore < engine->lcore_count && engine_view_take_failed(engine->lcores[lcore]->failed, place, view);
+	return lcore < engine->lcore_count && engine_view_take_failed(engine->lcores[lcore]->failed, next, view);
 }
 
 /* ---- ports ---- */
@@ -154,7 +153,7 @@ int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uro
 struct mr_call {
 	const struct uroce_lcore *lcore;
 	struct uroce_mr_view *views;
-	uint32_t *place;
+	uint32_t *next;
 	uint32_t room, count;
 	uint16_t port_id;
 	bool found;
@@ -193,16 +192,16 @@ static int view_mrs(void *argument)
 		if (device->port_id != call->port_id)
 			continue;
 		call->found = true;
-		for (; *call->place < device->mrs.count && call->count < call->room; ++*call->place)
-			call->count += view_mr(&device->mrs.entries[*call->place], &call->views[call->count]);
+		for (; *call->next < device->mrs.count && call->count < call->room; ++*call->next)
+			call->count += view_mr(&device->mrs.entries[*call->next], &call->views[call->count]);
 	}
 	return 0;
 }
 
-int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *place, struct uroce_mr_view *views,
+int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *next, struct uroce_mr_view *views,
 		      uint32_t count)
 {
-	struct mr_call call = { .views = views, .place = place, .room = count, .port_id = port_id };
+	struct mr_call call = { .views = views, .next = next, .room = count, .port_id = port_id };
 
 	for (unsigned i = 0; i < engine->lcore_count && !call.found; i++) {
 		int error;

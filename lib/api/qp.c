@@ -107,7 +107,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 		return error;
 	config = core_config(pd, init);
 	bytes = sizeof(*qp) + rc_qp_bytes(&config);
-	qp = engine_slab_take(&pd->device->slab, bytes);
+	qp = engine_slab_alloc(&pd->device->slab, bytes);
 	if (qp == NULL)
 		return engine_refuse(-ENOMEM, "no memory for a queue pair of %lu bytes: smaller queues need less",
 				     bytes);

@@ -47,16 +47,16 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcor
 	ud->owner = engine_device_pick_lcore(ud->device, lcore);
 	if (ud->owner == NULL)
 		error = engine_refuse(-EINVAL, "lcore %u: 0, or 1 and the index of one that serves the device", lcore);
-	for (ud->place = 0; error == 0 && ud->place < ENGINE_UDS && engine->uds[ud->place]; ud->place++)
+	for (ud->slot = 0; error == 0 && ud->slot < ENGINE_UDS && engine->uds[ud->slot]; ud->slot++)
 		;
-	if (error == 0 && ud->place == ENGINE_UDS)
+	if (error == 0 && ud->slot == ENGINE_UDS)
 		error = engine_refuse(-ENOSPC, "the engine has %u queue pairs for datagrams already; destroy one",
 				      ENGINE_UDS);
 	if (error == 0)
 		error = engine_steer_reserve(engine, ud->owner->index, &ud->index, &ud->qpn);
 	if (error == 0) {
 		/* U1: publishes the complete queue pair; pairs with the load in find() of lib/engine/ud.c */
-		atomic_store_explicit(&engine->uds[ud->place], ud, memory_order_release);
+		atomic_store_explicit(&engine->uds[ud->slot], ud, memory_order_release);
 		atomic_fetch_add(&engine->ud_count, 1);
 	}
 	pthread_mutex_unlock(&engine->lock);
@@ -106,7 +106,7 @@ static int leave_on_owner(void *argument)
 	struct uroce_engine *engine = ud->device->engine;
 
 	engine_ud_forget(ud);
-	atomic_store(&engine->uds[ud->place], NULL);
+	atomic_store(&engine->uds[ud->slot], NULL);
 	atomic_fetch_sub(&engine->ud_count, 1);
 	engine_steer_release(engine, ud->index, ud->qpn, TIME_WAIT_MIN_NS);
 	return 0;

@@ -33,9 +33,9 @@ static int find(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_vi
 	struct uroce_qp_view failed;
 
 	for (unsigned i = 0; error == -ENOENT && i < uroce_engine_lcore_count(engine); i++) {
-		uint32_t place = 0;
+		uint32_t next = 0;
 
-		while (uroce_inspect_failed(engine, i, &place, &failed)) {
+		while (uroce_inspect_failed(engine, i, &next, &failed)) {
 			if (failed.qp_num == qp_num)
 				*view = failed, error = 0;
 		}

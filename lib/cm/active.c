@@ -11,7 +11,7 @@
 #define HOP_LIMIT 64u
 #define SERVICE_PORT 0xFFFFu
 
-void cm_negotiate(struct cm_end *own, const struct cm_end *peer)
+void cm_negotiate(struct cm_side *own, const struct cm_side *peer)
 {
 	if (own->initiator_depth > peer->responder_resources)
 		own->initiator_depth = peer->responder_resources;
@@ -85,20 +85,20 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 {
 	struct cm_conn *conn = NULL;
 
-	cm_rests_wake(&cm->table.rests, now_ns);
+	cm_timewait_wake(&cm->table.timewait, now_ns);
 	if (connect->user.bytes + CM_IP_BYTES > cm_mad_private_bytes((uint8_t)kind))
 		return -EINVAL;
-	if (rests_has_room(&cm->table.rests, cm->table.used))
-		conn = cm_close_take_place(cm, now_ns);
+	if (timewait_has_room(&cm->table.timewait, cm->table.used))
+		conn = cm_close_make_room(cm, now_ns);
 	if (conn == NULL)
 		return -ENOBUFS;
 	conn->state = CM_REQ_SENT;
 	conn->known_to_user = true;
 	conn->context = connect->context;
 	conn->route = conn->send_route = connect->route;
-	conn->own = connect->end;
+	conn->own = connect->side;
 	conn->user_moves = connect->user_moves;
-	conn->tell_rest = connect->tell_rest;
+	conn->tell_timewait = connect->tell_timewait;
 	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
 	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
 	conn->transaction_id = cm_table_draw(&cm->table);
@@ -136,13 +136,13 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	old = cm_find_end(cm, &conn->route);
+	old = cm_find_by_qp(cm, &conn->route);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
 	conn->state = CM_REP_RCVD;
 	conn->remote_id = in->local_id;
 	conn->peer_guid = in->ca_guid;
-	conn->peer = (struct cm_end){
+	conn->peer = (struct cm_side){
 		.qpn = in->qpn,
 		.psn = in->psn,
 		.responder_resources = in->responder_resources,
@@ -157,7 +157,7 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->own.ece : 0,
 	};
 	cm_negotiate(&conn->own, &conn->peer);
-	cm_table_add_end(&cm->table, conn);
+	cm_table_add_qp(&cm->table, conn);
 	conn->give_up_ns = now_ns + cm->config.patience_ns;
 	cm_table_set_timer(&cm->table, conn, conn->user_moves ? conn->give_up_ns : CM_NEVER);
 	cm->moving = in;
@@ -179,7 +179,7 @@ void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t no
 	if (error) {
 		cm_close_send_rej(cm, conn, CM_REJ_NO_RESOURCES, CM_ANSWERED_REP, NULL);
 		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
-		cm_close_end(cm, conn, now_ns);
+		cm_close_finish(cm, conn, now_ns);
 		return;
 	}
 	send_rtu(cm, conn);
@@ -211,7 +211,7 @@ void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns
 	cm->counters[CM_CNT_TIMEOUTS]++;
 	cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REP, NULL);
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 /* ---- refusals ---- */
@@ -244,5 +244,5 @@ void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (try_other_mtu(cm, conn, now_ns))
 		return;
 	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }

@@ -7,7 +7,7 @@
 #include "wire/bytes.h"
 
 /* How long a packet of the connection may still come: twice the packet life time and the peer's ACK delay (C-16). */
-static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
+static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
 {
 	uint64_t wanted_ns = 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
 
@@ -53,23 +53,24 @@ static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->half_open || (conn->passive && !conn->replied))
 		keep_refusal(cm, conn, now_ns);
-	if (conn->rests_until_ns > now_ns && (conn->replied || !conn->passive))
-		cm_rests_begin(&cm->table.rests, conn->route.dest, conn->local_id, conn->remote_id,
-			       conn->rests_until_ns);
+	if (conn->timewait_until_ns > now_ns && (conn->replied || !conn->passive))
+		cm_timewait_begin(&cm->table.timewait, conn->route.dest, conn->local_id, conn->remote_id,
+				  conn->timewait_until_ns);
 	if (conn->ending)
 		TAILQ_REMOVE(&cm->ending, conn, with_ending);
 	cm_no_more_half_open(cm, conn);
 	cm_table_return(&cm->table, conn);
 }
 
-void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_no_more_pending(conn);
-	cm_table_remove_end(&cm->table, conn);
+	cm_table_remove_qp(&cm->table, conn);
 	conn->state = CM_CLOSED;
-	if (conn->rests_until_ns == 0)
-		conn->rests_until_ns = now_ns + rest_ns(cm, conn);
-	cm_table_set_timer(&cm->table, conn, conn->tell_rest && conn->told_end ? conn->rests_until_ns : CM_NEVER);
+	if (conn->timewait_until_ns == 0)
+		conn->timewait_until_ns = now_ns + timewait_ns(cm, conn);
+	cm_table_set_timer(&cm->table, conn,
+			   conn->tell_timewait && conn->told_end ? conn->timewait_until_ns : CM_NEVER);
 	if (!conn->known_to_user)
 		free_conn(cm, conn, now_ns);
 }
@@ -160,13 +161,13 @@ void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (conn->state != CM_DREQ_SENT)
 		cm_move(cm, conn, CM_MOVE_ERROR);
 	raise_end(cm, conn, 0, &cm->in);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	raise_end(cm, conn, 0, &cm->in);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 /* ---- without an answer of the peer ---- */
@@ -177,7 +178,7 @@ void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, NULL); /* sent once: the peer may still be alive */
 	raise_end(cm, conn, -ECONNRESET, NULL);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
@@ -192,7 +193,7 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	} else {
 		raise_end(cm, conn, -ETIMEDOUT, NULL);
 	}
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
@@ -205,14 +206,14 @@ void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
 	cm_disconnect(cm, connection, NULL, now_ns);
 }
 
-struct cm_conn *cm_close_take_place(struct cm *cm, uint64_t now_ns)
+struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+	struct cm_conn *conn = cm_table_alloc(&cm->table, cm->config.id_mask, cm->config.id_low);
 
 	if (conn == NULL && !TAILQ_EMPTY(&cm->ending)) {
 		cm->counters[CM_CNT_END_UNHEARD]++;
-		cm_close_end(cm, TAILQ_FIRST(&cm->ending), now_ns);
-		conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+		cm_close_finish(cm, TAILQ_FIRST(&cm->ending), now_ns);
+		conn = cm_table_alloc(&cm->table, cm->config.id_mask, cm->config.id_low);
 	}
 	return conn;
 }
@@ -253,6 +254,6 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		conn->ending = true;
 		TAILQ_INSERT_TAIL(&cm->ending, conn, with_ending);
 	} else {
-		cm_close_end(cm, conn, now_ns);
+		cm_close_finish(cm, conn, now_ns);
 	}
 }

@@ -78,14 +78,14 @@ struct cm_private {
 	uint32_t bytes;
 };
 
-/* What the message of one end says about it. */
-struct cm_end {
+/* What the message of one side of a connection says about it. */
+struct cm_side {
 	uint32_t qpn;
 	uint32_t psn;                /* the first PSN that it will receive */
 	uint8_t responder_resources; /* READs and atomics that it answers at a time */
 	uint8_t initiator_depth;     /* READs and atomics that it has outstanding at a time */
 	uint8_t retry_count;         /* in a REQ: for the QPs of both ends */
-	uint8_t rnr_retry_count;     /* for the QP of the other end */
+	uint8_t rnr_retry_count;     /* for the QP of the other side */
 	bool flow_control, srq;
 	uint8_t path_mtu;    /* code 1 ... 5 */
 	uint8_t ack_timeout; /* code: the ACK timeout for this path */
@@ -96,7 +96,7 @@ struct cm_config {
 	uint32_t connections;            /* how many connections there can be, 1 ... 2^20 */
 	uint32_t half_open, of_one_peer; /* of these, at most so many passive ones that are not established (C-22) */
 	uint32_t refusals;               /* refusals that are kept for repeated REQs; at least 1 */
-	uint32_t rests;                  /* ids in time-wait; one more ends the oldest time-wait */
+	uint32_t timewait_ids;           /* room for ids in time-wait, of which none ends early */
 	/* a power of two - 1: the digits of an id that name its manager; and this manager's digits */
 	uint32_t id_mask, id_low;
 	uint64_t ca_guid;
@@ -187,21 +187,21 @@ struct cm_connect {
 	uint64_t service_id;
 	uint16_t source_port;
 	uint64_t context;
-	struct cm_end end;
+	struct cm_side side;
 	uint8_t response_timeout, max_retries; /* 0: the manager's */
 	bool user_moves;                       /* the user moves the QP himself: there is no CM_MOVE */
-	bool tell_rest;                        /* with an event RESTED */
+	bool tell_timewait;                    /* with an event RESTED */
 	struct cm_private user;                /* at most CM_USER_PRIVATE_BYTES, or CM_ASKER_PRIVATE_BYTES */
 	const struct cm_path *alternate;       /* NULL: no alternate path */
 };
 
 struct cm_accept {
 	uint64_t context;
-	struct cm_end end; /* path_mtu and retry_count are taken from the REQ */
-	uint32_t qkey;     /* for a service of datagrams: the Q_Key of end.qpn */
-	bool tell_rest;    /* with an event RESTED */
-	bool user_moves;   /* the user moves the QP himself, and it is in RTR or RTS */
-	uint8_t failover;  /* the alternate path of the REQ was 0: loaded, 1: not supported, 2: rejected */
+	struct cm_side side; /* path_mtu and retry_count are taken from the REQ */
+	uint32_t qkey;       /* for a service of datagrams: the Q_Key of side.qpn */
+	bool tell_timewait;  /* with an event RESTED */
+	bool user_moves;     /* the user moves the QP himself, and it is in RTR or RTS */
+	uint8_t failover;    /* the alternate path of the REQ was 0: loaded, 1: not supported, 2: rejected */
 	struct cm_private user;
 };
 
@@ -230,10 +230,10 @@ bool cm_take(struct cm *cm, struct cm_action *action);
 void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int error, uint64_t now_ns);
 
 /*
- * Reduces the READs and atomics of our end to what both ends can: ours to ask and theirs to answer, and the reverse
+ * Reduces the READs and atomics of our side to what both sides can: ours to ask and theirs to answer, and the reverse
  * (C-6).
  */
-void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
+void cm_negotiate(struct cm_side *own, const struct cm_side *peer);
 
 /* Returns 0 and *connection; -ENOBUFS: no more connections; -EINVAL: the private data is too long. */
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
@@ -243,14 +243,14 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
  */
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /*
- * Accepts a REQUEST. The QP is in RTR already (C-9). For a service of datagrams the peer is told end.qpn and qkey,
+ * Accepts a REQUEST. The QP is in RTR already (C-9). For a service of datagrams the peer is told side.qpn and qkey,
  * which ends the matter. Returns 0; -EINVAL: the private data is too long; -ENOTCONN: the peer does not wait any more.
  */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does the connection wait for cm_accept() or cm_reject()? */
 bool cm_is_asking(const struct cm *cm, uint32_t connection);
-/* Sets our end as cm_accept() would, so that cm_own() and cm_peer() tell how to move the QP before. */
-void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end);
+/* Sets our side as cm_accept() would, so that cm_own() and cm_peer() tell how to move the QP before. */
+void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side);
 /* The listener is removed: its backlog counts no more. Requests that wait can still be accepted or rejected. */
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
 /*
@@ -279,9 +279,9 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns);
 
 /* ---- reading the state ---- */
 
-/* The peer's end, our own end, and the route; valid until cm_forget(). */
-const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection);
-const struct cm_end *cm_own(const struct cm *cm, uint32_t connection);
+/* The peer's side, our own side, and the route; valid until cm_forget(). */
+const struct cm_side *cm_peer(const struct cm *cm, uint32_t connection);
+const struct cm_side *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
 /* The alternate path that was last asked for in a REQ, or in a LAP of either side, as seen from our side. */
 const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection);
@@ -308,7 +308,7 @@ uint64_t cm_count_received(const struct cm *cm, enum cm_kind kind);
 uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason); /* REJs sent */
 
 struct cm_usage {
-	uint32_t connections, half_open, rests, timers;
+	uint32_t connections, half_open, timewait_ids, timers;
 };
 
 /* ids whose time-wait is over by now are not counted */

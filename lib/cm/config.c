@@ -21,7 +21,7 @@ void cm_config_fit(struct cm_config *config, uint32_t connections)
 	config->of_one_peer = at_most(CM_HALF_OPEN_OF_ONE_PEER, (connections + 1) / 2);
 	config->connections = connections + config->half_open;
 	config->refusals = at_most(CM_REFUSALS, connections);
-	config->rests = config->connections * CM_RESTS_PER_CONNECTION;
+	config->timewait_ids = config->connections * CM_TIMEWAITS_PER_CONNECTION;
 }
 
 void cm_config_complete(struct cm_config *config)

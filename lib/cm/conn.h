@@ -11,7 +11,7 @@
 #include "cm/deadlines.h"
 #include "cm/quota.h"
 #include "cm/refusal.h"
-#include "cm/rest.h"
+#include "cm/timewait.h"
 
 #define CM_ACTIONS 16u /* more than one call can cause */
 #define CM_LAPS 8u     /* LAPs of a peer that are remembered: more than can be on their way within a packet life time */
@@ -56,16 +56,16 @@ enum cm_path_loading { CM_PATH_NONE, CM_PATH_OURS, CM_PATH_PEERS };
 
 struct cm_conn {
 	uint32_t local_id, remote_id;
-	uint32_t next_id, next_peer, next_end; /* links in the chains of the tables; next_id also in the free list */
-	uint8_t state;                         /* enum cm_state */
-	uint16_t source;                       /* index of the counters for its peer's address */
+	uint32_t next_id, next_peer, next_qp; /* links in the chains of the tables; next_id also in the free list */
+	uint8_t state;                        /* enum cm_state */
+	uint16_t source;                      /* index of the counters for its peer's address */
 	bool passive, known_to_user, counted_by_listener;
-	bool half_open;  /* passive and never established: counted until it is freed */
-	bool replied;    /* a REP was sent */
-	bool ending;     /* its user has forgotten it: it may be evicted */
-	bool tell_rest;  /* the user wants to know when the time-wait has ended */
-	bool user_moves; /* the user moves the QP himself */
-	bool in_peers, in_ends;
+	bool half_open;     /* passive and never established: counted until it is freed */
+	bool replied;       /* a REP was sent */
+	bool ending;        /* its user has forgotten it: it may be evicted */
+	bool tell_timewait; /* the user wants to know when the time-wait has ended */
+	bool user_moves;    /* the user moves the QP himself */
+	bool in_peers, in_qps;
 	uint8_t tries_left;
 	bool prolonged;                        /* an MRA has prolonged the wait after the last try */
 	uint8_t response_timeout, max_retries; /* for what we send: code of the response timeout, and number of tries */
@@ -73,7 +73,7 @@ struct cm_conn {
 	bool told_end;                         /* the user knows that the connection has ended */
 	/* REQ_RCVD, REP_RCVD: end of the user's time; other states: end of the wait for the peer */
 	uint64_t give_up_ns;
-	uint64_t rests_until_ns; /* CLOSED: end of the time-wait of its ids */
+	uint64_t timewait_until_ns; /* CLOSED: end of the time-wait of its ids */
 	uint64_t transaction_id;
 	uint64_t peer_guid;
 	uint64_t context;
@@ -82,7 +82,7 @@ struct cm_conn {
 	struct cm_route route; /* that of the REQ: the peer is known by it */
 	/* of what is sent: the same, until the QP migrates or the peer speaks elsewhere */
 	struct cm_route send_route;
-	struct cm_end own, peer;
+	struct cm_side own, peer;
 	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
 	struct cm_lap lap;
 	/* the last message sent that waits for an answer, or the answer to one that may be repeated */
@@ -93,9 +93,9 @@ struct cm_table {
 	uint8_t key[16];
 	uint32_t conn_count, head_mask, free_conn, used;
 	struct cm_conn *conns;
-	uint32_t *by_id, *by_peer, *by_end; /* heads of the chains */
+	uint32_t *by_id, *by_peer, *by_qp; /* heads of the chains */
 	struct cm_deadlines timers;
-	struct cm_rests rests;
+	struct cm_timewait timewait;
 	uint64_t drawn;
 };
 
@@ -126,7 +126,7 @@ void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_con
 uint64_t cm_table_draw(struct cm_table *table);
 
 /* Returns a connection with a new id, or NULL: there are no more. */
-struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t id_low);
+struct cm_conn *cm_table_alloc(struct cm_table *table, uint32_t id_mask, uint32_t id_low);
 void cm_table_return(struct cm_table *table, struct cm_conn *conn);
 uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn);
 /* NULL: there is no such connection. */
@@ -140,15 +140,15 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
 void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
 				 const struct cm_conn *after);
-/* The chain by the GUID and QPN of the peer's end finds the old connection of a peer that has restarted (C-13). */
-void cm_table_add_end(struct cm_table *table, struct cm_conn *conn);
-struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
+/* The chain by the GUID and QPN of the peer finds the old connection of a peer that has restarted (C-13). */
+void cm_table_add_qp(struct cm_table *table, struct cm_conn *conn);
+struct cm_conn *cm_table_by_qp(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
 /*
  * Finds the connection whose peer has the QPN and GUID in cm->in, and the address of the route: another peer may claim
  * the same QPN and GUID. NULL: none.
  */
-struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
-void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);
+struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route);
+void cm_table_remove_qp(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops the timer. */
 void cm_table_set_timer(struct cm_table *table, const struct cm_conn *conn, uint64_t deadline_ns);
@@ -227,14 +227,14 @@ void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
 /* The peer has restarted: ends the old connection (C-13). */
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* The connection waits for no further message, and the time-wait of its ids begins. */
-void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Writes the answer to a REQ that belongs to a passive connection which has ended, or is about to. false: no answer. */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
 /*
  * Returns a free connection. If there is none, evicts the one that its user has forgotten and that has waited longest
  * for a DREP. NULL: all are in use.
  */
-struct cm_conn *cm_close_take_place(struct cm *cm, uint64_t now_ns);
+struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns);
 /* All tries were used up. */
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Sends a REJ to the peer whose REQ or REP is given up. */

@@ -1,4 +1,4 @@
-/* deadlines.c - a heap of deadlines, in which each thing knows its place */
+/* deadlines.c - a heap of deadlines, in which each thing knows its index */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/deadlines.h"
 
@@ -14,15 +14,15 @@ uint64_t cm_deadlines_bytes(uint32_t things)
 void cm_deadlines_init(struct cm_deadlines *deadlines, uint8_t **memory, uint32_t things)
 {
 	deadlines->heap = memory_cut(memory, sizeof(struct cm_deadline) * things);
-	deadlines->place_of = memory_cut(memory, sizeof(uint32_t) * things);
+	deadlines->index_of = memory_cut(memory, sizeof(uint32_t) * things);
 	deadlines->count = 0;
-	memset(deadlines->place_of, 0xFF, sizeof(uint32_t) * things);
+	memset(deadlines->index_of, 0xFF, sizeof(uint32_t) * things);
 }
 
-static void put(struct cm_deadlines *deadlines, uint32_t place, struct cm_deadline deadline)
+static void put(struct cm_deadlines *deadlines, uint32_t index, struct cm_deadline deadline)
 {
-	deadlines->heap[place] = deadline;
-	deadlines->place_of[deadline.thing] = place;
+	deadlines->heap[index] = deadline;
+	deadlines->index_of[deadline.thing] = index;
 }
 
 static void swap(struct cm_deadlines *deadlines, uint32_t a, uint32_t b)
@@ -38,48 +38,48 @@ static bool is_nearer(const struct cm_deadlines *deadlines, uint32_t a, uint32_t
 	return deadlines->heap[a].when_ns < deadlines->heap[b].when_ns;
 }
 
-static void sift(struct cm_deadlines *deadlines, uint32_t place)
+static void sift(struct cm_deadlines *deadlines, uint32_t index)
 {
-	while (place > 0 && is_nearer(deadlines, place, (place - 1) / 2)) {
-		swap(deadlines, place, (place - 1) / 2);
-		place = (place - 1) / 2;
+	while (index > 0 && is_nearer(deadlines, index, (index - 1) / 2)) {
+		swap(deadlines, index, (index - 1) / 2);
+		index = (index - 1) / 2;
 	}
 	for (;;) {
-		uint32_t least = place;
+		uint32_t least = index;
 
-		for (uint32_t child = 2 * place + 1; child <= 2 * place + 2 && child < deadlines->count; child++) {
+		for (uint32_t child = 2 * index + 1; child <= 2 * index + 2 && child < deadlines->count; child++) {
 			if (is_nearer(deadlines, child, least))
 				least = child;
 		}
-		if (least == place)
+		if (least == index)
 			return;
-		swap(deadlines, place, least);
-		place = least;
+		swap(deadlines, index, least);
+		index = least;
 	}
 }
 
-static void remove_from(struct cm_deadlines *deadlines, uint32_t place)
+static void remove_from(struct cm_deadlines *deadlines, uint32_t index)
 {
-	deadlines->place_of[deadlines->heap[place].thing] = NOWHERE;
-	if (place == --deadlines->count)
+	deadlines->index_of[deadlines->heap[index].thing] = NOWHERE;
+	if (index == --deadlines->count)
 		return;
-	put(deadlines, place, deadlines->heap[deadlines->count]);
-	sift(deadlines, place);
+	put(deadlines, index, deadlines->heap[deadlines->count]);
+	sift(deadlines, index);
 }
 
 void cm_deadlines_set(struct cm_deadlines *deadlines, uint32_t thing, uint64_t when_ns)
 {
-	uint32_t place = deadlines->place_of[thing];
+	uint32_t index = deadlines->index_of[thing];
 
 	if (when_ns == CM_NEVER) {
-		if (place != NOWHERE)
-			remove_from(deadlines, place);
+		if (index != NOWHERE)
+			remove_from(deadlines, index);
 		return;
 	}
-	if (place == NOWHERE)
-		place = deadlines->count++;
-	put(deadlines, place, (struct cm_deadline){ when_ns, thing });
-	sift(deadlines, place);
+	if (index == NOWHERE)
+		index = deadlines->count++;
+	put(deadlines, index, (struct cm_deadline){ when_ns, thing });
+	sift(deadlines, index);
 }
 
 uint64_t cm_deadlines_next(const struct cm_deadlines *deadlines)

@@ -16,7 +16,7 @@ struct cm_deadline {
 /* A heap with the earliest deadline on top. */
 struct cm_deadlines {
 	struct cm_deadline *heap;
-	uint32_t *place_of; /* each thing's index in the heap; UINT32_MAX: it has no deadline */
+	uint32_t *index_of; /* each thing's index in the heap; UINT32_MAX: it has no deadline */
 	uint32_t count;
 };
 

@@ -53,7 +53,7 @@ static inline uint64_t siphash(const uint8_t key[16], const void *data, size_t b
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-uint64_t cm_hash_place(const uint8_t key[16], const void *data, size_t bytes)
+uint64_t cm_hash_table(const uint8_t key[16], const void *data, size_t bytes)
 {
 	return siphash(key, data, bytes, 1, 3);
 }
@@ -64,7 +64,7 @@ uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t nu
 
 	memcpy(text, addr, 16);
 	memcpy(text + 16, &number, 4);
-	return cm_hash_place(key, text, sizeof(text));
+	return cm_hash_table(key, text, sizeof(text));
 }
 
 uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes)

@@ -276,7 +276,7 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 {
 	enum cm_mad_fault fault = cm_mad_parse(mad, bytes, &cm->in);
 
-	cm_rests_wake(&cm->table.rests, now_ns);
+	cm_timewait_wake(&cm->table.timewait, now_ns);
 	if (fault != CM_MAD_OK) {
 		cm->counters[CM_CNT_DROP_MALFORMED]++;
 		if (fault == CM_MAD_CLASS_VERSION && cm->in.kind == CM_REQ)
@@ -351,7 +351,7 @@ void cm_timeout(struct cm *cm, uint64_t now_ns)
 {
 	struct cm_conn *conn;
 
-	cm_rests_wake(&cm->table.rests, now_ns);
+	cm_timewait_wake(&cm->table.timewait, now_ns);
 	conn = cm_table_due(&cm->table, now_ns);
 	if (conn)
 		time_out(cm, conn, now_ns);
@@ -404,13 +404,13 @@ bool cm_is_asking(const struct cm *cm, uint32_t connection)
 	return find_asking(cm, connection) != NULL;
 }
 
-void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end)
+void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side)
 {
 	struct cm_conn *conn = find_asking(cm, connection);
 
 	if (conn == NULL)
 		return;
-	conn->own = *end;
+	conn->own = *side;
 	cm_negotiate(&conn->own, &conn->peer);
 }
 
@@ -436,18 +436,18 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 	if (!cm_private_fits(CM_REJ, user))
 		return -EINVAL;
 	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 	return 0;
 }
 
 /* ---- reading the state ---- */
 
-const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection)
+const struct cm_side *cm_peer(const struct cm *cm, uint32_t connection)
 {
 	return &cm->table.conns[connection].peer;
 }
 
-const struct cm_end *cm_own(const struct cm *cm, uint32_t connection)
+const struct cm_side *cm_own(const struct cm *cm, uint32_t connection)
 {
 	return &cm->table.conns[connection].own;
 }
@@ -489,11 +489,11 @@ uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason)
 
 void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 {
-	cm_rests_wake(&cm->table.rests, now_ns);
+	cm_timewait_wake(&cm->table.timewait, now_ns);
 	*usage = (struct cm_usage){
 		.connections = cm->table.used,
 		.half_open = cm->half_open.all,
-		.rests = cm->table.rests.quota.all,
+		.timewait_ids = cm->table.timewait.quota.all,
 		.timers = cm->table.timers.count,
 	};
 }

@@ -134,7 +134,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	conn->response_timeout = in->local_response_timeout;
 	conn->peer_timeout = in->remote_response_timeout;
 	conn->max_retries = in->max_cm_retries;
-	conn->peer = (struct cm_end){
+	conn->peer = (struct cm_side){
 		.qpn = in->qpn,
 		.psn = in->psn,
 		.responder_resources = in->responder_resources,
@@ -152,7 +152,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
 				 struct cm_listener *listener, uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_close_take_place(cm, now_ns);
+	struct cm_conn *conn = cm_close_make_room(cm, now_ns);
 
 	if (conn == NULL)
 		return NULL;
@@ -163,7 +163,7 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, ui
 	conn->remote_id = cm->in.local_id;
 	conn->transaction_id = cm->in.transaction_id;
 	conn->source = source;
-	quota_take(&cm->half_open, source);
+	quota_hold(&cm->half_open, source);
 	atomic_fetch_add(&listener->pending, 1);
 	cm_table_add_peer(&cm->table, conn);
 	conn->give_up_ns = now_ns + cm->config.patience_ns;
@@ -182,7 +182,7 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16
 	conn->state = CM_REQ_RCVD;
 	conn->route.traffic_class = conn->send_route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
-	cm_table_add_end(&cm->table, conn);
+	cm_table_add_qp(&cm->table, conn);
 	/* Before the peer stops waiting an MRA tells it that our user takes his time (C-12). */
 	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
 	if (peer_waits_ns < cm->config.patience_ns)
@@ -214,12 +214,12 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		       reason == CM_REJ_INVALID_GID ? 16 : 0);
 		return;
 	}
-	if (cm_rests_has_peer(&cm->table.rests, route->dest, in->local_id)) {
+	if (cm_timewait_has_peer(&cm->table.timewait, route->dest, in->local_id)) {
 		cm->counters[CM_CNT_DROP_RESTING]++;
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
 		return;
 	}
-	conn = cm_find_end(cm, route);
+	conn = cm_find_by_qp(cm, route);
 	if (conn) {
 		cm_close_stale(cm, conn, now_ns);
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
@@ -238,7 +238,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 	source = quota_source(cm->config.key, route->dest);
 	if (!cm_passive_has_room(cm, source, listener))
 		return;
-	if (!rests_has_room_for_stranger(&cm->table.rests, cm->table.used, source)) {
+	if (!timewait_has_room_for_stranger(&cm->table.timewait, cm->table.used, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
 		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);
 		return;
@@ -264,7 +264,7 @@ void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 	cm->counters[CM_CNT_TIMEOUTS]++;
 	cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REQ, NULL);
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 /* Sends a REP with all that C-4 asks for. */
@@ -275,12 +275,12 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	if (!cm_private_fits(CM_REP, &accept->user))
 		return -EINVAL;
 	conn->context = accept->context;
-	conn->own = accept->end;
-	conn->peer.ece &= accept->end.ece;
+	conn->own = accept->side;
+	conn->peer.ece &= accept->side.ece;
 	cm_negotiate(&conn->own, &conn->peer);
 	cm_no_more_pending(conn);
 	conn->user_moves = accept->user_moves;
-	conn->tell_rest = accept->tell_rest;
+	conn->tell_timewait = accept->tell_timewait;
 	conn->state = CM_REP_SENT;
 	conn->replied = true;
 	out = cm_begin(cm, conn, CM_REP);
@@ -335,5 +335,5 @@ void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }

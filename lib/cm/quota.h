@@ -17,7 +17,7 @@ struct cm_quota {
 
 static inline uint16_t quota_source(const uint8_t key[16], const uint8_t addr[16])
 {
-	return (uint16_t)(cm_hash_place(key, addr, 16) % CM_SOURCES);
+	return (uint16_t)(cm_hash_table(key, addr, 16) % CM_SOURCES);
 }
 
 static inline bool quota_is_full(const struct cm_quota *quota)
@@ -30,7 +30,7 @@ static inline bool quota_is_full_of(const struct cm_quota *quota, uint16_t sourc
 	return quota->of[source] >= quota->of_one_max;
 }
 
-static inline void quota_take(struct cm_quota *quota, uint16_t source)
+static inline void quota_hold(struct cm_quota *quota, uint16_t source)
 {
 	quota->all++;
 	quota->of[source]++;

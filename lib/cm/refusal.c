@@ -65,7 +65,7 @@ bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *ref
 	refusals->ring[index].until_ns = now_ns + CM_REFUSAL_NS;
 	refusals->ring[index].next = *head;
 	*head = index;
-	quota_take(&refusals->quota, source);
+	quota_hold(&refusals->quota, source);
 	return !full;
 }
 

@@ -58,7 +58,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_list
 
 	if (is_again(cm, route, now_ns) || !cm_passive_has_room(cm, source, listener))
 		return;
-	if (!rests_has_room_for_stranger(&cm->table.rests, cm->table.used, source)) {
+	if (!timewait_has_room_for_stranger(&cm->table.timewait, cm->table.used, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
 		return;
 	}
@@ -105,7 +105,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 	if (accept) {
 		conn->context = accept->context;
 		cm->out.status = SIDR_VALID;
-		cm->out.qpn = accept->end.qpn;
+		cm->out.qpn = accept->side.qpn;
 		cm->out.qkey = accept->qkey;
 	}
 	cm_set_private(&cm->out, user);
@@ -114,7 +114,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 	 * The question is answered, so it is not half-open, and its user may keep the connection as long as he likes.
 	 */
 	cm_no_more_half_open(cm, conn);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm->counters[CM_CNT_TIMEOUTS]++;
 	cm_send_again(cm, &conn->send_route, conn->mad);
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
-	cm_close_end(cm, conn, now_ns);
+	cm_close_finish(cm, conn, now_ns);
 }
 
 /* ---- asking ---- */
@@ -161,6 +161,6 @@ void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t no
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
 		cm_raise(cm, conn, CM_EVENT_RESOLVED, in->status == SIDR_VALID ? 0 : -ECONNREFUSED, in);
-		cm_close_end(cm, conn, now_ns);
+		cm_close_finish(cm, conn, now_ns);
 	}
 }

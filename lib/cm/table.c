@@ -16,7 +16,7 @@ uint64_t cm_table_bytes(const struct cm_config *config)
 {
 	return memory_lines(sizeof(struct cm_conn) * config->connections) +
 	       3 * memory_heads_bytes(config->connections) + cm_deadlines_bytes(config->connections) +
-	       cm_rests_bytes(config->rests);
+	       cm_timewait_bytes(config->timewait_ids);
 }
 
 void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_config *config)
@@ -27,9 +27,9 @@ void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_con
 	table->conns = memory_cut(memory, sizeof(struct cm_conn) * config->connections);
 	table->by_id = memory_cut_heads(memory, config->connections);
 	table->by_peer = memory_cut_heads(memory, config->connections);
-	table->by_end = memory_cut_heads(memory, config->connections);
+	table->by_qp = memory_cut_heads(memory, config->connections);
 	cm_deadlines_init(&table->timers, memory, config->connections);
-	cm_rests_init(&table->rests, memory, config->rests, config->key);
+	cm_timewait_init(&table->timewait, memory, config->timewait_ids, config->key);
 	for (uint32_t i = 0; i < config->connections; i++)
 		table->conns[i].next_id = i + 1 < config->connections ? i + 1 : CM_NONE;
 }
@@ -38,7 +38,7 @@ void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_con
 
 static uint32_t head_of_id(const struct cm_table *table, uint32_t id)
 {
-	return (uint32_t)cm_hash_place(table->key, &id, sizeof(id));
+	return (uint32_t)cm_hash_table(table->key, &id, sizeof(id));
 }
 
 static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id)
@@ -46,11 +46,11 @@ static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16
 	return (uint32_t)cm_hash_peer(table->key, addr, remote_id);
 }
 
-static uint32_t head_of_end(const struct cm_table *table, uint64_t guid, uint32_t qpn)
+static uint32_t head_of_qp(const struct cm_table *table, uint64_t guid, uint32_t qpn)
 {
 	uint64_t text[2] = { guid, qpn };
 
-	return (uint32_t)cm_hash_place(table->key, text, sizeof(text));
+	return (uint32_t)cm_hash_table(table->key, text, sizeof(text));
 }
 
 uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn)
@@ -72,7 +72,7 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id)
 	return at == CM_NONE ? NULL : &table->conns[at];
 }
 
-struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t id_low)
+struct cm_conn *cm_table_alloc(struct cm_table *table, uint32_t id_mask, uint32_t id_low)
 {
 	uint32_t index = table->free_conn, id, *head;
 	struct cm_conn *conn;
@@ -81,7 +81,7 @@ struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t
 		return NULL;
 	do {
 		id = ((uint32_t)cm_table_draw(table) & ~id_mask) | id_low;
-	} while (id == 0 || cm_table_by_id(table, id) || cm_rests_has_id(&table->rests, id));
+	} while (id == 0 || cm_table_by_id(table, id) || cm_timewait_has_id(&table->timewait, id));
 	conn = &table->conns[index];
 	table->free_conn = conn->next_id;
 	table->used++;
@@ -102,22 +102,22 @@ static void unchain(struct cm_table *table, uint32_t *head, size_t next_at, cons
 	memcpy(link, (const uint8_t *)conn + next_at, sizeof(*link));
 }
 
-struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
+struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route)
 {
 	struct cm_conn *conn = NULL;
 
 	do {
-		conn = cm_table_by_end(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
+		conn = cm_table_by_qp(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
 	} while (conn && !route_is_same(&conn->route, route));
 	return conn;
 }
 
-void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn)
+void cm_table_remove_qp(struct cm_table *table, struct cm_conn *conn)
 {
-	if (conn->in_ends)
-		unchain(table, &table->by_end[head_of_end(table, conn->peer_guid, conn->peer.qpn) & table->head_mask],
-			offsetof(struct cm_conn, next_end), conn);
-	conn->in_ends = false;
+	if (conn->in_qps)
+		unchain(table, &table->by_qp[head_of_qp(table, conn->peer_guid, conn->peer.qpn) & table->head_mask],
+			offsetof(struct cm_conn, next_qp), conn);
+	conn->in_qps = false;
 }
 
 void cm_table_return(struct cm_table *table, struct cm_conn *conn)
@@ -129,7 +129,7 @@ void cm_table_return(struct cm_table *table, struct cm_conn *conn)
 		unchain(table,
 			&table->by_peer[head_of_peer(table, conn->route.dest, conn->remote_id) & table->head_mask],
 			offsetof(struct cm_conn, next_peer), conn);
-	cm_table_remove_end(table, conn);
+	cm_table_remove_qp(table, conn);
 	conn->state = CM_FREE;
 	conn->next_id = table->free_conn;
 	table->free_conn = cm_table_index(table, conn);
@@ -157,21 +157,21 @@ struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t add
 	return at == CM_NONE ? NULL : &table->conns[at];
 }
 
-void cm_table_add_end(struct cm_table *table, struct cm_conn *conn)
+void cm_table_add_qp(struct cm_table *table, struct cm_conn *conn)
 {
-	uint32_t *head = &table->by_end[head_of_end(table, conn->peer_guid, conn->peer.qpn) & table->head_mask];
+	uint32_t *head = &table->by_qp[head_of_qp(table, conn->peer_guid, conn->peer.qpn) & table->head_mask];
 
-	conn->next_end = *head;
-	conn->in_ends = true;
+	conn->next_qp = *head;
+	conn->in_qps = true;
 	*head = cm_table_index(table, conn);
 }
 
-struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after)
+struct cm_conn *cm_table_by_qp(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after)
 {
-	uint32_t at = after ? after->next_end : table->by_end[head_of_end(table, guid, qpn) & table->head_mask];
+	uint32_t at = after ? after->next_qp : table->by_qp[head_of_qp(table, guid, qpn) & table->head_mask];
 
 	while (at != CM_NONE && (table->conns[at].peer_guid != guid || table->conns[at].peer.qpn != qpn))
-		at = table->conns[at].next_end;
+		at = table->conns[at].next_qp;
 	return at == CM_NONE ? NULL : &table->conns[at];
 }
 

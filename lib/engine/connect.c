@@ -207,7 +207,7 @@ static uint16_t window_of(uint32_t ece)
 void engine_connect_complete_attr(struct uroce_cm_id *id)
 {
 	const struct cm *cm = id->lcore->connect->cm;
-	const struct cm_end *peer = cm_peer(cm, id->connection), *own = cm_own(cm, id->connection);
+	const struct cm_side *peer = cm_peer(cm, id->connection), *own = cm_own(cm, id->connection);
 	struct uroce_qp_attr *attr = &id->attr;
 
 	attr->dest_qp_num = peer->qpn;

@@ -204,7 +204,7 @@ static int attach_queues(struct uroce_device *device)
 }
 
 /*
- * Replaces `old` in the engine's list of devices by `entering`; NULL stands for an empty place. Returns 0, -ENOSPC or
+ * Replaces `old` in the engine's list of devices by `entering`; NULL stands for a free slot. Returns 0, -ENOSPC or
  * -EBUSY.
  */
 static int list_device(struct uroce_engine *engine, const struct uroce_device *old, struct uroce_device *entering)

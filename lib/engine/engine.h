@@ -19,7 +19,7 @@
 #include "cm/cm.h"
 #include "config/limits.h"
 #include "engine/lcore_state.h"
-#include "engine/rest.h"
+#include "engine/timewait.h"
 
 #define ENGINE_UDS 64u
 
@@ -27,7 +27,7 @@ struct engine_qp_slot;
 struct uroce_device;
 
 struct uroce_engine {
-	struct uroce_engine_config config; /* with defaults in the place of zeros */
+	struct uroce_engine_config config; /* with defaults instead of zeros */
 	unsigned lcore_count;
 	struct uroce_lcore *lcores[LIMIT_LCORES];
 	struct uroce_device *devices[ENGINE_DEVICES];
@@ -44,7 +44,7 @@ struct uroce_engine {
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
 	_Atomic uint32_t qp_count; /* of the places how many are taken, by queue pairs for datagrams, too */
-	struct engine_rest rest;
+	struct engine_timewait timewait;
 
 	/* connections, under the lock: listeners, ports, and the key that decides which lcore gets a REQ */
 	struct cm_listeners listeners;

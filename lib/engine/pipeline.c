@@ -199,7 +199,7 @@ static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struc
 /*
  * May the next QP send, or has the port taken its POLL_FRAMES of this poll? A QP that begins before those are spent may
  * send all that one service sends; otherwise the same QP could be cut short in every poll. A QP that owes nothing but
- * ACKs and NAKs, which are few, does not wait (S-18). An empty place in the queue is passed over.
+ * ACKs and NAKs, which are few, does not wait (S-18). An empty slot of the queue is passed over.
  */
 static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *queue)
 {
@@ -235,7 +235,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 			break;
 		if (run_queue_count(queue) > PREFETCH_REQUEST_AHEAD)
 			prefetch_queued(queue);
-		qp = run_queue_take(queue);
+		qp = run_queue_pop(queue);
 		if (qp == NULL)
 			continue;
 		if (qp->migrations != qp_core(qp)->migration.count)

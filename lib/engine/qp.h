@@ -29,7 +29,7 @@ struct uroce_qp {
 
 	/* only the lcore touches these */
 	struct engine_run_queue *run_queue; /* that of its port; while it has no port, the lcore's */
-	uint32_t queued_at;                 /* its place in the run queue */
+	uint32_t queued_at;                 /* its index in the run queue */
 	bool queued;                        /* it is in the run queue */
 	bool responder_only;                /* its only work is to answer requests */
 	bool resolved;                      /* the peer's MAC is known and the template complete */

@@ -77,7 +77,7 @@ static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *
 }
 
 /* Takes the next QP out of a queue that is not empty; NULL: the entry is a hole. */
-static inline struct uroce_qp *run_queue_take(struct engine_run_queue *queue)
+static inline struct uroce_qp *run_queue_pop(struct engine_run_queue *queue)
 {
 	struct uroce_qp *qp = queue->qps[queue->head++ & queue->mask];
 

@@ -117,7 +117,7 @@ static uint64_t round_up(uint64_t bytes)
 	return ((bytes + LINE_BYTES - 1) & ~(uint64_t)(LINE_BYTES - 1)) | LINE_BYTES;
 }
 
-void *engine_slab_take(struct engine_slab *slab, uint64_t bytes)
+void *engine_slab_alloc(struct engine_slab *slab, uint64_t bytes)
 {
 	void *block;
 

@@ -30,7 +30,7 @@ void engine_slab_init(struct engine_slab *slab, int node);
 void engine_slab_free(struct engine_slab *slab);
 
 /* Takes a zeroed block, aligned to 64. NULL: no memory. */
-void *engine_slab_take(struct engine_slab *slab, uint64_t bytes);
+void *engine_slab_alloc(struct engine_slab *slab, uint64_t bytes);
 
 /* Returns a block, with the same bytes as when it was taken. */
 void engine_slab_return(struct engine_slab *slab, void *block, uint64_t bytes);

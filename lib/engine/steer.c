@@ -17,14 +17,14 @@
 int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 {
 	uint32_t lcores = rte_align32pow2(engine->lcore_count);
-	/* Half of the table stays empty, so that the search for a free place is short. */
+	/* Half of the table stays empty, so that the search for a free slot is short. */
 	uint32_t per_lcore = rte_align32pow2((max_qps * 2 + lcores - 1) / lcores);
 
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
 	engine->qps = engine_numa_alloc(engine->index_count * sizeof(*engine->qps), -1);
 	return engine->qps ?
-		       engine_rest_init(&engine->rest) :
+		       engine_timewait_init(&engine->timewait) :
 		       engine_refuse(-ENOMEM, "no memory for the table of queue pairs: a smaller max_qps needs less");
 }
 
@@ -32,7 +32,7 @@ void engine_steer_free(struct uroce_engine *engine)
 {
 	engine_numa_free(engine->qps, engine->index_count * sizeof(*engine->qps));
 	engine->qps = NULL;
-	engine_rest_free(&engine->rest);
+	engine_timewait_free(&engine->timewait);
 }
 
 /* QPNs 0 and 1 are for management, the last one is for multicast. */
@@ -50,17 +50,17 @@ static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index,
 	uint32_t places = engine->index_count;
 
 	for (uint32_t i = 0; i < DRAWS; i++) {
-		uint32_t qpn = (((drawn + i * STEP * places) & ~(places - 1)) | index) & (REST_NUMBERS - 1);
+		uint32_t qpn = (((drawn + i * STEP * places) & ~(places - 1)) | index) & (TIMEWAIT_NUMBERS - 1);
 
 		if (qpn_is_reserved(qpn))
 			return 0;
-		if (!engine_rest_has(&engine->rest, qpn))
+		if (!engine_timewait_has(&engine->timewait, qpn))
 			return qpn;
 	}
 	return 0;
 }
 
-/* The search begins at a random place of the owner's (P-7). */
+/* The search begins at a random slot of the owner (P-7). */
 int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *index, uint32_t *qpn)
 {
 	uint32_t lcores = engine->lcore_mask + 1, mask = engine->index_count - 1, drawn;
@@ -69,7 +69,7 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 		return engine_refuse_random();
 	if (atomic_load_explicit(&engine->qp_count, memory_order_relaxed) >= engine->config.max_qps)
 		return engine_refuse(-ENOSPC, "max_qps %u: so many queue pairs there are", engine->config.max_qps);
-	engine_rest_wake(&engine->rest, engine_now_ns());
+	engine_timewait_wake(&engine->timewait, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
 		uint32_t at = ((drawn & ~engine->lcore_mask) + i + owner) & mask;
 		struct engine_qp_slot *slot = &engine->qps[at];
@@ -99,7 +99,7 @@ void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t 
 	struct engine_qp_slot *slot = &engine->qps[index];
 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
-	engine_rest_begin(&engine->rest, qpn, engine_now_ns(), time_wait_ns);
+	engine_timewait_begin(&engine->timewait, qpn, engine_now_ns(), time_wait_ns);
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
 	atomic_fetch_sub_explicit(&engine->qp_count, 1, memory_order_relaxed);
 }

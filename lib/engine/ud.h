@@ -23,7 +23,7 @@ struct uroce_ud {
 	struct uroce_lcore *owner;
 	uint64_t context;
 	uint32_t qpn, index, qkey;
-	uint32_t place; /* index in the engine's table of UD queue pairs */
+	uint32_t slot; /* in the engine's table of UD queue pairs */
 	struct rc_recvq receives;
 
 	/* only the lcore touches these */

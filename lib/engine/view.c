@@ -54,20 +54,20 @@ void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *q
 	atomic_store_explicit(&failed->count, count + 1, memory_order_release);
 }
 
-bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *place, struct uroce_qp_view *view)
+bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *next, struct uroce_qp_view *view)
 {
 	for (;;) {
 		uint32_t count = atomic_load_explicit(&failed->count, memory_order_acquire);
 		const struct engine_failed_slot *slot;
 
-		if (count - *place > UROCE_INSPECT_FAILED_MAX)
-			*place = count - UROCE_INSPECT_FAILED_MAX;
-		if (*place == count)
+		if (count - *next > UROCE_INSPECT_FAILED_MAX)
+			*next = count - UROCE_INSPECT_FAILED_MAX;
+		if (*next == count)
 			return false;
-		slot = &failed->slots[*place % UROCE_INSPECT_FAILED_MAX];
+		slot = &failed->slots[*next % UROCE_INSPECT_FAILED_MAX];
 		memcpy(view, &slot->view, sizeof(*view));
 		atomic_thread_fence(memory_order_acquire); /* F1 */
-		if (atomic_load_explicit(&slot->number, memory_order_relaxed) == ++*place)
+		if (atomic_load_explicit(&slot->number, memory_order_relaxed) == ++*next)
 			return true;
 	}
 }

@@ -12,9 +12,9 @@ enum { DATA_HOST_ID = 0, DATA_CNTLID = 16, DATA_SUBSYSTEM = 256, DATA_HOST = 512
 enum { NARROW = 0, WIDE = 1 };
 enum { NO_FLOW_CONTROL = 1 << 2, IN_DATA = 1 << 16 };
 
-static uint16_t invalid(struct nvmf_command *command, uint32_t place)
+static uint16_t invalid(struct nvmf_command *command, uint32_t offset)
 {
-	command->result = place;
+	command->result = offset;
 	return NVME_CONNECT_INVALID | NVME_DNR;
 }
 

@@ -48,7 +48,7 @@ struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue)
 {
 	struct rc_recv_wqe *wqe = recvq_peek(queue);
 
-	if (wqe || queue->srq == NULL || !rc_srq_take(queue->srq, recvq_slot(queue, queue->posting)))
+	if (wqe || queue->srq == NULL || !rc_srq_pop(queue->srq, recvq_slot(queue, queue->posting)))
 		return wqe;
 	queue->posting++;
 	atomic_store_explicit(&queue->posted, queue->posting, memory_order_release);

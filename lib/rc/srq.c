@@ -58,7 +58,7 @@ int rc_srq_post(struct rc_srq *srq, const struct uroce_recv_wr *wr)
 
 	if (!recv_wqe_fill(wqe, wr, srq->sge_limit))
 		return -EINVAL;
-	/* pairs with R2 in rc_srq_take: the taker has finished with the slot */
+	/* pairs with R2 in rc_srq_pop: the taker has finished with the slot */
 	if (posted - atomic_load_explicit(&srq->taken, memory_order_acquire) >= srq->depth)
 		return -ENOMEM;
 	copy_words(slot(srq, posted), wqe, srq->slot_bytes);
@@ -67,7 +67,7 @@ int rc_srq_post(struct rc_srq *srq, const struct uroce_recv_wr *wr)
 	return 0;
 }
 
-bool rc_srq_take(struct rc_srq *srq, struct rc_recv_wqe *wqe)
+bool rc_srq_pop(struct rc_srq *srq, struct rc_recv_wqe *wqe)
 {
 	uint32_t taken = atomic_load(&srq->taken);
 

@@ -38,7 +38,7 @@ struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, voi
 int rc_srq_post(struct rc_srq *srq, const struct uroce_recv_wr *wr);
 
 /* Takes the oldest entry, on any lcore, and copies it to *wqe, which has room for slot_bytes. false: there is none. */
-bool rc_srq_take(struct rc_srq *srq, struct rc_recv_wqe *wqe);
+bool rc_srq_pop(struct rc_srq *srq, struct rc_recv_wqe *wqe);
 
 /* Arms the limit. */
 void rc_srq_arm(struct rc_srq *srq, uint32_t limit);

@@ -37,7 +37,7 @@ static void begin_record(struct recorded *recorded, const char *directory)
 		const struct drivers_ethdev *port = &recorded->network.loop.ports[i];
 
 		cr_assert_eq(drivers_tap_attach(port, &recorded->taps[i], &error), 0, "%s", error.text);
-		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, recorded->network.ends[i].device, port,
+		cr_assert_eq(drivers_recorder_start(recorded->network.engine, recorded->network.ends[i].device, port,
 						    recorded->taps[i], directory, &error),
 			     0, "%s", error.text);
 	}
@@ -59,7 +59,7 @@ static void open_recorded(struct recorded *recorded, uint8_t timeout)
 static void end_record(struct recorded *recorded)
 {
 	for (int i = 0; i < 2; i++) {
-		drivers_recorder_end(recorded->taps[i]);
+		drivers_recorder_stop(recorded->taps[i]);
 		drivers_tap_detach(recorded->taps[i]);
 	}
 }
@@ -303,11 +303,11 @@ static void *begin_and_end(void *argument)
 	struct recorded *recorded = own->recorded;
 
 	for (int i = 0; i < 50; i++) {
-		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, recorded->network.ends[own->end].device,
+		cr_assert_eq(drivers_recorder_start(recorded->network.engine, recorded->network.ends[own->end].device,
 						    &recorded->network.loop.ports[own->end], recorded->taps[own->end],
 						    recorded->folder, NULL),
 			     0);
-		drivers_recorder_end(recorded->taps[own->end]);
+		drivers_recorder_stop(recorded->taps[own->end]);
 	}
 	return NULL;
 }
@@ -323,7 +323,7 @@ Test(record, two_threads_may_begin_and_end_at_once)
 	RULE("E-4");
 	open_recorded(&recorded, 8);
 	for (int i = 0; i < 2; i++)
-		drivers_recorder_end(recorded.taps[i]);
+		drivers_recorder_stop(recorded.taps[i]);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, begin_and_end, &own[i]), 0);
 	for (int i = 0; i < 2; i++)
@@ -373,10 +373,10 @@ Test(record, a_new_recorder_does_not_tell_of_old_failures)
 	end_record(&recorded);
 	write_with_a_wrong_key(&recorded);
 	cr_assert_eq(drivers_tap_attach(&recorded.network.loop.ports[0], &tap, &error), 0);
-	cr_assert_eq(drivers_recorder_begin(recorded.network.engine, recorded.network.ends[0].device,
+	cr_assert_eq(drivers_recorder_start(recorded.network.engine, recorded.network.ends[0].device,
 					    &recorded.network.loop.ports[0], tap, recorded.folder, &error),
 		     0);
-	drivers_recorder_end(tap);
+	drivers_recorder_stop(tap);
 	drivers_tap_detach(tap);
 	cr_assert_eq(count_files(recorded.folder, false), 0);
 	close_recorded(&recorded);

@@ -117,7 +117,7 @@ Test(steer, a_destroyed_number_is_not_given_out_again_at_once)
 		cr_assert_eq((uroce_qp_num(qps[7]) ^ numbers[i]) & 15, 0, "no other place was free");
 	}
 	cr_expect_eq(most_alike(numbers, 4096), 1, "one was given out twice: by chance 8 are");
-	cr_expect_eq(network.engine->rest.count, 4096);
+	cr_expect_eq(network.engine->timewait.count, 4096);
 	while (count > 0)
 		cr_assert_eq(uroce_qp_destroy(qps[--count]), 0);
 	network_close(&network);
@@ -157,10 +157,10 @@ Test(steer, a_number_rests_as_long_as_a_stale_packet_may_come)
 		cr_assert_eq(uroce_qp_destroy(network.ends[0].qp), 0);
 		after = engine_now_ns();
 		network.ends[0].qp = NULL;
-		engine_rest_wake(&network.engine->rest, before + rows[i].rest_ns - 1);
-		cr_expect(engine_rest_has(&network.engine->rest, qpn), "row %u: it rests too short", i);
-		engine_rest_wake(&network.engine->rest, after + rows[i].rest_ns);
-		cr_expect_not(engine_rest_has(&network.engine->rest, qpn), "row %u: it rests too long", i);
+		engine_timewait_wake(&network.engine->timewait, before + rows[i].rest_ns - 1);
+		cr_expect(engine_timewait_has(&network.engine->timewait, qpn), "row %u: it rests too short", i);
+		engine_timewait_wake(&network.engine->timewait, after + rows[i].rest_ns);
+		cr_expect_not(engine_timewait_has(&network.engine->timewait, qpn), "row %u: it rests too long", i);
 		network_close(&network);
 	}
 }

@@ -76,9 +76,9 @@ static struct held settle(struct network *network)
 	struct uroce_cm_usage usage;
 
 	while (uroce_cm_usage(network->engine, &usage) == 0 &&
-	       (usage.connections || usage.resting_ids || network->engine->rest.count)) {
+	       (usage.connections || usage.resting_ids || network->engine->timewait.count)) {
 		network_poll(network);
-		engine_rest_wake(&network->engine->rest, engine_now_ns());
+		engine_timewait_wake(&network->engine->timewait, engine_now_ns());
 		cr_assert_lt(engine_now_ns() - began, 60000000000ull, "%u ids rest", usage.resting_ids);
 	}
 	return held_count(network);

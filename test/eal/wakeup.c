@@ -19,6 +19,7 @@
 TestSuite(wakeup, .init = test_eal_start, .timeout = 1800);
 
 static struct network network;
+
 /* As cq.h tells how to sleep. Returns whether it slept. */
 static bool wait_for_one(int fd, struct uroce_wc *wc)
 {

@@ -70,7 +70,7 @@ static void start(uint32_t host)
 		.half_open = 6,
 		.of_one_peer = 5,
 		.refusals = 16,
-		.rests = 16,
+		.timewait_ids = 16,
 		.max_path_mtu = 4,
 		.response_timeout = 16,
 		.packet_life = 14, /* nothing is on its way for longer */
@@ -89,10 +89,10 @@ static void connect(uint8_t choice)
 	struct cm_connect wishes = {
 		.source_port = 4000,
 		.user_moves = choice & 16,
-		.end = { .responder_resources = 4,
-			 .initiator_depth = 4,
-			 .path_mtu = choice & 8 ? 5 : 3,
-			 .ack_timeout = ACK_TIMEOUT },
+		.side = { .responder_resources = 4,
+			  .initiator_depth = 4,
+			  .path_mtu = choice & 8 ? 5 : 3,
+			  .ack_timeout = ACK_TIMEOUT },
 	};
 
 	crowd_connect(&play.crowd, choice & 1, choice >> 1 & 1, choice >> 2 & 1, &wishes);

@@ -60,7 +60,7 @@ static void draw_config(struct story *story, struct sim_random *random)
 		.response_timeout = (uint8_t)random_between(random, 12, 18),
 		.max_retries = (uint8_t)random_between(random, 1, 15),
 	};
-	config->rests = (uint32_t)random_between(random, config->connections + 1, 64);
+	config->timewait_ids = (uint32_t)random_between(random, config->connections + 1, 64);
 	config->of_one_peer = (uint32_t)random_between(random, 1, config->half_open);
 	config->packet_life = (uint8_t)random_between(random, 8, config->response_timeout - 1u);
 	if (config->packet_life > 14)
@@ -173,12 +173,12 @@ static void connect(struct story *story)
 	uint32_t port = (uint32_t)random_below(&story->users, CROWD_PORTS);
 	struct cm_connect wishes = {
 		.source_port = 4000,
-		.end = { .responder_resources = (uint8_t)random_below(&story->users, 9),
-			 .initiator_depth = (uint8_t)random_below(&story->users, 9),
-			 .retry_count = 7,
-			 .rnr_retry_count = 7,
-			 .path_mtu = (uint8_t)random_between(&story->users, 1, 5),
-			 .ack_timeout = story->ack_timeout },
+		.side = { .responder_resources = (uint8_t)random_below(&story->users, 9),
+			  .initiator_depth = (uint8_t)random_below(&story->users, 9),
+			  .retry_count = 7,
+			  .rnr_retry_count = 7,
+			  .path_mtu = (uint8_t)random_between(&story->users, 1, 5),
+			  .ack_timeout = story->ack_timeout },
 		.max_retries = (uint8_t)random_below(&story->users, 16),
 		.user_moves = random_chance(&story->users, story->own_qps),
 	};

@@ -174,7 +174,7 @@ void crowd_stop_listening(struct crowd *crowd, uint32_t index, uint32_t port)
 struct crowd_party *crowd_partner(struct crowd *crowd, const struct crowd_party *party)
 {
 	const struct cm *cm = crowd->hosts[party->host].cm;
-	const struct cm_end *peer = cm_peer(cm, party->connection);
+	const struct cm_side *peer = cm_peer(cm, party->connection);
 	uint32_t at = host_of(crowd, cm_route_of(cm, party->connection)->dest);
 
 	for (uint32_t i = 0; i < crowd->party_count && at != CROWD_NONE; i++) {

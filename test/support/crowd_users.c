@@ -21,7 +21,8 @@ static bool has_room(const struct crowd *crowd, const struct crowd_host *host)
 	for (uint32_t i = 0; i < CROWD_CONNECTIONS; i++)
 		of_users += host->party_of[i] != CROWD_NONE;
 	cm_usage(host->cm, &usage, crowd->now_ns);
-	return of_users < host->config.connections && usage.connections + usage.rests < host->config.rests;
+	return of_users < host->config.connections &&
+	       usage.connections + usage.timewait_ids < host->config.timewait_ids;
 }
 
 struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t to, uint32_t port,
@@ -39,8 +40,8 @@ struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t 
 	memcpy(connect.route.dest, crowd->hosts[to].addr, 16);
 	connect.service_id = cm_service_id(CM_SPACE_TCP, (uint16_t)(CROWD_FIRST_PORT + port));
 	connect.context = crowd_number(crowd, party);
-	connect.end.qpn = party->qpn;
-	connect.end.psn = party->psn;
+	connect.side.qpn = party->qpn;
+	connect.side.psn = party->psn;
 	party->active = true;
 	party->user_moves = connect.user_moves;
 	party->stage = CROWD_WAITING;
@@ -66,12 +67,12 @@ void crowd_accept(struct crowd *crowd, struct crowd_party *party, uint8_t ack_ti
 	struct cm_accept accept = {
 		.context = crowd_number(crowd, party),
 		.user_moves = party->user_moves,
-		.end = { .qpn = party->qpn,
-			 .psn = party->psn,
-			 .responder_resources = 4,
-			 .initiator_depth = 4,
-			 .rnr_retry_count = 7,
-			 .ack_timeout = ack_timeout },
+		.side = { .qpn = party->qpn,
+			  .psn = party->psn,
+			  .responder_resources = 4,
+			  .initiator_depth = 4,
+			  .rnr_retry_count = 7,
+			  .ack_timeout = ack_timeout },
 	};
 	bool asks = party->stage == CROWD_ASKED;
 	int error;
@@ -282,9 +283,9 @@ void crowd_check_nothing_left(struct crowd *crowd)
 			continue;
 		cm_timeout(host->cm, crowd->now_ns);
 		cm_usage(host->cm, &usage, crowd->now_ns);
-		if (usage.connections || usage.half_open || usage.rests || usage.timers)
+		if (usage.connections || usage.half_open || usage.timewait_ids || usage.timers)
 			crowd_fail(crowd, "host %u is left with %u connections, %u half open, %u rests, %u timers", i,
-				   usage.connections, usage.half_open, usage.rests, usage.timers);
+				   usage.connections, usage.half_open, usage.timewait_ids, usage.timers);
 		for (uint32_t port = 0; port < CROWD_PORTS; port++) {
 			if (atomic_load(&host->ports[port].pending))
 				crowd_fail(crowd, "host %u: %u still count at a listener", i,

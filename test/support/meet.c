@@ -55,7 +55,7 @@ static struct cm_config config_of(enum meet_name name, const struct cm_config *g
 	config.half_open = config.half_open ? config.half_open : 32;
 	config.of_one_peer = config.of_one_peer ? config.of_one_peer : 16;
 	config.refusals = config.refusals ? config.refusals : 16;
-	config.rests = config.rests ? config.rests : 2 * config.connections;
+	config.timewait_ids = config.timewait_ids ? config.timewait_ids : 2 * config.connections;
 	config.ca_guid = 0x100 + name;
 	config.max_path_mtu = config.max_path_mtu ? config.max_path_mtu : 5;
 	config.key[0] = (uint8_t)(name + 1);
@@ -286,14 +286,14 @@ struct cm_connect meet_request(uint16_t port, uint32_t qpn)
 		.service_id = PORT_SPACE_TCP | port,
 		.source_port = 4000,
 		.context = qpn,
-		.end = { .qpn = qpn,
-			 .psn = 77,
-			 .responder_resources = 4,
-			 .initiator_depth = 8,
-			 .retry_count = 7,
-			 .rnr_retry_count = 7,
-			 .path_mtu = 5,
-			 .ack_timeout = 14 },
+		.side = { .qpn = qpn,
+			  .psn = 77,
+			  .responder_resources = 4,
+			  .initiator_depth = 8,
+			  .retry_count = 7,
+			  .rnr_retry_count = 7,
+			  .path_mtu = 5,
+			  .ack_timeout = 14 },
 	};
 
 	memcpy(connect.route.source, addresses[MEET_A], 16);
@@ -315,12 +315,12 @@ int meet_accept(struct meet *meet, uint32_t connection, uint32_t qpn)
 {
 	struct cm_accept accept = {
 		.context = qpn,
-		.end = { .qpn = qpn,
-			 .psn = 99,
-			 .responder_resources = 16,
-			 .initiator_depth = 16,
-			 .rnr_retry_count = 6,
-			 .ack_timeout = 14 },
+		.side = { .qpn = qpn,
+			  .psn = 99,
+			  .responder_resources = 16,
+			  .initiator_depth = 16,
+			  .rnr_retry_count = 6,
+			  .ack_timeout = 14 },
 	};
 	int error = cm_accept(meet->end[MEET_B].cm, connection, &accept, meet->now_ns);
 

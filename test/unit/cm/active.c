@@ -92,11 +92,11 @@ Test(active, ids_that_have_rested_are_free_for_the_next_one)
 	RULE("C-16");
 	cm_forget(cm, meet_connect(meet, 7174, 17), began);
 	cm_usage(cm, &usage, began);
-	cr_expect_eq(usage.rests, 1);
+	cr_expect_eq(usage.timewait_ids, 1);
 	meet->now_ns += 10 * S;
 	meet_connect(meet, 7174, 18);
 	cm_usage(cm, &usage, began); /* as if no time had passed, so that it wakes nobody itself */
-	cr_expect_eq(usage.rests, 0);
+	cr_expect_eq(usage.timewait_ids, 0);
 	meet_close(meet);
 }
 

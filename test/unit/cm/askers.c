@@ -44,7 +44,7 @@ static int accept(struct meet *meet, uint32_t b, const char *words)
 {
 	struct cm_accept accept = {
 		.context = 77,
-		.end = { .qpn = 4711 },
+		.side = { .qpn = 4711 },
 		.qkey = QKEY,
 		.user = { words, (uint32_t)strlen(words) + 1 },
 	};
@@ -239,8 +239,8 @@ Test(askers, two_are_answered_the_other_way_round)
 /* C-22: strangers leave places to rest in to the connections of our own users. */
 Test(askers, the_last_places_to_rest_in_are_not_for_them)
 {
-	struct meet *meet =
-		meet_open(&(struct cm_config){ .connections = 32, .half_open = 32, .of_one_peer = 32, .rests = 8 });
+	struct meet *meet = meet_open(
+		&(struct cm_config){ .connections = 32, .half_open = 32, .of_one_peer = 32, .timewait_ids = 8 });
 	uint32_t a[8], b[8];
 
 	RULE("C-22");
@@ -260,8 +260,8 @@ Test(askers, the_last_places_to_rest_in_are_not_for_them)
 /* C-26: of one for whom there is no place. */
 Test(askers, one_more_than_there_are_places_is_dropped_and_counted)
 {
-	struct meet *meet =
-		meet_open(&(struct cm_config){ .connections = 2, .half_open = 8, .of_one_peer = 8, .rests = 64 });
+	struct meet *meet = meet_open(
+		&(struct cm_config){ .connections = 2, .half_open = 8, .of_one_peer = 8, .timewait_ids = 64 });
 	struct cm_message question;
 	struct cm_route route;
 	uint32_t a, b[2];
@@ -355,13 +355,13 @@ Test(askers, an_end_that_wants_to_know_is_told_when_its_ids_have_rested)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_connect connect = meet_request(7174, 17);
-	struct cm_accept accept = { .context = 18, .tell_rest = true, .end = { .qpn = 18, .ack_timeout = 18 } };
+	struct cm_accept accept = { .context = 18, .tell_timewait = true, .side = { .qpn = 18, .ack_timeout = 18 } };
 	uint32_t a, b;
 	uint64_t ended_ns;
 
 	RULE("C-16");
-	connect.tell_rest = true;
-	connect.end.ack_timeout = 18; /* 1.07 s */
+	connect.tell_timewait = true;
+	connect.side.ack_timeout = 18; /* 1.07 s */
 	meet_listen(meet, MEET_B, 7174, 1);
 	cr_assert_eq(cm_connect(cm_of(meet, MEET_A), &connect, meet->now_ns, &a), 0);
 	meet_drain(meet, MEET_A);
@@ -395,7 +395,7 @@ Test(askers, only_what_was_connected_and_is_still_there_is_told_of_its_rest)
 	uint32_t a, b;
 
 	RULE("C-16");
-	connect.tell_rest = true;
+	connect.tell_timewait = true;
 	cr_assert_eq(cm_connect(cm_of(meet, MEET_A), &connect, meet->now_ns, &a), 0);
 	meet_drain(meet, MEET_A);
 	meet_run(meet);
@@ -404,7 +404,7 @@ Test(askers, only_what_was_connected_and_is_still_there_is_told_of_its_rest)
 	meet_expect(meet, "");
 	forget(meet, MEET_A, a);
 	meet_listen(meet, MEET_B, 7174, 1);
-	connect.end.qpn = 18;
+	connect.side.qpn = 18;
 	cr_assert_eq(cm_connect(cm_of(meet, MEET_A), &connect, meet->now_ns, &a), 0);
 	meet_drain(meet, MEET_A);
 	meet_run(meet);

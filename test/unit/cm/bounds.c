@@ -168,13 +168,13 @@ Test(bounds, a_peer_cannot_choose_how_long_its_rtu_is_waited_for)
 /* Established with a stranger that then says nothing any more. */
 static void establish_with_stranger(struct meet *meet, uint32_t number, uint32_t *b)
 {
-	struct cm_accept accept = { .end = { .qpn = 2000 + number } };
+	struct cm_accept accept = { .side = { .qpn = 2000 + number } };
 	struct cm_route to_b, to_a;
 	struct cm_message req = request_of_stranger(meet, number, &to_b), rep, rtu;
 
 	meet_give(meet, MEET_B, &req, &to_b);
 	*b = meet_last(meet, MEET_B)->connection;
-	accept.end.ack_timeout = cm_peer(meet->end[MEET_B].cm, *b)->ack_timeout; /* as a host does */
+	accept.side.ack_timeout = cm_peer(meet->end[MEET_B].cm, *b)->ack_timeout; /* as a host does */
 	cr_assert_eq(cm_accept(meet->end[MEET_B].cm, *b, &accept, meet->now_ns), 0);
 	meet_drain(meet, MEET_B);
 	rep = meet_take(meet, MEET_B, &to_a);
@@ -286,22 +286,22 @@ Test(bounds, a_long_time_wait_holds_back_no_other)
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	meet_run(meet);
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
-	cr_expect_eq(usage_of(meet).rests, 2);
+	cr_expect_eq(usage_of(meet).timewait_ids, 2);
 	meet->now_ns += 3 * CODE_NS(14) - 1;
-	cr_expect_eq(usage_of(meet).rests, 2);
+	cr_expect_eq(usage_of(meet).timewait_ids, 2);
 	meet->now_ns += 1;
-	cr_expect_eq(usage_of(meet).rests, 1);
+	cr_expect_eq(usage_of(meet).timewait_ids, 1);
 	meet->now_ns += 9 * S;
-	cr_expect_eq(usage_of(meet).rests, 1);
+	cr_expect_eq(usage_of(meet).timewait_ids, 1);
 	meet->now_ns += S;
-	cr_expect_eq(usage_of(meet).rests, 0);
+	cr_expect_eq(usage_of(meet).timewait_ids, 0);
 	meet_close(meet);
 }
 
 /* C-2, C-16: rather nobody new than one with ids that rest. The last places are ours. */
 Test(bounds, no_id_wakes_early_however_many_rest)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .rests = 16 });
+	struct meet *meet = meet_open(&(struct cm_config){ .timewait_ids = 16 });
 	struct cm *cm = meet->end[MEET_B].cm;
 	struct cm_message req;
 	struct cm_route to_b;
@@ -317,7 +317,7 @@ Test(bounds, no_id_wakes_early_however_many_rest)
 	meet_give(meet, MEET_B, &req, &to_b);
 	meet_expect(meet, "B REJ 3");
 	cr_expect_eq(cm_count(cm, CM_CNT_DROP_RESTS), 1);
-	cr_expect_eq(usage_of(meet).rests, 14);
+	cr_expect_eq(usage_of(meet).timewait_ids, 14);
 	while (connect_from_b(meet, 100 + own, &b) == 0)
 		cr_assert_lt(own++, 16u);
 	cr_expect_eq(own, 2);
@@ -332,7 +332,7 @@ Test(bounds, no_id_wakes_early_however_many_rest)
 /* And one stranger alone leaves half of them to others. */
 Test(bounds, one_peer_rests_in_half_of_all_places)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .rests = 32 });
+	struct meet *meet = meet_open(&(struct cm_config){ .timewait_ids = 32 });
 	struct cm_message req;
 	struct cm_route to_b;
 

@@ -47,11 +47,11 @@ Test(close, ids_rest_for_their_time_from_the_end_on)
 		ended = meet->now_ns;
 		cm_forget(cm, a, ended + late_ns);
 		cr_expect_eq(usage_of(meet, MEET_A).connections, 0);
-		cr_expect_eq(usage_of(meet, MEET_A).rests, late_ns < rest_ns, "forgotten %lu ns late", late_ns);
+		cr_expect_eq(usage_of(meet, MEET_A).timewait_ids, late_ns < rest_ns, "forgotten %lu ns late", late_ns);
 		cm_timeout(cm, ended + rest_ns - 1);
-		cr_expect_eq(usage_of(meet, MEET_A).rests, late_ns < rest_ns);
+		cr_expect_eq(usage_of(meet, MEET_A).timewait_ids, late_ns < rest_ns);
 		cm_timeout(cm, ended + rest_ns);
-		cr_expect_eq(usage_of(meet, MEET_A).rests, 0);
+		cr_expect_eq(usage_of(meet, MEET_A).timewait_ids, 0);
 		meet_close(meet);
 	}
 }

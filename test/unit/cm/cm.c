@@ -274,8 +274,8 @@ Test(cm, ids_whose_rest_is_over_are_not_in_use)
 	RULE("C-16");
 	cm_forget(cm, meet_connect(meet, 7174, 17), meet->now_ns);
 	cm_usage(cm, &usage, meet->now_ns);
-	cr_expect_eq(usage.rests, 1);
+	cr_expect_eq(usage.timewait_ids, 1);
 	cm_usage(cm, &usage, meet->now_ns + 10 * S);
-	cr_expect_eq(usage.rests, 0);
+	cr_expect_eq(usage.timewait_ids, 0);
 	meet_close(meet);
 }

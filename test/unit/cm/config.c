@@ -19,7 +19,7 @@ Test(config, users_have_all_their_places_whatever_strangers_hold)
 		cr_assert_geq(config.of_one_peer, 1);
 		cr_assert(config.of_one_peer < config.half_open || connections == 1);
 		cr_assert_geq(config.refusals, 1);
-		cr_assert_gt(config.rests, config.connections);
+		cr_assert_gt(config.timewait_ids, config.connections);
 	}
 }
 

@@ -47,7 +47,7 @@ static const struct cm_config config = { .connections = 2,
 					 .half_open = 1,
 					 .of_one_peer = 1,
 					 .refusals = 1,
-					 .rests = 4,
+					 .timewait_ids = 4,
 					 .max_retries = 15 };
 
 static struct meet *meet;

@@ -54,7 +54,7 @@ Test(edges, private_data_has_its_place_and_its_bound)
 	struct meet *meet = meet_open(NULL);
 	struct cm_connect connect = meet_request(7174, 17);
 	struct cm_private words = { bytes, CM_USER_PRIVATE_BYTES };
-	struct cm_accept accept = { .end = { .qpn = 18 } };
+	struct cm_accept accept = { .side = { .qpn = 18 } };
 	struct cm_message req;
 	struct cm_route route;
 	uint32_t a, b;
@@ -160,7 +160,7 @@ Test(edges, calls_about_what_is_not_there_do_nothing)
 	static const uint32_t numbers[] = { 3, 63, 64, 1000, CM_NONE };
 	struct meet *meet = meet_open(NULL);
 	struct cm *cm = meet->end[MEET_A].cm;
-	struct cm_accept accept = { .end = { .qpn = 18 } };
+	struct cm_accept accept = { .side = { .qpn = 18 } };
 	struct cm_path way = { .ack_timeout = 14 };
 	uint32_t a;
 
@@ -171,7 +171,7 @@ Test(edges, calls_about_what_is_not_there_do_nothing)
 		cr_expect_eq(cm_disconnect(cm, numbers[i], NULL, meet->now_ns), -ENOTCONN);
 		cr_expect_eq(cm_load_alternate(cm, numbers[i], &way, meet->now_ns), -ENOTCONN);
 		cr_expect_not(cm_is_asking(cm, numbers[i]));
-		cm_propose(cm, numbers[i], &accept.end);
+		cm_propose(cm, numbers[i], &accept.side);
 		cm_packet_came(cm, numbers[i], meet->now_ns);
 		cm_qp_died(cm, numbers[i], meet->now_ns);
 		cm_qp_moved(cm, numbers[i], CM_MOVE_RTS, 0, meet->now_ns);
@@ -370,7 +370,7 @@ Test(edges, a_listener_has_an_address_and_an_mtu)
 /* C-16: none but the one whose time is over makes room to rest. C-12: no patience is too long to be told. */
 Test(edges, the_least_room_to_rest_and_the_longest_patience)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .rests = 2, .patience_ns = UINT64_MAX / 4 });
+	struct meet *meet = meet_open(&(struct cm_config){ .timewait_ids = 2, .patience_ns = UINT64_MAX / 4 });
 	struct cm_connect connect = meet_request(7174, 20);
 	struct cm_usage usage;
 	struct cm_route route;
@@ -383,7 +383,7 @@ Test(edges, the_least_room_to_rest_and_the_longest_patience)
 		cm_forget(meet->end[MEET_A].cm, meet_connect(meet, 7174, 17 + i), meet->now_ns);
 		meet_drain(meet, MEET_A);
 		cm_usage(meet->end[MEET_A].cm, &usage, meet->now_ns);
-		cr_expect_eq(usage.rests, i + 1);
+		cr_expect_eq(usage.timewait_ids, i + 1);
 		cr_expect_eq(usage.connections, 0);
 	}
 	cr_expect_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), -ENOBUFS);

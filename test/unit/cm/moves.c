@@ -19,7 +19,7 @@ static struct cm *cm_of(struct meet *meet, enum meet_name name)
 static void respond(struct meet *meet, uint32_t *a, uint32_t *b)
 {
 	struct cm_connect connect = meet_request(PORT, 17);
-	struct cm_accept accept = { .context = 18, .user_moves = true, .end = { .qpn = 18, .psn = 99 } };
+	struct cm_accept accept = { .context = 18, .user_moves = true, .side = { .qpn = 18, .psn = 99 } };
 
 	connect.user_moves = true;
 	meet_listen(meet, MEET_B, PORT, 1);

@@ -22,7 +22,7 @@ Test(stories, whatever_happens_both_sides_are_established_or_have_ended)
 	}
 }
 
-static void expect_end(const struct cm_end *is, const struct cm_end *told)
+static void expect_end(const struct cm_side *is, const struct cm_side *told)
 {
 	cr_expect_eq(is->qpn, told->qpn);
 	cr_expect_eq(is->psn, told->psn);
@@ -44,20 +44,20 @@ Test(stories, each_side_knows_all_that_the_other_has_said)
 	struct cm_connect connect = meet_request(7174, 17);
 	struct cm_accept accept = {
 		.context = 5,
-		.end = { .qpn = 18,
-			 .psn = 9,
-			 .responder_resources = 3,
-			 .initiator_depth = 2,
-			 .rnr_retry_count = 4,
-			 .flow_control = true,
-			 .srq = true,
-			 .ack_timeout = 11,
-			 .ece = CM_ECE_UNDERSTOOD },
+		.side = { .qpn = 18,
+			  .psn = 9,
+			  .responder_resources = 3,
+			  .initiator_depth = 2,
+			  .rnr_retry_count = 4,
+			  .flow_control = true,
+			  .srq = true,
+			  .ack_timeout = 11,
+			  .ece = CM_ECE_UNDERSTOOD },
 		.failover = 2,
 		.user = { words, sizeof(words) },
 	};
 	const struct meet_event *event;
-	struct cm_end peer;
+	struct cm_side peer;
 	uint32_t a, b;
 
 	RULE("C-3");
@@ -65,27 +65,27 @@ Test(stories, each_side_knows_all_that_the_other_has_said)
 	RULE("C-6");
 	meet_listen(meet, MEET_B, 7174, 8);
 	connect.route.traffic_class = 6;
-	connect.end = (struct cm_end){ .qpn = 17,
-				       .psn = 8,
-				       .responder_resources = 7,
-				       .initiator_depth = 6,
-				       .retry_count = 5,
-				       .rnr_retry_count = 3,
-				       .flow_control = true,
-				       .srq = true,
-				       .path_mtu = 1,
-				       .ack_timeout = 12,
-				       .ece = CM_ECE_UNDERSTOOD };
+	connect.side = (struct cm_side){ .qpn = 17,
+					 .psn = 8,
+					 .responder_resources = 7,
+					 .initiator_depth = 6,
+					 .retry_count = 5,
+					 .rnr_retry_count = 3,
+					 .flow_control = true,
+					 .srq = true,
+					 .path_mtu = 1,
+					 .ack_timeout = 12,
+					 .ece = CM_ECE_UNDERSTOOD };
 	cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
 	meet_run(meet);
 	b = meet_last(meet, MEET_B)->connection;
-	expect_end(cm_peer(meet->end[MEET_B].cm, b), &connect.end);
+	expect_end(cm_peer(meet->end[MEET_B].cm, b), &connect.side);
 	cr_expect_eq(cm_route_of(meet->end[MEET_B].cm, b)->traffic_class, 6);
-	cm_propose(meet->end[MEET_B].cm, b, &accept.end);
+	cm_propose(meet->end[MEET_B].cm, b, &accept.side);
 	cr_expect_eq(cm_own(meet->end[MEET_B].cm, b)->qpn, 18);
 	cr_expect_eq(cm_own(meet->end[MEET_B].cm, b)->initiator_depth, 2);
-	accept.end.responder_resources = 9;
-	cm_propose(meet->end[MEET_B].cm, b, &accept.end);
+	accept.side.responder_resources = 9;
+	cm_propose(meet->end[MEET_B].cm, b, &accept.side);
 	cr_expect_eq(cm_own(meet->end[MEET_B].cm, b)->responder_resources, 6);
 	cr_assert_eq(cm_accept(meet->end[MEET_B].cm, b, &accept, meet->now_ns), 0);
 	meet_run(meet);
@@ -97,7 +97,7 @@ Test(stories, each_side_knows_all_that_the_other_has_said)
 	cr_expect_eq(event->message.ca_guid, 0x101);
 	cr_expect(meet_last(meet, MEET_B)->has_message);
 	cr_expect_eq(meet_last(meet, MEET_B)->context, 5);
-	peer = accept.end;
+	peer = accept.side;
 	peer.responder_resources = 6;
 	peer.retry_count = 5;
 	peer.path_mtu = 1;
@@ -133,7 +133,7 @@ Test(stories, connections_are_used_up)
 
 	RULE("C-22");
 	meet_listen(meet, MEET_B, 7174, 8);
-	for (int i = 0; i < 2; i++, connect.end.qpn++)
+	for (int i = 0; i < 2; i++, connect.side.qpn++)
 		cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a[i]), 0);
 	cr_expect_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &third), -ENOBUFS);
 	cm_forget(meet->end[MEET_A].cm, a[0], meet->now_ns);

@@ -308,7 +308,7 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct meet *meet = meet_open(NULL);
 		struct cm_connect connect = meet_request(7174, 17);
-		struct cm_accept accept = { .end = { .qpn = 18, .ece = 3 } };
+		struct cm_accept accept = { .side = { .qpn = 18, .ece = 3 } };
 		struct cm_message message;
 		struct cm_route route;
 		uint32_t a, b;
@@ -329,8 +329,8 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 		cr_expect_eq(message.ece_options, rows[i].agreed, "row %zu: %u", i, message.ece_options);
 		cr_expect_eq(message.vendor_id, rows[i].agreed ? CM_VENDOR_ID : 0, "row %zu", i);
 		/* as the active side */
-		connect.end.ece = 3;
-		connect.end.qpn = 19;
+		connect.side.ece = 3;
+		connect.side.qpn = 19;
 		cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
 		meet_drain(meet, MEET_A);
 		meet_give(meet, MEET_B, &(struct cm_message){ 0 }, &route); /* junk between is nobody's */
@@ -338,7 +338,7 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 		cr_expect_eq(message.vendor_id, CM_VENDOR_ID);
 		meet_give(meet, MEET_B, &message, &route);
 		b = meet_last(meet, MEET_B)->connection;
-		accept.end.qpn = 20;
+		accept.side.qpn = 20;
 		cm_accept(meet->end[MEET_B].cm, b, &accept, meet->now_ns);
 		meet_drain(meet, MEET_B);
 		message = meet_take(meet, MEET_B, &route);
@@ -376,7 +376,7 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 		; /* the DREQ is answered, for A has long given up */
 	cm_usage(meet->end[MEET_B].cm, &usage, meet->now_ns);
 	cr_assert_eq(usage.connections, 0);
-	cr_assert_eq(usage.rests, 1, "%u", usage.rests);
+	cr_assert_eq(usage.timewait_ids, 1, "%u", usage.timewait_ids);
 	meet->end[MEET_B].head = meet->end[MEET_B].tail;
 	meet_give(meet, MEET_B, &req, &route);
 	answer = meet_take(meet, MEET_B, &back);

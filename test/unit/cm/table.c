@@ -18,7 +18,7 @@ static uint64_t deadline_of[MANY]; /* by the place in the table */
 
 static void open_table(uint32_t connections, uint32_t rests)
 {
-	struct cm_config config = { .connections = connections, .rests = rests };
+	struct cm_config config = { .connections = connections, .timewait_ids = rests };
 	uint8_t *at;
 
 	for (uint8_t i = 0; i < sizeof(config.key); i++)
@@ -46,7 +46,7 @@ Test(table, there_is_a_head_for_each_connection)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		open_table(rows[i][0], rows[i][0]);
 		cr_expect_eq(table.head_mask, rows[i][1], "%u: %u", rows[i][0], table.head_mask);
-		cr_expect_eq((size_t)((char *)table.rests.by_peer - (char *)table.rests.by_id),
+		cr_expect_eq((size_t)((char *)table.timewait.by_peer - (char *)table.timewait.by_id),
 			     (rows[i][1] * sizeof(uint32_t) + 64) & ~63ull, "%u", rows[i][0]);
 		if (i + 1 < sizeof(rows) / sizeof(rows[0]))
 			close_table();
@@ -67,25 +67,25 @@ Test(table, chains_are_short)
 {
 	open_table(64, 64);
 	for (uint32_t i = 0; i < 64; i++) {
-		struct cm_conn *conn = cm_table_take(&table, 0, 0);
+		struct cm_conn *conn = cm_table_alloc(&table, 0, 0);
 
 		conn->remote_id = conn->peer.qpn = i;
 		cm_table_add_peer(&table, conn);
-		cm_table_add_end(&table, conn);
-		cm_rests_begin(&table.rests, conn->route.dest, conn->local_id, conn->remote_id, 1);
+		cm_table_add_qp(&table, conn);
+		cm_timewait_begin(&table.timewait, conn->route.dest, conn->local_id, conn->remote_id, 1);
 	}
 	cr_expect_gt(heads_in_use(table.by_id), 30);
 	cr_expect_gt(heads_in_use(table.by_peer), 30);
-	cr_expect_gt(heads_in_use(table.by_end), 30);
-	cr_expect_gt(heads_in_use(table.rests.by_id), 30);
-	cr_expect_gt(heads_in_use(table.rests.by_peer), 30);
+	cr_expect_gt(heads_in_use(table.by_qp), 30);
+	cr_expect_gt(heads_in_use(table.timewait.by_id), 30);
+	cr_expect_gt(heads_in_use(table.timewait.by_peer), 30);
 }
 
 /* ---- all beside a list ---- */
 
 static void take(uint64_t *seed)
 {
-	struct cm_conn *conn = cm_table_take(&table, 7, 5);
+	struct cm_conn *conn = cm_table_alloc(&table, 7, 5);
 
 	cr_assert_eq(conn == NULL, live_count == table.conn_count);
 	if (conn == NULL)
@@ -99,7 +99,7 @@ static void take(uint64_t *seed)
 	if (draw_chance(seed, 700))
 		cm_table_add_peer(&table, conn);
 	if (draw_chance(seed, 700))
-		cm_table_add_end(&table, conn);
+		cm_table_add_qp(&table, conn);
 	live[live_count++] = conn;
 	deadline_of[cm_table_index(&table, conn)] = CM_NEVER;
 }
@@ -138,7 +138,7 @@ static void step(uint64_t *seed)
 		return_it(which);
 		break;
 	case 3:
-		cm_table_remove_end(&table, live[which]);
+		cm_table_remove_qp(&table, live[which]);
 		break;
 	case 4:
 		set_timer(live[which], draw_below(seed, 1000));
@@ -175,14 +175,14 @@ static void expect_peers_and_ends(void)
 
 		for (uint32_t k = 0; k < live_count; k++) {
 			wanted += live[k]->in_peers && live[k]->remote_id == value && live[k]->route.dest[15] == i % 2;
-			wanted += live[k]->in_ends && live[k]->peer_guid == value && live[k]->peer.qpn == qpn;
+			wanted += live[k]->in_qps && live[k]->peer_guid == value && live[k]->peer.qpn == qpn;
 		}
 		while ((conn = cm_table_by_peer(&table, addr, value, conn)) != NULL) {
 			cr_assert(conn->in_peers && conn->remote_id == value && conn->route.dest[15] == i % 2);
 			found++;
 		}
-		while ((conn = cm_table_by_end(&table, value, qpn, conn)) != NULL) {
-			cr_assert(conn->in_ends && conn->peer_guid == value && conn->peer.qpn == qpn);
+		while ((conn = cm_table_by_qp(&table, value, qpn, conn)) != NULL) {
+			cr_assert(conn->in_qps && conn->peer_guid == value && conn->peer.qpn == qpn);
 			found++;
 		}
 		cr_assert_eq(found, wanted);
@@ -227,21 +227,21 @@ Test(table, an_id_is_not_given_out_while_it_is_used_or_rests)
 	RULE("C-2");
 	RULE("C-16");
 	open_table(4, 4);
-	first = cm_table_take(&table, 0, 0);
+	first = cm_table_alloc(&table, 0, 0);
 	id = first->local_id;
 	table.drawn = 0; /* the same is drawn again */
-	second = cm_table_take(&table, 0, 0);
+	second = cm_table_alloc(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
 	cm_table_return(&table, second);
-	cm_rests_begin(&table.rests, first->route.dest, first->local_id, first->remote_id, 10);
+	cm_timewait_begin(&table.timewait, first->route.dest, first->local_id, first->remote_id, 10);
 	cm_table_return(&table, first);
 	table.drawn = 0;
-	second = cm_table_take(&table, 0, 0);
+	second = cm_table_alloc(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
 	cm_table_return(&table, second);
-	cm_rests_wake(&table.rests, 10);
+	cm_timewait_wake(&table.timewait, 10);
 	table.drawn = 0;
-	cr_expect_eq(cm_table_take(&table, 0, 0)->local_id, id);
+	cr_expect_eq(cm_table_alloc(&table, 0, 0)->local_id, id);
 }
 
 /* All but the lowest bit are the manager's here, and are 0. */
@@ -249,7 +249,7 @@ Test(table, no_id_is_zero)
 {
 	open_table(1, 1);
 	for (uint32_t i = 0; i < 100; i++) {
-		struct cm_conn *conn = cm_table_take(&table, UINT32_MAX - 1, 0);
+		struct cm_conn *conn = cm_table_alloc(&table, UINT32_MAX - 1, 0);
 
 		cr_assert_eq(conn->local_id, 1);
 		cm_table_return(&table, conn);

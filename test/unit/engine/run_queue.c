@@ -45,7 +45,7 @@ TestSuite(run_queue, .init = start, .fini = stop);
 
 static void expect_next(uint32_t number)
 {
-	cr_assert_eq(run_queue_take(&ring), &qps[number], "%u", number);
+	cr_assert_eq(run_queue_pop(&ring), &qps[number], "%u", number);
 	cr_assert_not(qps[number].queued);
 }
 
@@ -85,7 +85,7 @@ Test(run_queue, one_that_has_gone_leaves_a_hole)
 	run_queue_remove(&qps[1]);
 	run_queue_remove(&qps[3]); /* was never there */
 	expect_next(0);
-	cr_assert_null(run_queue_take(&ring));
+	cr_assert_null(run_queue_pop(&ring));
 	expect_next(2);
 }
 
@@ -103,7 +103,7 @@ Test(run_queue, holes_never_fill_the_ring)
 	for (uint32_t i = 1; i < QPS; i++)
 		run_queue_add(&qps[i]);
 	for (uint32_t turn = 0; turn < QPS;) {
-		const struct uroce_qp *qp = run_queue_take(&ring);
+		const struct uroce_qp *qp = run_queue_pop(&ring);
 		uint32_t expected = turn < 2 ? turn * (QPS - 1) : turn - 1;
 
 		cr_assert(qp == NULL || qp == &qps[expected], "turn %u", turn);
@@ -131,7 +131,7 @@ Test(run_queue, the_place_of_one_that_was_taken_is_there_for_it)
 {
 	fill_with_holes();
 	for (uint32_t left = run_queue_count(&ring); left > 0; left--) {
-		struct uroce_qp *qp = run_queue_take(&ring);
+		struct uroce_qp *qp = run_queue_pop(&ring);
 
 		if (qp)
 			run_queue_add(qp);
@@ -174,12 +174,12 @@ Test(run_queue, who_gets_another_port_waits_there)
 	run_queue_add(&qps[0]);
 	run_queue_move(&qps[0], &other);
 	run_queue_move(&qps[1], &other);
-	cr_assert_null(run_queue_take(&ring), "a hole");
+	cr_assert_null(run_queue_pop(&ring), "a hole");
 	cr_assert_eq(run_queue_count(&ring), 0);
-	cr_assert_eq(run_queue_take(&other), &qps[2]);
-	cr_assert_eq(run_queue_take(&other), &qps[0]);
+	cr_assert_eq(run_queue_pop(&other), &qps[2]);
+	cr_assert_eq(run_queue_pop(&other), &qps[0]);
 	cr_assert_eq(run_queue_count(&other), 0, "who had nothing to do has nothing to do there");
 	run_queue_add(&qps[1]);
-	cr_assert_eq(run_queue_take(&other), &qps[1]);
+	cr_assert_eq(run_queue_pop(&other), &qps[1]);
 	engine_run_queue_free(&other);
 }

@@ -51,7 +51,7 @@ Test(slab, blocks_are_zeroed_aligned_and_apart)
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		uint64_t bytes = 4000 + i % 3 * 100;
 
-		blocks[i] = engine_slab_take(&slab, bytes);
+		blocks[i] = engine_slab_alloc(&slab, bytes);
 		cr_assert_not_null(blocks[i]);
 		cr_assert_eq((uintptr_t)blocks[i] % 64, 0);
 		cr_assert(is_zero(blocks[i], bytes));
@@ -77,7 +77,7 @@ Test(slab, the_same_line_of_many_blocks_lies_in_all_sets_of_a_cache)
 
 		engine_slab_init(&slab, -1);
 		for (int n = 0; n < 64; n++) {
-			blocks[n] = engine_slab_take(&slab, sizes[i]);
+			blocks[n] = engine_slab_alloc(&slab, sizes[i]);
 			cr_assert_not(seen[(uintptr_t)blocks[n] / 64 % 64], "%lu bytes, block %d", sizes[i], n);
 			seen[(uintptr_t)blocks[n] / 64 % 64] = true;
 		}
@@ -93,16 +93,16 @@ Test(slab, what_came_back_is_given_out_again_to_the_same_size_and_zeroed)
 	uint8_t *first, *second, *other;
 
 	engine_slab_init(&slab, -1);
-	first = engine_slab_take(&slab, 1000);
-	second = engine_slab_take(&slab, 1000);
+	first = engine_slab_alloc(&slab, 1000);
+	second = engine_slab_alloc(&slab, 1000);
 	memset(first, 0xFF, 1000);
 	memset(second, 0xFF, 1000);
 	engine_slab_return(&slab, first, 1000);
 	engine_slab_return(&slab, second, 1000);
-	other = engine_slab_take(&slab, 2000);
+	other = engine_slab_alloc(&slab, 2000);
 	cr_assert(other != first && other != second, "of another size");
-	cr_assert_eq(engine_slab_take(&slab, 1000), second);
-	cr_assert_eq(engine_slab_take(&slab, 1000), first);
+	cr_assert_eq(engine_slab_alloc(&slab, 1000), second);
+	cr_assert_eq(engine_slab_alloc(&slab, 1000), first);
 	cr_assert(is_zero(first, 1000));
 	cr_assert(is_zero(second, 1000));
 	engine_slab_free(&slab);
@@ -114,10 +114,10 @@ Test(slab, a_hundred_thousand_rounds_need_one_chunk)
 	struct engine_slab_chunk *only;
 
 	engine_slab_init(&slab, -1);
-	engine_slab_return(&slab, engine_slab_take(&slab, 4096), 4096);
+	engine_slab_return(&slab, engine_slab_alloc(&slab, 4096), 4096);
 	only = slab.chunks;
 	for (int i = 0; i < 100000; i++)
-		engine_slab_return(&slab, engine_slab_take(&slab, 4096), 4096);
+		engine_slab_return(&slab, engine_slab_alloc(&slab, 4096), 4096);
 	cr_assert_eq(slab.chunks, only, "no new chunk was added in front of it");
 	engine_slab_free(&slab);
 }
@@ -128,7 +128,7 @@ Test(slab, a_large_block_has_memory_of_its_own)
 	uint8_t *block;
 
 	engine_slab_init(&slab, -1);
-	block = engine_slab_take(&slab, 1 << 20);
+	block = engine_slab_alloc(&slab, 1 << 20);
 	cr_assert_eq(placed, 1);
 	cr_assert(is_zero(block, 1 << 20));
 	engine_slab_return(&slab, block, 1 << 20);

@@ -44,7 +44,7 @@ static struct rc_recv_wqe *take(void)
 {
 	static _Alignas(16) uint8_t room[sizeof(struct rc_recv_wqe) + PIECES * sizeof(struct uroce_sge)];
 
-	return rc_srq_take(srq, (struct rc_recv_wqe *)(void *)room) ? (struct rc_recv_wqe *)(void *)room : NULL;
+	return rc_srq_pop(srq, (struct rc_recv_wqe *)(void *)room) ? (struct rc_recv_wqe *)(void *)room : NULL;
 }
 
 static void check_taken(uint64_t number, uint32_t pieces)

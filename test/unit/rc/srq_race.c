@@ -71,7 +71,7 @@ static void *take_all(void *argument)
 	uint32_t idle = 0;
 
 	while (all_taken < ENTRIES) {
-		if (!rc_srq_take(srq, wqe)) {
+		if (!rc_srq_pop(srq, wqe)) {
 			wait_a_little(&idle);
 			continue;
 		}

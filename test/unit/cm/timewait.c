@@ -1,17 +1,17 @@
-/* rest.c - ids in time-wait, beside a plain list: each wakes when its own time is over, and room is counted */
+/* timewait.c - ids in time-wait, beside a plain list: each wakes when its own time is over, and room is counted */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm/rest.h"
+#include "cm/timewait.h"
 #include "draw.h"
 #include "rule.h"
 
 #define ROOM 24u
 #define STEPS 20000u
 
-static struct cm_rests rests;
+static struct cm_timewait timewait;
 static uint8_t *memory;
 
 static void open_room(uint32_t room)
@@ -19,12 +19,12 @@ static void open_room(uint32_t room)
 	static const uint8_t key[16] = { 2 };
 	uint8_t *at;
 
-	memory = aligned_alloc(64, cm_rests_bytes(room));
-	memset(memory, 0, cm_rests_bytes(room));
-	memset(&rests, 0, sizeof(rests));
+	memory = aligned_alloc(64, cm_timewait_bytes(room));
+	memset(memory, 0, cm_timewait_bytes(room));
+	memset(&timewait, 0, sizeof(timewait));
 	at = memory;
-	cm_rests_init(&rests, &at, room, key);
-	cr_assert_eq((uint64_t)(at - memory), cm_rests_bytes(room));
+	cm_timewait_init(&timewait, &at, room, key);
+	cr_assert_eq((uint64_t)(at - memory), cm_timewait_bytes(room));
 }
 
 static void close_room(void)
@@ -32,7 +32,7 @@ static void close_room(void)
 	free(memory);
 }
 
-TestSuite(rest, .fini = close_room);
+TestSuite(entry, .fini = close_room);
 
 struct resting {
 	uint32_t local_id, remote_id;
@@ -45,27 +45,27 @@ static uint32_t resting;
 
 static void expect_the_same(void)
 {
-	cr_assert_eq(rests.quota.all, resting);
+	cr_assert_eq(timewait.quota.all, resting);
 	for (uint8_t i = 0; i < 8; i++) {
 		uint8_t addr[16] = { [15] = i % 2 };
 		bool rests_now = false;
 
 		for (uint32_t k = 0; k < resting; k++)
 			rests_now |= list[k].peer == i % 2 && list[k].remote_id == i / 2u;
-		cr_assert_eq(cm_rests_has_peer(&rests, addr, i / 2u), rests_now);
+		cr_assert_eq(cm_timewait_has_peer(&timewait, addr, i / 2u), rests_now);
 	}
 	for (uint32_t id = 0; id < 64; id++) {
 		bool rests_now = false;
 
 		for (uint32_t k = 0; k < resting; k++)
 			rests_now |= list[k].local_id == id;
-		cr_assert_eq(cm_rests_has_id(&rests, id), rests_now);
+		cr_assert_eq(cm_timewait_has_id(&timewait, id), rests_now);
 	}
 }
 
 static void wake(uint64_t now_ns)
 {
-	cm_rests_wake(&rests, now_ns);
+	cm_timewait_wake(&timewait, now_ns);
 	for (uint32_t k = 0; k < resting;) {
 		if (list[k].until_ns <= now_ns)
 			list[k] = list[--resting];
@@ -75,7 +75,7 @@ static void wake(uint64_t now_ns)
 }
 
 /* Some rest for long and some for short, so that they wake in another order than they came. */
-Test(rest, each_wakes_when_its_own_time_is_over)
+Test(entry, each_wakes_when_its_own_time_is_over)
 {
 	uint64_t seed = draw_start(2), now_ns = 0;
 
@@ -95,15 +95,15 @@ Test(rest, each_wakes_when_its_own_time_is_over)
 		*one = (struct resting){ draw_below(&seed, 64), draw_below(&seed, 4), (uint8_t)draw_below(&seed, 2),
 					 now_ns + 1 + draw_below(&seed, draw_chance(&seed, 200) ? 200 : 9) };
 		addr[15] = one->peer;
-		cm_rests_begin(&rests, addr, one->local_id, one->remote_id, one->until_ns);
+		cm_timewait_begin(&timewait, addr, one->local_id, one->remote_id, one->until_ns);
 		resting++;
 	}
 	wake(now_ns + 300);
-	cr_expect_eq(rests.quota.all, 0);
+	cr_expect_eq(timewait.quota.all, 0);
 }
 
-/* Those in use count, for they will rest; a stranger may have half, and not the last eighth. */
-Test(rest, room_is_for_those_in_use_too)
+/* Those in use count, for they will entry; a stranger may have half, and not the last eighth. */
+Test(entry, room_is_for_those_in_use_too)
 {
 	static const uint8_t addr[16] = { 1 };
 	uint16_t source;
@@ -111,17 +111,17 @@ Test(rest, room_is_for_those_in_use_too)
 	RULE("C-16");
 	RULE("C-22");
 	open_room(16);
-	source = quota_source(rests.key, addr);
-	cr_expect(rests_has_room(&rests, 15));
-	cr_expect_not(rests_has_room(&rests, 16));
-	cr_expect(rests_has_room_for_stranger(&rests, 13, source));
-	cr_expect_not(rests_has_room_for_stranger(&rests, 14, source));
+	source = quota_source(timewait.key, addr);
+	cr_expect(timewait_has_room(&timewait, 15));
+	cr_expect_not(timewait_has_room(&timewait, 16));
+	cr_expect(timewait_has_room_for_stranger(&timewait, 13, source));
+	cr_expect_not(timewait_has_room_for_stranger(&timewait, 14, source));
 	for (uint32_t i = 0; i < 8; i++) {
-		cr_expect(rests_has_room_for_stranger(&rests, 0, source));
-		cm_rests_begin(&rests, addr, i, i, 10);
+		cr_expect(timewait_has_room_for_stranger(&timewait, 0, source));
+		cm_timewait_begin(&timewait, addr, i, i, 10);
 	}
-	cr_expect_not(rests_has_room_for_stranger(&rests, 0, source));
-	cr_expect(rests_has_room_for_stranger(&rests, 0, (uint16_t)(source ^ 1)));
-	cr_expect(rests_has_room(&rests, 7));
-	cr_expect_not(rests_has_room(&rests, 8));
+	cr_expect_not(timewait_has_room_for_stranger(&timewait, 0, source));
+	cr_expect(timewait_has_room_for_stranger(&timewait, 0, (uint16_t)(source ^ 1)));
+	cr_expect(timewait_has_room(&timewait, 7));
+	cr_expect_not(timewait_has_room(&timewait, 8));
 }

@@ -1,0 +1,104 @@
+/* timewait.c - ids in time-wait, found by number and by peer, and which of them ends next */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cm/timewait.h"
+
+#include "cm/memory.h"
+
+#define NONE UINT32_MAX
+
+uint64_t cm_timewait_bytes(uint32_t room)
+{
+	return memory_lines(sizeof(struct cm_timewait_entry) * room) + 2 * memory_heads_bytes(room) +
+	       cm_deadlines_bytes(room);
+}
+
+void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t room, const uint8_t key[16])
+{
+	timewait->entries = memory_cut(memory, sizeof(struct cm_timewait_entry) * room);
+	timewait->by_id = memory_cut_heads(memory, room);
+	timewait->by_peer = memory_cut_heads(memory, room);
+	cm_deadlines_init(&timewait->until, memory, room);
+	timewait->quota.all_max = room;
+	timewait->quota.of_one_max = (room + 1) / 2;
+	memcpy(timewait->key, key, sizeof(timewait->key));
+	for (uint32_t i = 0; i < room; i++)
+		timewait->entries[i].next_id = i + 1 < room ? i + 1 : NONE;
+}
+
+static uint32_t *head_of_id(const struct cm_timewait *timewait, uint32_t id)
+{
+	return &timewait->by_id[cm_hash_table(timewait->key, &id, sizeof(id)) &
+				(memory_heads(timewait->quota.all_max) - 1)];
+}
+
+static uint32_t *head_of_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id)
+{
+	return &timewait->by_peer[cm_hash_peer(timewait->key, peer, remote_id) &
+				  (memory_heads(timewait->quota.all_max) - 1)];
+}
+
+void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uint32_t local_id, uint32_t remote_id,
+		       uint64_t until_ns)
+{
+	uint32_t index = timewait->free, *by_id = head_of_id(timewait, local_id);
+	uint32_t *by_peer = head_of_peer(timewait, peer, remote_id);
+	struct cm_timewait_entry *entry = &timewait->entries[index];
+
+	timewait->free = entry->next_id;
+	*entry = (struct cm_timewait_entry){
+		.local_id = local_id,
+		.remote_id = remote_id,
+		.next_id = *by_id,
+		.next_peer = *by_peer,
+		.source = quota_source(timewait->key, peer),
+	};
+	memcpy(entry->peer, peer, sizeof(entry->peer));
+	*by_id = *by_peer = index;
+	quota_hold(&timewait->quota, entry->source);
+	cm_deadlines_set(&timewait->until, index, until_ns);
+}
+
+static void finish(struct cm_timewait *timewait, uint32_t index)
+{
+	struct cm_timewait_entry *entry = &timewait->entries[index];
+	uint32_t *link = head_of_id(timewait, entry->local_id);
+
+	while (*link != index)
+		link = &timewait->entries[*link].next_id;
+	*link = entry->next_id;
+	link = head_of_peer(timewait, entry->peer, entry->remote_id);
+	while (*link != index)
+		link = &timewait->entries[*link].next_peer;
+	*link = entry->next_peer;
+	quota_release(&timewait->quota, entry->source);
+	cm_deadlines_set(&timewait->until, index, CM_NEVER);
+	entry->next_id = timewait->free;
+	timewait->free = index;
+}
+
+void cm_timewait_wake(struct cm_timewait *timewait, uint64_t now_ns)
+{
+	uint32_t index;
+
+	while (cm_deadlines_due(&timewait->until, now_ns, &index))
+		finish(timewait, index);
+}
+
+bool cm_timewait_has_id(const struct cm_timewait *timewait, uint32_t local_id)
+{
+	uint32_t at = *head_of_id(timewait, local_id);
+
+	while (at != NONE && timewait->entries[at].local_id != local_id)
+		at = timewait->entries[at].next_id;
+	return at != NONE;
+}
+
+bool cm_timewait_has_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id)
+{
+	uint32_t at = *head_of_peer(timewait, peer, remote_id);
+
+	while (at != NONE &&
+	       (timewait->entries[at].remote_id != remote_id || memcmp(timewait->entries[at].peer, peer, 16) != 0))
+		at = timewait->entries[at].next_peer;
+	return at != NONE;
+}

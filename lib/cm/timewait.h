@@ -1,0 +1,56 @@
+/* timewait.h - ids in time-wait: not used again yet, and a late REQ with them makes no connection (C-16) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * No time-wait ends early, whatever a peer does: each connection has room for its time-wait reserved from its
+ * beginning, or it does not begin. So connections in use count, too. A peer may hold half of the room; the last of it
+ * is left to our own connections.
+ */
+#ifndef CM_TIMEWAIT_H
+#define CM_TIMEWAIT_H
+
+#include "cm/deadlines.h"
+#include "cm/quota.h"
+
+struct cm_timewait_entry {
+	uint32_t local_id, remote_id;
+	uint32_t next_id, next_peer; /* links in the chains; next_id also in the free list */
+	uint16_t source;
+	uint8_t peer[16];
+};
+
+struct cm_timewait {
+	struct cm_timewait_entry *entries;
+	uint32_t *by_id, *by_peer; /* heads of the chains */
+	uint32_t free;
+	struct cm_deadlines until;
+	struct cm_quota quota; /* how many each peer has */
+	uint8_t key[16];
+};
+
+uint64_t cm_timewait_bytes(uint32_t room);
+/* Cuts the memory that it needs off *memory. */
+void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t room, const uint8_t key[16]);
+/* Puts the ids of a connection with that peer into time-wait. There must be room. */
+void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uint32_t local_id, uint32_t remote_id,
+		       uint64_t until_ns);
+/* Ends the time-waits whose time has come. */
+void cm_timewait_wake(struct cm_timewait *timewait, uint64_t now_ns);
+bool cm_timewait_has_id(const struct cm_timewait *timewait, uint32_t local_id);
+bool cm_timewait_has_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id);
+
+/*
+ * With so many connections in use, is there room for the time-wait of one more? For one of our own users, or of a
+ * stranger.
+ */
+static inline bool timewait_has_room(const struct cm_timewait *timewait, uint32_t in_use)
+{
+	return timewait->quota.all + in_use < timewait->quota.all_max;
+}
+
+static inline bool timewait_has_room_for_stranger(const struct cm_timewait *timewait, uint32_t in_use, uint16_t source)
+{
+	return timewait->quota.all + in_use < timewait->quota.all_max - timewait->quota.all_max / 8 &&
+	       !quota_is_full_of(&timewait->quota, source);
+}
+
+#endif
