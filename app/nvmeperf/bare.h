@@ -16,8 +16,8 @@ struct bare_config {
 };
 
 /*
- * Measures exchanges a second; with `read` single READs, in nanoseconds, a median. Returns APP_EXIT_OK or another exit
- * code.
+ * Measure exchanges a second; and the time of a single READ in nanoseconds, a median. Return APP_EXIT_OK or another
+ * exit code.
  */
 int bare_exchanges(const struct bare_config *config, double *per_second);
 int bare_reads(const struct bare_config *config, double *ns);

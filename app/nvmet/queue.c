@@ -32,7 +32,7 @@ void queue_post_receive(struct queue *queue, uint32_t capsule)
 void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
-		/* cannot be a lack of room: there is room for all that is ever posted */
+		/* only a failed connection refuses: the queues have room for everything that is posted */
 		queue_end(queue, "its connection has failed");
 	else if ((queue->sends += count) == count)
 		queue->moved_ns = queue->lane->awake_ns;

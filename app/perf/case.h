@@ -27,9 +27,10 @@ struct perf_case {
 };
 
 /*
- * Where the messages of a flow (a QP) lie in the memory of an end. There are three areas: requests read from `source`
- * or fetch into it, the peer's requests work on `target`, and its SENDs go to `inbox`. A message uses the slot of its
- * number modulo the slots. Flows share the areas (stride 0), as benchmarks do, unless bytes or counters are checked.
+ * Where the messages of a flow (a QP) lie in the memory of an end. There are three areas. Requests read from
+ * the source or fetch into it, the peer's requests work on the target, and its SENDs go to the inbox. A message uses
+ * the slot of its number modulo the slots. Flows share the areas (stride 0), as benchmarks do, unless bytes or counters
+ * are checked.
  */
 struct perf_layout {
 	uint32_t depth;    /* a multiple of interval */

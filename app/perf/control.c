@@ -25,7 +25,7 @@
 #define IDLE_MS 1 /* pause between two polls while nothing happens */
 #define LENGTH_BYTES 4u
 #define READ_BYTES 65536u
-/* The exchange of perftest's tools is another one. */
+/* What a peer is told that speaks another protocol, as perftest's tools do. */
 #define STRANGER "is no uroce-perf, which has to run at both ends: "
 
 /* Polls the lcore, and pauses while neither it nor the socket has work. true: the socket has. */

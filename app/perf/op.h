@@ -32,7 +32,7 @@ struct perf_op_info {
 	bool receives; /* needs a receive entry at the peer, and completes there */
 	bool imm;
 	bool invalidates; /* names a memory window of the peer (keys.h) */
-	bool silent;      /* nothing but its memory tells the peer */
+	bool silent;      /* the peer gets no completion: it sees only its memory change */
 	bool flushes;     /* follows a WRITE, whose bytes it flushes */
 	bool fetches;     /* brings data back: READ and atomics */
 	bool atomic;

@@ -132,7 +132,7 @@ static int take_service(const char *name, const char *text, void *place)
 					 app_complain(APP_EXIT_USAGE, "%s %s: connections are RC", name, text);
 }
 
-/* For options that ask for what happens anyway. */
+/* Of options that ask for what is always done: accepts them, and changes nothing. */
 static int take_nothing(const char *name, const char *text, void *place)
 {
 	(void)name;

@@ -172,7 +172,7 @@ static int client_goes_on(struct rping_end *end)
 	return finish_iteration(end);
 }
 
-/* The server has received an advertisement: in turn of a buffer to read from, and of one to write to. */
+/* The server has received an advertisement. The first is of a buffer to read, the next of one to write, and so on. */
 static int serve(struct rping_end *end)
 {
 	struct rping_advert advert = read_advert(end);

@@ -84,7 +84,7 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 		return app_complain(-1, "no memory");
 	fprintf(out, VERSION_WORD " %u %u %u %s %u %lu", ours->qps, ours->size, ours->mtu,
 		uroce_addr_format(&ours->addr, address, sizeof(address)), ours->rkey, ours->va);
-	if (ours->sack_window) /* a peer that has not said so knows no SACKs, nor this word */
+	if (ours->sack_window) /* a peer that has sent no window may be too old to read one */
 		fprintf(out, " %u", ours->sack_window);
 	fprintf(out, "\n");
 	for (uint32_t i = 0; i < ours->qps; i++)
@@ -142,7 +142,7 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 		return app_complain(-1, "the target refused: %s", text + 3);
 	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u", &theirs->qps, &theirs->size, &theirs->mtu,
 		       address, &theirs->rkey, &theirs->va,
-		       &theirs->sack_window) >= 6 && /* who knows no SACKs ends before */
+		       &theirs->sack_window) >= 6 && /* a peer without SACKs sends no window */
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 &&
 		theirs->qps >= 1 && theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)

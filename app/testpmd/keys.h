@@ -30,7 +30,7 @@ struct keys_words {
 /* The part of a flow. */
 struct keys {
 	struct uroce_mw *windows[KEYS_WINDOWS];
-	bool offered[KEYS_WINDOWS]; /* the peer has the key of the window, or will have it */
+	bool offered[KEYS_WINDOWS]; /* the key of the window was sent to the peer, or is about to be */
 	uint32_t under_way;         /* WRITEs that have not completed */
 	bool wished;
 };

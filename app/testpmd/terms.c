@@ -1,4 +1,4 @@
-/* terms.c - two programs make the queue pairs of their traffic: how many, of what size and MTU, and what both know */
+/* terms.c - two programs agree on the queue pairs of their traffic: number, message size, path MTU, SACKs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "common/exit.h"
 #include "testpmd/terms.h"
 
-/* What the peer wants is done as it says, but for SACKs, which both ends have to know. */
+/* The peer decides everything but the SACKs, for which the smaller of both windows is taken. */
 static void answer(const struct traffic *traffic, const struct exchange *theirs, struct exchange *ours)
 {
 	ours->qps = theirs->qps;

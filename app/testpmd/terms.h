@@ -1,4 +1,4 @@
-/* terms.h - two programs make the queue pairs of their traffic: how many, of what size and MTU, and what both know */
+/* terms.h - two programs agree on the queue pairs of their traffic: number, message size, path MTU, SACKs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTPMD_TERMS_H
 #define TESTPMD_TERMS_H

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Drivers complain about unimportant things, too, and a refusal comes as several lines, one of which has the reason. So
- * between begin and end DPDK's log is diverted, and only its errors are kept, to be told if the call fails. One call at
- * a time; messages of other threads are diverted meanwhile, too.
+ * between start and stop DPDK's log is diverted, and only its errors are kept, to be told if the call fails. One call
+ * at a time; messages of other threads are diverted meanwhile, too.
  */
 #ifndef DRIVERS_LOG_H
 #define DRIVERS_LOG_H
@@ -17,7 +17,7 @@ void drivers_log_start(void);
 void drivers_log_stop(void);
 
 /*
- * The errors kept since the last begin, and those in `more`, which is overwritten, as one line. Repetitions and phrases
+ * The errors kept since the last start, and those in `more`, which is overwritten, as one line. Repetitions and phrases
  * that say nothing are left out.
  */
 const char *drivers_log_reasons(char *more);

@@ -6,8 +6,8 @@
 #include <uroce/telemetry.h>
 
 /*
- * begin: a port has got a device of the engine. end: it has none any more; the last end stops what the first begin
- * started.
+ * Start is called for each port that gets a device of the engine, stop when it has none any more. The last stop undoes
+ * what the first start did.
  */
 void drivers_telemetry_start(struct uroce_engine *engine);
 void drivers_telemetry_stop(const struct uroce_engine *engine);

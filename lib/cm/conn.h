@@ -173,7 +173,7 @@ void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int stat
 void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move);
 /* Begins a message of a connection to its peer, with both ids and the transaction id. The caller fills in the rest. */
 struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind);
-/* Does the user's private data fit behind `at` bytes of ours? false: it is too long, and nothing has happened. */
+/* Does the user's private data fit into a message of this kind? */
 bool cm_private_fits(enum cm_kind kind, const struct cm_private *user);
 void cm_set_private(struct cm_message *message, const struct cm_private *user);
 /* Sends cm->out. kept, if not NULL, gets the bytes, to be sent again. */

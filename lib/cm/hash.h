@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For tables, whose places no peer sees: SipHash-1-3. */
+/* For indexes of tables, which no peer sees: SipHash-1-3. */
 uint64_t cm_hash_table(const uint8_t key[16], const void *data, size_t bytes);
 /* The same for a peer: its address, and a number of its own. */
 uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number);

@@ -13,7 +13,7 @@
 enum { BASE_VERSION_AT = 0, CLASS_AT = 1, CLASS_VERSION_AT = 2, METHOD_AT = 3, ATTRIBUTE_AT = 16, HEADER_BYTES = 24 };
 enum { BASE_VERSION = 1, CLASS = 7, CLASS_VERSION = 2, METHOD_SEND = 3 };
 
-/* What a number is a number of, which tells its name. */
+/* Which table has the names of a field's numbers. */
 enum naming {
 	NO_NAME,
 	NAME_SERVICE,

@@ -30,7 +30,7 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 	if (now_us - qp->notified_us < INTERVAL_US)
 		return;
 	qp->notified_us = now_us;
-	/* It is the responses that it has asked for: it can ask for fewer, whether or not the peer heeds the CNP. */
+	/* This QP has asked for the response: by asking for fewer it slows the peer, even one that ignores CNPs. */
 	if (response && rc_cc_listens(rc))
 		rc_cc_notified(qp_core(qp), lcore->now_ns);
 	if (lcore->engine->config.no_cnp)

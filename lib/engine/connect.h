@@ -124,7 +124,7 @@ void engine_connect_complete_attr(struct uroce_cm_id *id);
 /* Completes id->attr and moves the QP to RTR. Returns 0 or a negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);
 /*
- * Turns the alternate path `way` of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: it
+ * Turns the alternate path of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: it
  * does not begin at an address of ours; -EEXIST: it is the path in use.
  */
 int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,

@@ -43,7 +43,7 @@ struct uroce_engine {
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
-	_Atomic uint32_t qp_count; /* of the places how many are taken, by queue pairs for datagrams, too */
+	_Atomic uint32_t qp_count; /* queue pairs that exist, those for datagrams included */
 	struct engine_timewait timewait;
 
 	/* connections, under the lock: listeners, ports, and the key that decides which lcore gets a REQ */

@@ -85,7 +85,7 @@ uint32_t engine_interface_mtu(unsigned index)
 	return ask(index, SIOCGIFMTU, NULL, &answer) == 0 ? (uint32_t)answer.ifr_mtu : UINT16_MAX;
 }
 
-/* 10 Mbit/s is what each tap tells that nobody has told its speed; no link that carries RoCE is that slow. */
+/* A tap reports 10 Mbit/s unless somebody has set its speed. No link for RoCE is that slow: 10 means unknown. */
 uint32_t engine_interface_mbps(unsigned index)
 {
 	struct ethtool_cmd told = { .cmd = ETHTOOL_GSET };

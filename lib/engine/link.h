@@ -9,7 +9,7 @@
 struct uroce_device;
 struct uroce_lcore;
 
-/* engine_link_watch(): from now on the device raises PORT_ERR and PORT_ACTIVE; engine_link_unwatch(): no more. */
+/* engine_link_watch(): from now on the device raises PORT_ERR and PORT_ACTIVE; engine_link_forget(): no more. */
 void engine_link_watch(struct uroce_device *device);
 void engine_link_forget(struct uroce_device *device);
 

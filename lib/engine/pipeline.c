@@ -292,7 +292,7 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 		lcore->busy_ns += lcore->now_ns - lcore->before_ns;
 	lcore->polls++;
 	lcore->work = 0;
-	/* Regions are looked up only between this call and thread_offline(), which uroce_mr_dereg() waits for. */
+	/* Regions are looked up only until rte_rcu_qsbr_thread_offline() below, which uroce_mr_dereg() waits for. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
 	if (!rte_ring_empty(lcore->doorbells))
 		take_doorbells(lcore);

@@ -8,9 +8,9 @@
  *   4. nvmf_controller_expired() now and then; nvmf_event_next() (event.h) after a change
  * That program stores the blocks of namespaces as it likes.
  *
- * Several threads may serve queues, each queue by one thread, whose number is its `thread`. Any thread may make any
- * call. Commands about blocks take no lock, the other calls nvmf_target_lock(), which the program takes, too, while it
- * looks at controllers or their queues.
+ * Several threads may serve queues, each queue by one thread, whose number is nvmf_queue.thread. Any thread may make
+ * any call. Commands about blocks take no lock, the other calls nvmf_target_lock(), which the program takes, too, while
+ * it looks at controllers or their queues.
  */
 #ifndef NVMF_TARGET_H
 #define NVMF_TARGET_H

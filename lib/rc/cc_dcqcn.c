@@ -1,4 +1,4 @@
-/* cc_dcqcn.c - the algorithm `dcqcn`: the window of `fixed`, and a rate that congestion notifications lower (N-2) */
+/* cc_dcqcn.c - the algorithm dcqcn: the window of cc_fixed.c, and a rate that congestion notifications lower (N-2) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * As NICs have it (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015); the names behind

@@ -1,4 +1,4 @@
-/* cc_fixed.c - the algorithm `fixed`: a whole window until a loss, then about what came between the last two */
+/* cc_fixed.c - the algorithm fixed: a whole window until a loss, then about what came between the last two */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What goes out behind a lost packet is sent in vain, and so is the response to what is asked for behind a lost

@@ -360,7 +360,7 @@ static void run_all(uint32_t lcores)
 	if (more)
 		runs = strtoull(more, NULL, 0);
 	printf("# seeds %lu ... %lu\n", first, first + runs - 1);
-	cr_assert(freopen("/dev/null", "w", stderr)); /* each sync that fails is told there */
+	cr_assert(freopen("/dev/null", "w", stderr)); /* the store prints each failed sync to stderr */
 	for (uint64_t seed = first; seed < first + runs; seed++)
 		run(seed, lcores, &judged, &bound);
 	printf("# %lu contents judged, %lu of blocks of which something has to last\n", judged, bound);

@@ -367,7 +367,7 @@ Test(burst, a_bad_acknowledge_behind_good_ones_is_found)
 	close_unanswered(&all);
 }
 
-/* What is in no order, comes twice or was never asked for is counted, wherever in a row of good ACKs it stands. */
+/* An ACK out of order, a repeated one and one for nothing are counted, wherever they stand among good ones. */
 Test(burst, acknowledges_in_a_row_are_judged_one_by_one)
 {
 	static const struct {

@@ -41,7 +41,7 @@ struct play_queue {
 
 struct play_space {
 	struct nvmf_namespace namespace;
-	struct nvmf_subsystem *subsystem; /* that has it now */
+	struct nvmf_subsystem *subsystem; /* the one that the namespace is in now */
 	uint32_t under_way;
 };
 

@@ -161,7 +161,7 @@ Test(atomic, another_answer_than_an_atomic_acknowledge_without_data_breaks_the_p
 	}
 }
 
-/* One PSN further and no duplicate of it can come any more: its place in the order would be wrong for what follows. */
+/* A result is forgotten when its PSN is so far back that the window of PSNs no longer tells older from newer. */
 Test(atomic, what_is_out_of_reach_behind_one_is_forgotten)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });

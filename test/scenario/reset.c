@@ -18,7 +18,7 @@ static void modify(struct pair *pair, enum side_name side, const struct uroce_qp
 		     (int)attr->qp_state, bad);
 }
 
-/* Through RESET, and on with the attributes of before as far as this state. Lines so far are forgotten. */
+/* Resets a QP and takes it up to the state `last` with the attributes that it had. Forgets the lines so far. */
 static void begin_anew(struct pair *pair, enum side_name side, enum uroce_qp_state last)
 {
 	static const uint32_t masks[] = {

@@ -196,7 +196,7 @@ Test(shortcut, a_damaged_packet_tells_nothing_of_the_peer)
 	RULE("W-3");
 	RULE("A-2");
 	RULE("A-6");
-	qp->state = UROCE_QPS_RTR; /* as before its last step */
+	qp->state = UROCE_QPS_RTR; /* as it was before its move to RTS */
 	inject_damaged(pair, B, packet);
 	pair_transmit(pair, B);
 	expect_events(pair, B);

@@ -13,7 +13,10 @@ enum sim_fabric_cc { FABRIC_FIXED = 1, FABRIC_DCQCN = 2, FABRIC_BOTH = 3 };
 /* Prints a line a run, and the medians of several seeds. Returns how many runs were not right. */
 uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,
 			struct sim_memory *memory);
-/* The same as tests: all flows are done, a seed tells the same twice, marks are heard and help. */
+/*
+ * Tests that all flows complete, that a seed repeats its run, and that with marks fewer frames are dropped or queues
+ * are shorter.
+ */
 uint32_t sim_fabric_judge(const struct sim_plan *plan, uint64_t seed, struct sim_memory *memory);
 
 #endif

@@ -144,7 +144,7 @@ static void judge_sequence_nak(struct trace *trace, struct trace_half *half, con
 		return;
 	}
 	if (place > responder->expected)
-		return; /* said already: an answer to nothing */
+		return; /* reported elsewhere: it answers a request that was never sent */
 	if (place < responder->said) {
 		half_say(trace, half, packet, TRACE_NAK_GOES_BACK, "psn=%u was acknowledged",
 			 half_psn(responder->said - 1));

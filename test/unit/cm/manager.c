@@ -160,7 +160,7 @@ Test(manager, the_user_refuses_and_is_heard_even_when_the_first_refusal_is_lost)
 	meet_close(meet);
 }
 
-/* C-10: 15 retries of 1.07 s and the way, then a REJ 4 and the user's event. */
+/* C-10: 15 tries, each with 1.07 s and the time on the network for its answer, then a REJ 4 and the user's event. */
 Test(manager, nobody_answers)
 {
 	struct meet *meet = meet_open(NULL);
