@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/names.h"
 #include "common/objects.h"
 #include "common/pipe.h"
 
@@ -20,7 +21,6 @@
 #define TRY_AGAIN_US 100000
 #define WAIT_MS 1u
 #define KEEPALIVE_MS 1000u
-#define NOBODY_LISTENS 8 /* reason of a REJ */
 
 /* Data that has been received and not been read, oldest first. */
 struct arrival {
@@ -231,9 +231,9 @@ static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 	}
 	return app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, port %u: %s", pipe->config.host,
 			    pipe->config.service,
-			    event.type != UROCE_CM_REJECTED ? strerror(-event.status) :
-			    event.reason == NOBODY_LISTENS  ? "connection refused, nobody listens" :
-							      uroce_cm_reason_name(event.reason));
+			    event.type != UROCE_CM_REJECTED        ? strerror(-event.status) :
+			    event.reason == APP_REJ_NOBODY_LISTENS ? "connection refused, nobody listens" :
+								     uroce_cm_reason_name(event.reason));
 }
 
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),

@@ -8,10 +8,10 @@
 #include "common/clock.h"
 #include "common/histogram.h"
 #include "common/objects.h"
+#include "nvmeperf/draw.h"
 
 #define ASK_BYTES 64u
 #define ANSWER_BYTES 16u
-#define SEED 88172645463325252ull
 #define CLOCK_EACH 64u /* exchanges between two looks at the clock */
 
 struct side {
@@ -41,10 +41,7 @@ static uint8_t *draw_place(struct bare *bare)
 {
 	uint64_t places = bare->config->disk_bytes / bare->config->bytes;
 
-	bare->seed ^= bare->seed << 13;
-	bare->seed ^= bare->seed >> 7;
-	bare->seed ^= bare->seed << 17;
-	return bare->sides[1].memory + bare->slots_bytes + bare->seed % places * bare->config->bytes;
+	return bare->sides[1].memory + bare->slots_bytes + draw_next(&bare->seed) % places * bare->config->bytes;
 }
 
 static void post_receive(struct bare *bare, int index, uint64_t slot)
@@ -197,7 +194,7 @@ static void close_all(struct bare *bare)
 static int open_all(struct bare *bare, const struct bare_config *config)
 {
 	bare->config = config;
-	bare->seed = SEED;
+	bare->seed = DRAW_SEED;
 	bare->lcore = uroce_engine_lcore(config->engine, 0);
 	bare->slot_bytes = config->bytes + ASK_BYTES;
 	if (open_side(bare, 0) == 0 && open_side(bare, 1) == 0 && connect_sides(bare) == 0)

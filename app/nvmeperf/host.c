@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/names.h"
 #include "nvmeperf/memory.h"
 #include "nvmf/bytes.h"
 #include "nvmf/command.h"
@@ -18,8 +19,7 @@
 #define PATIENCE_NS 20000000000ull
 #define GOODBYE_NS 500000000ull
 #define HOST_READS 16u
-#define NOBODY_LISTENS 8u /* reasons of a REJ */
-#define CONSUMER_REJECTS 28u
+#define CONSUMER_REJECTS 28u /* reason of a REJ */
 #define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
 #define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
 #define PROPERTY_WIDE 1u
@@ -42,7 +42,7 @@ static void tell(struct host *host, const struct link *link, const char *what, c
 
 static void tell_refusal(struct host *host, const struct link *link, const struct uroce_cm_event *event)
 {
-	if (event->reason == NOBODY_LISTENS)
+	if (event->reason == APP_REJ_NOBODY_LISTENS)
 		tell(host, link, "connection refused", "nobody listens");
 	else if (event->reason == CONSUMER_REJECTS)
 		tell(host, link, "refused", nvmf_refusal_text(get_le16(event->private_data + 2)));

@@ -11,13 +11,13 @@
 #include "nvmeperf/bare.h"
 #include "nvmeperf/run.h"
 #include "nvmet/disk.h"
+#include "nvmet/settings.h"
 #include "nvmf/change.h"
 
 #define OWN_NQN "nqn.2026-01.uroce:perf"
 #define HOST_NQN "nqn.2026-01.uroce:nvme-perf"
 #define HOST_ADDRESS "10.0.0.1/24"
 #define TARGET_ADDRESS "10.0.0.2/24"
-#define POOL_BYTES (64ull << 20)
 #define KEEP_ALIVE_MS 15000u /* a core or a disk may be busy for some seconds: then it is not gone */
 
 static struct {
@@ -169,7 +169,7 @@ static int open_target(void)
 		.port_count = 1,
 		.lanes = all.options.port_queues,
 		.service = (uint16_t)all.options.service,
-		.pool_bytes = POOL_BYTES,
+		.pool_bytes = SETTINGS_POOL_BYTES,
 	};
 	struct settings_subsystem subsystem = { .nqn = OWN_NQN };
 	char error[STORE_ERROR_BYTES];

@@ -10,8 +10,6 @@
 #include "common/option.h"
 #include "nvmet/settings.h"
 
-#define SERVICE 4420u
-
 const char *const options_rw_names[OPTIONS_RWS] = { "read", "write", "randread", "randwrite", "rw", "randrw" };
 
 static int take_list(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *list, uint32_t *count)
@@ -77,7 +75,7 @@ static int take_rw(const char *option, const char *text, void *place)
 #define SECONDS(member) OPTION_REAL, AT(member), .least = 0.01, .most = 86400, .value = "S"
 
 static const struct options defaults = {
-	.service = SERVICE,
+	.service = SETTINGS_SERVICE,
 	.nsid = 1,
 	.queues = 1,
 	.read_percent = 50,

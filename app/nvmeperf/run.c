@@ -9,11 +9,11 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
-#include "nvmf/command.h"
 #include "common/histogram.h"
+#include "nvmeperf/draw.h"
+#include "nvmf/command.h"
 
 #define PATIENCE_NS 20000000000ull /* how long a target may answer nothing */
-#define SEED 88172645463325252ull
 
 /* With --verify all places are written before a case that only reads, and read after one that writes. */
 enum phase { PHASE_FILL, PHASE_MEASURE, PHASE_READ_BACK, PHASE_DRAIN };
@@ -75,24 +75,15 @@ static bool is_right(const uint8_t *data, uint32_t bytes, uint64_t place, uint32
 
 /* ---- choosing places ---- */
 
-/* xorshift: the same places in each run. */
-static uint64_t draw(struct run *run)
-{
-	run->seed ^= run->seed << 13;
-	run->seed ^= run->seed >> 7;
-	run->seed ^= run->seed << 17;
-	return run->seed;
-}
-
 static bool reads_now(struct run *run)
 {
-	return run->mixed ? draw(run) % 100 < run->options->read_percent : run->reads;
+	return run->mixed ? draw_next(&run->seed) % 100 < run->options->read_percent : run->reads;
 }
 
 static void choose_measured(struct run *run, uint64_t *place, bool *read)
 {
 	*read = reads_now(run);
-	*place = run->random ? draw(run) % run->places : run->next++ % run->places;
+	*place = run->random ? draw_next(&run->seed) % run->places : run->next++ % run->places;
 	while (run->options->verify && run->busy[*place]) /* two commands at one place could complete in either order */
 		*place = (*place + 1) % run->places;
 }
@@ -339,7 +330,7 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	int code;
 
 	run = (struct run){
-		.options = options, .which = *which, .poll = host->poll, .failover = failover, .seed = SEED
+		.options = options, .which = *which, .poll = host->poll, .failover = failover, .seed = DRAW_SEED
 	};
 	run.mixed = strstr(which->rw, "rw") != NULL;
 	run.reads = strstr(which->rw, "read") != NULL;

@@ -67,7 +67,7 @@ struct lane {
 	/* Other lanes write to these. */
 	struct request *requests, *last_request; /* under the lock of events */
 	_Atomic bool has_requests, told;         /* told: some of its queues are to end */
-	/* finished polls; what the lane looked up during a poll it does not use after it */
+	/* finished polls: nothing that the lane has looked up is in use after the poll in which it did */
 	_Atomic uint64_t polls;
 };
 

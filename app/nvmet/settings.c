@@ -14,8 +14,6 @@
 #include "common/option.h"
 #include "nvmet/identity.h"
 
-#define SERVICE 4420u
-#define POOL_BYTES (64ull << 20)
 #define IN_CAPSULE_BYTES 4096u
 #define STORE_BYTES_MAX ((uint64_t)INT64_MAX)
 
@@ -414,11 +412,11 @@ int settings_read(struct settings *settings, int argc, char **argv)
 {
 	int code;
 
-	usual.service = SERVICE;
+	usual.service = SETTINGS_SERVICE;
 	usual.idle = UROCE_IDLE_SLEEP;
 	usual.nb_cores = 1;
 	usual.in_capsule_bytes = IN_CAPSULE_BYTES;
-	usual.pool_bytes = POOL_BYTES;
+	usual.pool_bytes = SETTINGS_POOL_BYTES;
 	usual.all.block_bytes = 512;
 	*settings = usual;
 	code = app_option_parse(&option_set, argc, argv, settings);

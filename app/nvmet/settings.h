@@ -7,6 +7,8 @@
 #include "nvmet/server.h"
 
 #define SETTINGS_TEXT_BYTES 256u
+#define SETTINGS_SERVICE 4420u            /* the port number of NVMe over Fabrics */
+#define SETTINGS_POOL_BYTES (64ull << 20) /* memory for commands, unless another size is given */
 #define SETTINGS_WHERE_BYTES 512u
 #define SETTINGS_DISKS_MAX 256u
 

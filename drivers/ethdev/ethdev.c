@@ -19,13 +19,10 @@
 #include "drivers/ethdev/packet_socket.h"
 #include "drivers/ethdev/quirks.h"
 
-/* Path MTU 4096 and the longest headers: Ethernet with VLAN, IPv6, UDP, BTH, extensions, ICRC. */
-#define FRAME_BYTES 4224u
 /* room that a driver may need in front of a frame, in the same mbuf: virtio a header and a VLAN tag */
 #define DRIVER_BYTES 64u
 #define MTU_BYTES 4200u
 #define DESC_DEFAULT 1024u
-#define ENGINE_MBUFS 1024u /* what outboxes, caches and reordering hold, for each queue */
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
 #define PACKET_SOCKET_FRAMES 512u        /* the driver's default for framecnt */
@@ -137,9 +134,9 @@ static int choose_pool(const struct drivers_ethdev_config *config, const struct 
 	if (port->pool)
 		return 0;
 	if (count == 0)
-		count = port->queue_count * (port->rx_desc + port->tx_desc + ENGINE_MBUFS) - 1;
+		count = port->queue_count * (port->rx_desc + port->tx_desc + DRIVERS_ENGINE_MBUFS) - 1;
 	if (frame_bytes == 0)
-		frame_bytes = FRAME_BYTES + DRIVER_BYTES;
+		frame_bytes = DRIVERS_FRAME_BYTES + DRIVER_BYTES;
 	frame_bytes = RTE_MAX(frame_bytes, info->min_rx_bufsize);
 	/* A packet socket needs room for a whole frame of its ring, with the kernel's header. */
 	if (drivers_quirks_of(info)->is_packet_socket)
@@ -238,7 +235,7 @@ static int configure_with_queues(const struct drivers_ethdev_config *config, con
 {
 	bool offered = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
 	uint32_t room = rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM;
-	bool pieces = offered && room < FRAME_BYTES;
+	bool pieces = offered && room < DRIVERS_FRAME_BYTES;
 	int result = configure(config, info, port, pieces);
 
 	if (result)

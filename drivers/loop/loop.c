@@ -16,8 +16,6 @@
 #define RING_ENTRIES 1024u
 #define RING_ENTRIES_MAX 65536u
 #define NAME_MAX_CHARS 12u
-#define ENGINE_MBUFS 1024u
-#define FRAME_BYTES 4224u /* as in ethdev.c: path MTU 4096 with all headers */
 
 static int check(const struct drivers_loop_config *config, struct uroce_error *error)
 {
@@ -120,7 +118,7 @@ int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_l
 {
 	const char *name = config->name ? config->name : "uroce_loop";
 	uint32_t entries = config->ring_entries ? config->ring_entries : RING_ENTRIES;
-	uint32_t frame_bytes = config->mbuf_bytes ? config->mbuf_bytes : FRAME_BYTES;
+	uint32_t frame_bytes = config->mbuf_bytes ? config->mbuf_bytes : DRIVERS_FRAME_BYTES;
 	uint32_t count;
 	int result = check(config, error);
 
@@ -128,7 +126,7 @@ int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_l
 	if (result)
 		return result;
 	loop->queue_count = config->queue_count ? config->queue_count : 1;
-	count = config->mbuf_count ? config->mbuf_count : 2 * loop->queue_count * (entries + ENGINE_MBUFS) - 1;
+	count = config->mbuf_count ? config->mbuf_count : 2 * loop->queue_count * (entries + DRIVERS_ENGINE_MBUFS) - 1;
 	loop->pool = drivers_ethdev_pool_create(name, count, frame_bytes, config->numa_node, error);
 	result = loop->pool ? 0 : -ENOMEM;
 	if (result == 0)

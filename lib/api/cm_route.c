@@ -1,6 +1,7 @@
 /* cm_route.c - chooses device and address for a peer, before there is a connection or a queue pair */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "api/cm_id.h"
@@ -13,7 +14,6 @@
 #include "engine/mailbox.h"
 #include "engine/route.h"
 
-#define ADDRESS_CHARS 64u
 #define PATIENCE_DEFAULT_MS 3000u
 
 bool api_cm_is_any(const struct uroce_addr *addr)
@@ -55,7 +55,7 @@ static int choose_source(struct uroce_device *device, const struct uroce_addr *g
 {
 	const struct uroce_device_config *config = &device->config;
 	bool named = !api_cm_is_any(given);
-	char text[ADDRESS_CHARS], own[ADDRESS_CHARS];
+	char text[INET6_ADDRSTRLEN], own[INET6_ADDRSTRLEN];
 	unsigned rank;
 	int index = named ? engine_route_find(config, given->bytes) : engine_route_choose_source(config, dest, &rank);
 
@@ -75,7 +75,7 @@ static int choose_source(struct uroce_device *device, const struct uroce_addr *g
 
 static int refuse_device(const struct uroce_addr *source, const struct uroce_addr *dest)
 {
-	char text[ADDRESS_CHARS];
+	char text[INET6_ADDRSTRLEN];
 
 	if (!api_cm_is_any(source))
 		return engine_refuse(-EADDRNOTAVAIL, "source %s: no device of the engine has it",

@@ -3,6 +3,7 @@
 #include "engine/modify.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -47,8 +48,6 @@ struct modification {
 	uint32_t bad_mask;
 };
 
-#define ADDRESS_CHARS 64u
-
 /*
  * Checks a path. The port has a queue on the QP's lcore and takes the path MTU; the source is one of its addresses,
  * since frames to others do not come here; and the peer can be reached, or the MAC of a router is given. What cannot
@@ -60,7 +59,7 @@ static int check_path(struct modification *modification, const struct uroce_path
 	const struct uroce_device_config *config = &path->device->config;
 	uint16_t port_id = path->device->port_id;
 	const char *name = uroce_qp_attr_name(modification->bad_mask);
-	char source[ADDRESS_CHARS], dest[ADDRESS_CHARS];
+	char source[INET6_ADDRSTRLEN], dest[INET6_ADDRSTRLEN];
 
 	uroce_addr_format(&path->source, source, sizeof(source));
 	uroce_addr_format(&path->dest, dest, sizeof(dest));

@@ -227,7 +227,7 @@ static uint32_t carried_mbps(const struct rc_qp *qp, uint32_t now_us)
 	return mbps < qp->pace.mbps ? (uint32_t)mbps : qp->pace.mbps;
 }
 
-/* While notifications come, even such as lower nothing, the rate does not rise. */
+/* Each notification, even one that does not lower the rate, begins the wait before the rate may rise anew. */
 static void begin_recovery(struct rc_dcqcn *dcqcn, uint32_t now_us)
 {
 	dcqcn->time_us = now_us;

@@ -128,7 +128,7 @@ static uint16_t look_at_sent(uint16_t port, uint16_t queue, struct rte_mbuf **fr
 	return count;
 }
 
-/* A frame with marks that say something of it alone. */
+/* A frame whose mbuf has the flags that a driver, or a program before us, may have left. */
 static struct rte_mbuf *create_marked(uint32_t number)
 {
 	struct rte_mbuf *frame = test_frame_create(network.loop.pool, number, FRAME_BYTES);
@@ -341,7 +341,7 @@ static struct rte_mempool *create_pinned(void)
 	return pool;
 }
 
-/* Its mbufs say for ever that their buffers are no part of them: they are not kept, and stay as they are. */
+/* The mbufs of this pool have their data outside of them, and their flag must stay: none is kept as a spare mbuf. */
 Test(recycle, mbufs_with_buffers_elsewhere_for_ever_come_and_go)
 {
 	struct rte_mempool *pool = create_pinned();

@@ -363,7 +363,7 @@ Test(duplicate, a_message_in_progress_is_not_disturbed)
 	pair_close(pair);
 }
 
-/* An old entry would stand "after" the duplicate in the order of half windows, and the ACK would stop before it. */
+/* A PSN half the space back compares as newer than the duplicate: such an old entry must not end the ACK before it. */
 Test(duplicate, a_read_from_half_the_psn_space_ago_does_not_hold_back_an_ack)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024 });

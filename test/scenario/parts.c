@@ -147,7 +147,7 @@ Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
 	}
 }
 
-/* A first loss in a long READ: as much is asked for again as a quota has at first, and the rest when that came. */
+/* After the first loss in a long READ one window is asked for again, and the rest when that has come. */
 Test(parts, a_loss_in_a_long_read_asks_for_a_part)
 {
 	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
@@ -367,7 +367,7 @@ Test(parts, the_timer_waits_for_the_rest_of_the_old_answer_and_no_longer)
 	}
 }
 
-/* A part finds no room, and then its memory goes: no packet of it has told the peer of the new receive entry. */
+/* A part finds no room to leave, and then its region is gone: the credit that it would have told is not lost. */
 Test(parts, what_finds_no_room_grants_no_credits)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
