@@ -104,7 +104,7 @@ void api_cm_leave_channel(struct uroce_cm_id *id)
 	atomic_fetch_sub(&channel->ids, 1);
 }
 
-struct uroce_cm_id *api_cm_take_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener)
+struct uroce_cm_id *api_cm_pop_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener)
 {
 	struct uroce_cm_id *id;
 
@@ -193,7 +193,7 @@ int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel)
 		return error;
 	/* After this no lcore makes a request for the old channel any more; those that were made have been moved. */
 	rte_rcu_qsbr_synchronize(channel->engine->qsbr, RTE_QSBR_THRID_INVALID);
-	while ((request = api_cm_take_unread(from, id)) != NULL) {
+	while ((request = api_cm_pop_unread(from, id)) != NULL) {
 		error = move(request, channel);
 		if (error) {
 			api_cm_put_back(request);

@@ -27,7 +27,7 @@ void api_cm_unbind(struct uroce_cm_id *id);
  * Takes an id whose REQUEST to the listener nobody has read off the channel's queue; NULL: there is none.
  * api_cm_put_back() puts it back.
  */
-struct uroce_cm_id *api_cm_take_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener);
+struct uroce_cm_id *api_cm_pop_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener);
 void api_cm_put_back(struct uroce_cm_id *id);
 /*
  * No lcore finds the listener any more, and requests that nobody has read are refused. Returns 0 or a negative errno.

@@ -133,7 +133,7 @@ static int refuse_unread(const struct uroce_cm_id *listener)
 	struct uroce_cm_channel *channel = listener->channel;
 	struct uroce_cm_id *id;
 
-	while ((id = api_cm_take_unread(channel, listener)) != NULL) {
+	while ((id = api_cm_pop_unread(channel, listener)) != NULL) {
 		int error = api_cm_end(id); /* the id of a request does not listen */
 
 		if (error) {

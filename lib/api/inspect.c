@@ -63,7 +63,7 @@ int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_
 
 bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next, struct uroce_qp_view *view)
 {
-	return lcore < engine->lcore_count && engine_view_take_failed(engine->lcores[lcore]->failed, next, view);
+	return lcore < engine->lcore_count && engine_view_next_failed(engine->lcores[lcore]->failed, next, view);
 }
 
 /* ---- ports ---- */

@@ -15,7 +15,7 @@ struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const s
 	return action;
 }
 
-bool cm_take(struct cm *cm, struct cm_action *action)
+bool cm_pop_action(struct cm *cm, struct cm_action *action)
 {
 	if (cm->action_head == cm->action_tail)
 		return false;

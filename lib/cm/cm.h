@@ -6,8 +6,8 @@
  * actions, which the host carries out in order after each call:
  *   1. cm_bytes(), cm_init()
  *   2. cm_receive(); cm_timeout() when cm_deadline() has passed; and the calls of the user
- *   3. after each of these: while (cm_take(cm, &action)) carry it out; an action that moves a QP is answered by
- *      cm_qp_moved() before the next one is taken
+ *   3. after each of these: while (cm_pop_action(cm, &action)) carry it out; an action that moves a QP is answered by
+ *      cm_qp_moved() before the next one is popped
  * The user is the application that connects or listens. A connection stays with the manager that made it: the low
  * digits of its id, which all later messages carry, are those of the manager, so that any lcore can find it
  * (cm_owner()).
@@ -224,8 +224,8 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 uint64_t cm_deadline(const struct cm *cm);
 void cm_timeout(struct cm *cm, uint64_t now_ns);
 
-/* Takes the next action. false: there is none. */
-bool cm_take(struct cm *cm, struct cm_action *action);
+/* Pops the oldest action. false: there is none. */
+bool cm_pop_action(struct cm *cm, struct cm_action *action);
 /* Reports how a CM_MOVE went: 0 or a negative errno. */
 void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int error, uint64_t now_ns);
 

@@ -323,7 +323,7 @@ void engine_connect_run(struct uroce_lcore *lcore)
 	struct cm_action action;
 	int error;
 
-	while (cm_take(cm, &action)) {
+	while (cm_pop_action(cm, &action)) {
 		switch (action.kind) {
 		case CM_SEND:
 			send_mad(lcore, &action.route, action.mad);

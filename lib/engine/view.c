@@ -54,7 +54,7 @@ void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *q
 	atomic_store_explicit(&failed->count, count + 1, memory_order_release);
 }
 
-bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *next, struct uroce_qp_view *view)
+bool engine_view_next_failed(const struct engine_failed *failed, uint32_t *next, struct uroce_qp_view *view)
 {
 	for (;;) {
 		uint32_t count = atomic_load_explicit(&failed->count, memory_order_acquire);

@@ -30,6 +30,6 @@ void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view);
 void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *qp);
 
 /* For any thread. true: *view is the first kept failure from *next on, and *next has moved behind it. */
-bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *next, struct uroce_qp_view *view);
+bool engine_view_next_failed(const struct engine_failed *failed, uint32_t *next, struct uroce_qp_view *view);
 
 #endif

@@ -467,7 +467,7 @@ void crowd_drain(struct crowd *crowd, uint32_t index)
 {
 	struct cm_action action;
 
-	while (cm_take(crowd->hosts[index].cm, &action)) {
+	while (cm_pop_action(crowd->hosts[index].cm, &action)) {
 		switch (action.kind) {
 		case CM_SEND:
 			carry_out_send(crowd, index, &action);

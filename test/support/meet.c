@@ -155,7 +155,7 @@ void meet_drain(struct meet *meet, enum meet_name name)
 	struct meet_end *end = &meet->end[name];
 	struct cm_action action;
 
-	while (cm_take(end->cm, &action)) {
+	while (cm_pop_action(end->cm, &action)) {
 		switch (action.kind) {
 		case CM_SEND:
 			send(meet, name, &action);

@@ -76,7 +76,7 @@ static void drain(uint32_t end)
 	struct end *one = &state.ends[end];
 	struct cm_action action;
 
-	while (cm_take(cm_of(end), &action)) {
+	while (cm_pop_action(cm_of(end), &action)) {
 		if (action.kind == CM_SEND) {
 			struct datagram *datagram = &state.wire[state.wire_count++];
 
