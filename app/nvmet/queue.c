@@ -234,8 +234,8 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 }
 
 /*
- * With its admin queue a host is gone, and its other queues are asked to end. One that was not asked has broken. The end
- * of a queue that never had a host is told, too.
+ * With its admin queue a host is gone, and its other queues are asked to end. One that was not asked has broken. The
+ * end of a queue that never had a host is told, too.
  */
 static void tell_end(const struct queue *queue, const char *why)
 {
