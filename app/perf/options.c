@@ -121,6 +121,11 @@ static int check_perftest(struct perf_options *options)
 	if (options->use_srq && options->flow_control)
 		return app_complain(APP_EXIT_USAGE, "--use-srq: a shared queue gives no credits: leave out "
 						    "--flow-control");
+	if (options->paths && options->sack_window == 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "--paths %u: packets that overtake each other need SACKs: leave out "
+				    "--sack-window off",
+				    options->paths);
 	if (least && (!bw || options->server || options->connections))
 		return app_complain(APP_EXIT_USAGE, "%s: is about bandwidth that this process prints: not with %s",
 				    options->least_gbit > 0 ? "-w" : "-y",

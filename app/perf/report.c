@@ -59,6 +59,8 @@ static void print_bw_head(const struct perf_case *test)
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (op_is_round_trip(&perf_ops[test->op]) || test->op == PERF_AWRITE)
 		fprintf(out, ", outstanding: %u", test->outs);
+	if (test->paths)
+		fprintf(out, ", %u paths", test->paths);
 	fprintf(out, "%s%s%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
 		test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
 		test->ack_each ? ", an ACK each" : "", test->no_read_repair ? ", no read repair" : "",

@@ -125,8 +125,8 @@ struct uroce_cm_options {
 	bool no_sack;         /* what comes behind a lost packet is dropped, as every peer does that is not uroce */
 	uint16_t sack_window; /* of struct uroce_qp_attr: 256 ... 2048, the smaller one of both ends; 0: 256 */
 	/*
-	 * Our end spreads its requests over so many paths, if the peer takes SACKs and that: 4 ... 64; 0: one. On a
-	 * device with several queues it is one, too.
+	 * Our end spreads its requests over so many paths, if the peer takes SACKs and that: 4 ... 64; 0: one. Refused
+	 * for a port with several queues, which chooses one by the source port.
 	 */
 	uint8_t paths;
 	bool tell_rested; /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */

@@ -57,12 +57,6 @@ static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_opti
 	return 0;
 }
 
-/* A port with several queues may choose one by a hash of ports, which would spread a connection over lcores. */
-static bool takes_several_ports(const struct uroce_device *device)
-{
-	return device->config.queue_count < 2;
-}
-
 int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
 {
 	int error = check_ranges(id, options, private_max);
@@ -79,6 +73,11 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 	if (options->paths > 1 && (options->paths < SPREAD_LEAST || options->paths > SPREAD_MOST || options->no_sack))
 		return engine_refuse(-EINVAL, "paths %u: %u ... %u with SACKs, or 0: one", options->paths, SPREAD_LEAST,
 				     SPREAD_MOST);
+	if (options->paths > 1 && !device_takes_several_paths(id->device))
+		return engine_refuse(-EINVAL,
+				     "paths %u: port %u has %u queues, and chooses one by the source port; open "
+				     "it with one queue",
+				     options->paths, id->device->port_id, id->device->config.queue_count);
 	if (options->qp_num && options->alternate)
 		return engine_refuse(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads");
 	if (options->given & ~(uint32_t)UROCE_CM_GIVEN_ALL)
@@ -158,7 +157,7 @@ struct cm_side api_cm_side_of(const struct uroce_cm_id *id, const struct uroce_c
 		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH |
 		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER) |
 		       (options->no_sack ? 0 : ece_of_window(options->sack_window)) |
-		       (options->no_sack || !takes_several_ports(id->device) ? 0 : CM_ECE_SPREAD),
+		       (options->no_sack || !device_takes_several_paths(id->device) ? 0 : CM_ECE_SPREAD),
 	};
 }
 
@@ -170,7 +169,7 @@ void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *opti
 		.keepalive_ms = options->keepalive_ms,
 		.read_repair = options->no_read_repair ? UROCE_READ_REPAIR_OFF : UROCE_READ_REPAIR_UPWARDS,
 		.cc = options->cc,
-		.paths = takes_several_ports(id->device) ? options->paths : 0,
+		.paths = options->paths,
 		.min_rnr_timer =
 			or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer, RNR_TIMER_DEFAULT),
 		.path = { .traffic_class = route->traffic_class,

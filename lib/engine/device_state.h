@@ -44,4 +44,13 @@ struct uroce_device {
 	char name[32];
 };
 
+/*
+ * Does a QP of the device receive packets of several UDP source ports on one queue (W-10)? A NIC chooses a queue by that
+ * port, and packets on other queues overtake each other on their way to the QP's lcore.
+ */
+static inline bool device_takes_several_paths(const struct uroce_device *device)
+{
+	return device->config.queue_count < 2 || device->queues_are_wired;
+}
+
 #endif

@@ -101,6 +101,20 @@ static int check_paths(const struct uroce_qp *qp, struct modification *modificat
 	return error;
 }
 
+static int check_spread(const struct uroce_qp *qp, struct modification *modification)
+{
+	const struct uroce_device *device = qp->device;
+
+	if (!(modification->mask & UROCE_QP_PATHS) || modification->attr.paths < 2 ||
+	    device_takes_several_paths(device))
+		return 0;
+	modification->bad_mask = UROCE_QP_PATHS;
+	return engine_refuse(-EINVAL,
+			     "PATHS: port %u has %u queues, and chooses one by the source port; open it with one "
+			     "queue",
+			     device->port_id, device->config.queue_count);
+}
+
 /* P-7: must the QP, which was reset, wait before its number serves another connection? */
 static bool must_rest(const struct uroce_qp *qp, const struct modification *modification)
 {
@@ -155,6 +169,7 @@ static int modify_on_owner(void *argument)
 	struct uroce_mac mac;
 	int error = check_paths(qp, modification);
 
+	error = error ? error : check_spread(qp, modification);
 	if (error)
 		return error;
 	if (must_rest(qp, modification)) /* the same call will succeed later */

@@ -92,6 +92,7 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
             ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
             ("testpmd", "--target"),
             ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
+            ("perf", "--paths", "8", "--sack-window", "off"), ("perf", "--paths", "3"),
             ("pingpong",), ("pingpong", "--ip", "10.0.0.1/24"), ("pingpong", "--ip", "10.0.0.1", "-m", "300"),
             ("pingpong", "--ip", "10.0.0.1", "-s", "-5"), ("pingpong", "--ip", "10.0.0.1", "--vlan", "4095"),
             ("pingpong", "--ip", "10.0.0.1", "--vlan", "1:9"), ("decode",),

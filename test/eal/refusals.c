@@ -13,6 +13,7 @@
 #include <uroce/frame.h>
 #include <uroce/inspect.h>
 
+#include "engine/device_state.h"
 #include "engine/engine.h"
 #include "engine/lcore_state.h"
 #include "engine/pd.h"
@@ -492,6 +493,24 @@ Test(refusals, attributes_and_paths)
 	attr = path_attr("10.0.0.1", "10.0.0.2");
 	EXPECT(-EAGAIN, "STATE RTR: the queue pair was reset and rests for * ms more (P-7)",
 	       uroce_qp_connect(qp, &attr, NULL));
+	network_close(&network);
+}
+
+/* As with a NIC; the queues of these ports are wired. */
+Test(refusals, several_paths_where_source_ports_choose_queues)
+{
+	struct uroce_qp_attr attr;
+
+	network_open(&network, 2);
+	network_create_qp(&network, 0, 16, 0);
+	attr = path_attr("10.0.0.1", "10.0.0.2");
+	attr.sack_window = 256;
+	attr.paths = 8;
+	network.ends[0].device->queues_are_wired = false;
+	EXPECT(-EINVAL, "PATHS: port * has 2 queues, and chooses one by the source port; open it with one queue",
+	       uroce_qp_connect(network.ends[0].qp, &attr, NULL));
+	network.ends[0].device->queues_are_wired = true;
+	cr_expect_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_refusal());
 	network_close(&network);
 }
 

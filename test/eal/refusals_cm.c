@@ -7,6 +7,7 @@
 #include <uroce/uroce.h>
 
 #include "calls.h"
+#include "engine/device_state.h"
 #include "refusals.h"
 #include "start.h"
 
@@ -66,6 +67,13 @@ Test(refusals_cm, connections)
 	options = (struct uroce_cm_options){ .paths = 65 };
 	EXPECT(-EINVAL, "paths 65: 4 ... 64 with SACKs, or 0: one",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .paths = 8 };
+	network.ends[0].device->config.queue_count = 2; /* as of a NIC, whose queues are not wired */
+	network.ends[0].device->queues_are_wired = false;
+	EXPECT(-EINVAL, "paths 8: port * has 2 queues, and chooses one by the source port; open it with one queue",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	network.ends[0].device->config.queue_count = 1;
+	network.ends[0].device->queues_are_wired = true;
 	options = (struct uroce_cm_options){ .given = 0x80 };
 	EXPECT(-EINVAL, "given 0x80: bits of enum uroce_cm_given only",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
