@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/explain.h"
 #include "common/names.h"
 #include "nvmeperf/memory.h"
 #include "nvmf/bytes.h"
@@ -358,6 +359,15 @@ static bool take_response(struct link *link, uint32_t slot, struct host_done *do
 	return link->qid > 0;
 }
 
+/* Of a request that was only flushed: its queue pair may as well have been closed, which an event tells. */
+static bool has_failed(const struct link *link, const struct uroce_wc *wc)
+{
+	struct uroce_qp_error error;
+
+	return wc->status != UROCE_WC_WR_FLUSH_ERR ||
+	       (uroce_qp_last_error(link->qp, &error) == 0 && error.status != UROCE_WC_SUCCESS);
+}
+
 int host_poll(struct host *host, struct host_done *done, int count)
 {
 	struct uroce_wc wc[32];
@@ -370,8 +380,8 @@ int host_poll(struct host *host, struct host_done *done, int count)
 		struct link *link = (struct link *)(uintptr_t)wc[i].qp_context;
 
 		if (wc[i].status != UROCE_WC_SUCCESS) {
-			if (!link->over && wc[i].status != UROCE_WC_WR_FLUSH_ERR)
-				tell(host, link, uroce_wc_explain(&wc[i], line, sizeof(line)), "");
+			if (!link->over && has_failed(link, &wc[i]))
+				tell(host, link, app_explain(link->qp, &wc[i], line, sizeof(line)), "");
 			link->over = true;
 		} else if (wc[i].opcode == UROCE_WC_RECV) {
 			told += take_response(link, (uint32_t)wc[i].wr_id, &done[told]);

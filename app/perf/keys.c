@@ -8,6 +8,8 @@
 
 #include <rte_cycles.h>
 
+#include "common/explain.h"
+
 #define BIND_WAIT_S 10.0
 
 /* All windows open the first bytes of the target area, which no SEND uses. */
@@ -97,7 +99,8 @@ bool perf_keys_take(struct perf_end *end, const struct uroce_wc *wc)
 	if (wc->status == UROCE_WC_SUCCESS)
 		end->flows[wc->qp_context].bound += wc->wr_id;
 	else if (end->tally.errors == 0)
-		perf_end_fail(end, "a memory window: %s", uroce_wc_explain(wc, line, sizeof(line)));
+		perf_end_fail(end, "a memory window: %s",
+			      app_explain(end->flows[wc->qp_context].qp, wc, line, sizeof(line)));
 	return true;
 }
 

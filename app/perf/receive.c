@@ -4,6 +4,7 @@
 
 #include <rte_cycles.h>
 
+#include "common/explain.h"
 #include "perf/keys.h"
 #include "perf/pattern.h"
 #include "perf/receive.h"
@@ -97,7 +98,8 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	if (wc->status != UROCE_WC_SUCCESS) {
 		char line[UROCE_EXPLAIN_BYTES];
 
-		perf_end_fail(end, "message %lu: %s", (unsigned long)message, uroce_wc_explain(wc, line, sizeof(line)));
+		perf_end_fail(end, "message %lu: %s", (unsigned long)message,
+			      app_explain(flow->qp, wc, line, sizeof(line)));
 		return;
 	}
 	flow->received++;

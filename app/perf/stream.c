@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_prefetch.h>
 
+#include "common/explain.h"
 #include "perf/keys.h"
 #include "perf/pattern.h"
 #include "perf/receive.h"
@@ -23,7 +24,7 @@ void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 		end->tally.errors++;
 		return;
 	}
-	perf_end_fail(end, "%s", uroce_wc_explain(wc, line, sizeof(line)));
+	perf_end_fail(end, "%s", app_explain(end->flows[wc->qp_context].qp, wc, line, sizeof(line)));
 }
 
 /* The slot behind this one. */

@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/drops.h"
 #include "common/eal.h"
+#include "common/explain.h"
 #include "common/objects.h"
 #include "common/option.h"
 #include "common/pipe.h"
@@ -232,7 +233,7 @@ static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
 	if (wc->status != UROCE_WC_SUCCESS) {
 		char line[UROCE_EXPLAIN_BYTES];
 
-		app_complain(APP_EXIT_FAILURE, "%s", uroce_wc_explain(wc, line, sizeof(line)));
+		app_complain(APP_EXIT_FAILURE, "%s", app_explain(pp->qp, wc, line, sizeof(line)));
 		return -1;
 	}
 	if (wc->wr_id == SEND_ID) {

@@ -246,8 +246,9 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		return;
 	}
 	judgement.answered = is_answer(qp, packet);
-	/* It says what a sequence NAK says (S-22), also to who asks why nothing comes. */
-	qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
+	/* If something is missing it says what a sequence NAK says (S-22), also to who asks why nothing comes. */
+	if (packet->ooo_count > 0)
+		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
 	if (qp->loss.resending || loss_waits_for_receiver(qp) || psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		loss_heard(qp, now_ns);
 		return;

@@ -1,0 +1,16 @@
+/* explain.h - why a request has failed */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_COMMON_EXPLAIN_H
+#define APP_COMMON_EXPLAIN_H
+
+#include <stddef.h>
+
+#include <uroce/uroce.h>
+
+/*
+ * As uroce_wc_explain(), but of a request that was only flushed it explains what the queue pair has died of: the
+ * completion that says so may come later, or from another queue. UROCE_EXPLAIN_BYTES suffice. Returns out.
+ */
+char *app_explain(struct uroce_qp *qp, const struct uroce_wc *wc, char *out, size_t out_bytes);
+
+#endif
