@@ -136,8 +136,8 @@ struct uroce_qp_attr {
 	/*
 	 * Requests are spread over so many paths, 4 ... 64, each with a UDP source port of its own, so that switches
 	 * which choose ways by ports use several (W-10). Only with a sack_window, and for a device with one queue, or
-	 * whose port does not choose queues by source ports; the peer's device must be such a one, too. 0 or 1: they keep
-	 * to one, the default, as they do when the lcore has no memory for more, which a query tells.
+	 * whose port does not choose queues by source ports; the peer's device must be such a one, too. 0 or 1: they
+	 * keep to one, the default, as they do when the lcore has no memory for more, which a query tells.
 	 */
 	uint8_t paths;
 	uint32_t rate_mbps; /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */

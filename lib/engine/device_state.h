@@ -45,8 +45,8 @@ struct uroce_device {
 };
 
 /*
- * Does a QP of the device receive packets of several UDP source ports on one queue (W-10)? A NIC chooses a queue by that
- * port, and packets on other queues overtake each other on their way to the QP's lcore.
+ * Does a QP of the device receive packets of several UDP source ports on one queue (W-10)? A NIC chooses a queue by
+ * that port, and packets on other queues overtake each other on their way to the QP's lcore.
  */
 static inline bool device_takes_several_paths(const struct uroce_device *device)
 {

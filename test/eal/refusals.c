@@ -496,17 +496,14 @@ Test(refusals, attributes_and_paths)
 	network_close(&network);
 }
 
-/* As with a NIC; the queues of these ports are wired. */
 Test(refusals, several_paths_where_source_ports_choose_queues)
 {
-	struct uroce_qp_attr attr;
+	struct uroce_qp_attr attr = path_attr("10.0.0.1", "10.0.0.2");
 
+	attr.sack_window = 256, attr.paths = 8;
 	network_open(&network, 2);
 	network_create_qp(&network, 0, 16, 0);
-	attr = path_attr("10.0.0.1", "10.0.0.2");
-	attr.sack_window = 256;
-	attr.paths = 8;
-	network.ends[0].device->queues_are_wired = false;
+	network.ends[0].device->queues_are_wired = false; /* as with a NIC */
 	EXPECT(-EINVAL, "PATHS: port * has 2 queues, and chooses one by the source port; open it with one queue",
 	       uroce_qp_connect(network.ends[0].qp, &attr, NULL));
 	network.ends[0].device->queues_are_wired = true;

@@ -15,6 +15,13 @@ TestSuite(refusals_cm, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 
+/* With several queues that are not wired, or with one as before. */
+static void look_like_a_nic(struct uroce_device *device, bool nic)
+{
+	device->config.queue_count = nic ? 2 : 1;
+	device->queues_are_wired = !nic;
+}
+
 Test(refusals_cm, connections)
 {
 	struct uroce_cm_options options = { .private_bytes = 500 };
@@ -68,12 +75,10 @@ Test(refusals_cm, connections)
 	EXPECT(-EINVAL, "paths 65: 4 ... 64 with SACKs, or 0: one",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .paths = 8 };
-	network.ends[0].device->config.queue_count = 2; /* as of a NIC, whose queues are not wired */
-	network.ends[0].device->queues_are_wired = false;
+	look_like_a_nic(network.ends[0].device, true);
 	EXPECT(-EINVAL, "paths 8: port * has 2 queues, and chooses one by the source port; open it with one queue",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	network.ends[0].device->config.queue_count = 1;
-	network.ends[0].device->queues_are_wired = true;
+	look_like_a_nic(network.ends[0].device, false);
 	options = (struct uroce_cm_options){ .given = 0x80 };
 	EXPECT(-EINVAL, "given 0x80: bits of enum uroce_cm_given only",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
