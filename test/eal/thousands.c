@@ -4,6 +4,7 @@
 
 #include "calls.h"
 #include "engine/clock.h"
+#include "engine/connect.h"
 #include "engine/engine.h"
 #include "held.h"
 #include "rule.h"
@@ -70,7 +71,7 @@ static void come_and_go(struct network *network, struct uroce_cm_channel *channe
 }
 
 /* What there is once time-wait is over. */
-static struct held settle(struct network *network)
+static struct held settle(struct network *network, const struct uroce_cm_channel *channel)
 {
 	uint64_t began = engine_now_ns();
 	struct uroce_cm_usage usage;
@@ -81,6 +82,7 @@ static struct held settle(struct network *network)
 		engine_timewait_wake(&network->engine->timewait, engine_now_ns());
 		cr_assert_lt(engine_now_ns() - began, 60000000000ull, "%u ids rest", usage.resting_ids);
 	}
+	cr_assert_eq(atomic_load(&channel->ids), 1, "%u ids beside the listener", atomic_load(&channel->ids) - 1);
 	return held_count(network);
 }
 
@@ -97,11 +99,11 @@ static void expect_all_as_before(uint32_t at_once, uint32_t times)
 	before = held_count(&network);
 	for (uint32_t i = 0; i < times / 2; i++)
 		come_and_go(&network, channel, at_once);
-	between = settle(&network);
+	between = settle(&network, channel);
 	held_expect_same(&before, &between, "after the first half");
 	for (uint32_t i = times / 2; i < times; i++)
 		come_and_go(&network, channel, at_once);
-	after = settle(&network);
+	after = settle(&network, channel);
 	held_expect_same(&before, &after, "after the second half");
 	held_expect_same_memory(&between, &after, "after the second half");
 	calls_close(&network, channel, listener);
