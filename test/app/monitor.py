@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """monitor.py BUILD: prints TAP. Prometheus, if there is one, scrapes the exporter and is asked what the dashboard
 asks."""
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -176,6 +179,48 @@ def devinfo_tells_what_a_port_is(directory):
         code, out, err = run("devinfo", "--file-prefix", pmd.prefix, "--json")
         ports = json.loads(out)
         want(code == 0 and [port["port"] for port in ports] == [0, 1] and ports[0]["qps"] == 4, ports)
+
+
+class Leaver:
+    """Looks like a program of uroce, and goes at the first question."""
+
+    def __init__(self, folder):
+        self.folder = os.path.join(folder, "uroce-0-leaver")
+        self.path = os.path.join(self.folder, uroce_telemetry.SOCKET)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def __enter__(self):
+        os.makedirs(self.folder)
+        self.socket.bind(self.path)
+        self.socket.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def serve(self):
+        with contextlib.suppress(OSError):  # the end of it
+            while True:
+                client, _ = self.socket.accept()
+                client.send(json.dumps({"max_output_len": 1000}).encode())
+                client.recv(1000)
+                client.send(json.dumps({"/uroce/info": {"program": "leaver"}}).encode())
+                client.close()
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        shutil.rmtree(self.folder)
+
+
+@case
+def one_that_goes_while_it_is_asked_hides_no_other(directory):
+    with Pmd(directory) as pmd, Leaver(os.path.dirname(pmd.folder()[0])):
+        number = int(pmd.instance.qps()[0])
+        code, told, err = run("top", "--why", hex(number))
+        want(code == 0 and err == "" and told.startswith(f"{pmd.prefix}: QP 0x{number:06x} "), code, told, err)
+        code, told, err = run("top", "--why", "1")
+        want(code == 1 and "no program here has" in err and "uroce-0-leaver: /uroce/qp/why: " in err, code, err)
+        code, told, err = run("devinfo")
+        want(code == 0 and pmd.prefix in told and "uroce-0-leaver: /uroce/port/list: " in err, code, told, err)
 
 
 @case
