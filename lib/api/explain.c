@@ -7,6 +7,7 @@
 #include "api/text.h"
 #include "rc/codes.h"
 #include "rc/op.h"
+#include "wire/print.h"
 
 /* What a person can check. NULL: the cause says enough. */
 static const char *const advices[UROCE_CAUSES] = {
@@ -50,7 +51,7 @@ static const char *const advices[UROCE_CAUSES] = {
 /* What the code of a NAK suggests to check. */
 static const char *nak_advice(uint32_t code)
 {
-	switch ((enum rc_nak_code)code) {
+	switch ((enum wire_nak_code)code) {
 	case NAK_INVALID_REQUEST:
 		return "the peer takes no such request: message longer than its receive, more READs than its "
 		       "max_dest_rd_atomic, or access not enabled on its QP";
@@ -75,18 +76,14 @@ static bool is_newer_operation(uint8_t completion)
 
 static void add_aeth(struct text *text, uint32_t aeth)
 {
-	uint32_t class = aeth >> 29, value = aeth >> 24 & 31;
-	static const char *const naks[NAK_CODES] = { "sequence", "invalid request", "remote access",
-						     "remote operational" };
+	uint8_t syndrome = (uint8_t)(aeth >> 24);
 
-	if (class == SYNDROME_ACK)
-		add(text, "; the peer last said ACK, msn %u", aeth & 0xFFFFFF);
-	else if (class == SYNDROME_RNR_NAK)
-		add(text, "; the peer last said RNR NAK, timer %u (%.2f ms)", value,
-		    (double)rc_codes_rnr_ns(value) / 1e6);
-	else
-		add(text, "; the peer last said NAK %s",
-		    class == SYNDROME_NAK && value < NAK_CODES ? naks[value] : "?");
+	add(text, "; the peer last said %s", wire_print_syndrome(syndrome));
+	if (syndrome_class(syndrome) == SYNDROME_ACK)
+		add(text, ", msn %u", aeth & 0xFFFFFF);
+	else if (syndrome_class(syndrome) == SYNDROME_RNR_NAK)
+		add(text, ", timer %u (%.2f ms)", syndrome_value(syndrome),
+		    (double)rc_codes_rnr_ns(syndrome_value(syndrome)) / 1e6);
 }
 
 /* Did a request of the peer fail, not one of ours? */

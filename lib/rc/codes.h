@@ -1,4 +1,4 @@
-/* codes.h - the protocol's encoded numbers: syndromes, RNR timers, ACK timeouts, path MTUs */
+/* codes.h - the protocol's encoded numbers: RNR timers, ACK timeouts, path MTUs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_CODES_H
 #define RC_CODES_H
@@ -9,38 +9,13 @@
 #include <uroce/wr.h>
 
 #include "rc/mr.h"
-
-/* AETH syndrome: class in bits 7:5, value in bits 4:0. */
-enum rc_syndrome_class { SYNDROME_ACK = 0, SYNDROME_RNR_NAK = 1, SYNDROME_NAK = 3 };
-
-enum rc_nak_code {
-	NAK_PSN_SEQUENCE = 0,
-	NAK_INVALID_REQUEST = 1,
-	NAK_REMOTE_ACCESS = 2,
-	NAK_REMOTE_OPERATIONAL = 3,
-	NAK_CODES
-};
+#include "wire/syndrome.h"
 
 #define FETH_WHOLE_REGION (1u << 4) /* selectivity 1: the whole region; bits 3:0 are the placement type */
 #define FETH_SELECTIVITY (3u << 4)
 
 #define CREDIT_UNLIMITED 31u
 #define RNR_TIMER_DEFAULT 12u /* 0.64 ms */
-
-static inline uint8_t syndrome_make(enum rc_syndrome_class class, uint32_t value)
-{
-	return (uint8_t)(class << 5 | value);
-}
-
-static inline uint32_t syndrome_class(uint8_t syndrome)
-{
-	return syndrome >> 5;
-}
-
-static inline uint32_t syndrome_value(uint8_t syndrome)
-{
-	return syndrome & 31;
-}
 
 /* The wait that a 5-bit RNR timer code asks for. */
 uint64_t rc_codes_rnr_ns(uint32_t code);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/syndrome.h"
+
 void wire_print_append(struct wire_line *line, const char *format, ...)
 {
 	va_list args;
@@ -23,23 +25,23 @@ void wire_print_append(struct wire_line *line, const char *format, ...)
 		line->used = line->bytes - 1;
 }
 
-enum { SYNDROME_ACK = 0, SYNDROME_RNR = 1, SYNDROME_NAK = 3 };
-
-/* The name of an acknowledge, by its syndrome. */
-static const char *acknowledge_name(uint8_t syndrome)
+const char *wire_print_syndrome(uint8_t syndrome)
 {
 	static const char *const naks[32] = {
-		[0] = "NAK_SEQUENCE",           [1] = "NAK_INVALID_REQUEST", [2] = "NAK_REMOTE_ACCESS",
-		[3] = "NAK_REMOTE_OPERATIONAL", [4] = "NAK_INVALID_RD",
+		[NAK_PSN_SEQUENCE] = "NAK_SEQUENCE",
+		[NAK_INVALID_REQUEST] = "NAK_INVALID_REQUEST",
+		[NAK_REMOTE_ACCESS] = "NAK_REMOTE_ACCESS",
+		[NAK_REMOTE_OPERATIONAL] = "NAK_REMOTE_OPERATIONAL",
+		[4] = "NAK_INVALID_RD", /* of Reliable Datagram, which RC does not know */
 	};
 
-	switch (syndrome >> 5) {
+	switch (syndrome_class(syndrome)) {
 	case SYNDROME_ACK:
 		return "ACK";
-	case SYNDROME_RNR:
+	case SYNDROME_RNR_NAK:
 		return "RNR_NAK";
 	case SYNDROME_NAK:
-		return naks[syndrome & 31] ? naks[syndrome & 31] : "NAK_RESERVED";
+		return naks[syndrome_value(syndrome)] ? naks[syndrome_value(syndrome)] : "NAK_RESERVED";
 	default:
 		return "SYNDROME_RESERVED";
 	}
@@ -62,13 +64,13 @@ static void append_flags(struct wire_line *line, uint32_t flags)
 /* named: the packet's name, if it has one, has already told the syndrome. */
 static void append_aeth(struct wire_line *line, const struct wire_packet *packet, bool named)
 {
-	uint32_t low = packet->syndrome & 31;
+	uint32_t low = syndrome_value(packet->syndrome);
 
-	if (packet->syndrome >> 5 == SYNDROME_ACK)
+	if (syndrome_class(packet->syndrome) == SYNDROME_ACK)
 		wire_print_append(line, " credit=%" PRIu32, low);
-	else if (named && packet->syndrome >> 5 == SYNDROME_RNR)
+	else if (named && syndrome_class(packet->syndrome) == SYNDROME_RNR_NAK)
 		wire_print_append(line, " timer=%" PRIu32, low);
-	else if (!named || packet->syndrome >> 5 != SYNDROME_NAK || low > 4)
+	else if (!named || syndrome_class(packet->syndrome) != SYNDROME_NAK || low > 4)
 		wire_print_append(line, " syndrome=0x%02x", packet->syndrome);
 	wire_print_append(line, " msn=%" PRIu32, packet->msn);
 }
@@ -120,7 +122,7 @@ char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_
 	struct wire_line line = { out, out_bytes, 0 };
 
 	wire_print_append(&line, "%s qp=0x%06" PRIx32 " psn=%" PRIu32,
-			  row->kind == WIRE_KIND_ACKNOWLEDGE ? acknowledge_name(packet->syndrome) : row->name,
+			  row->kind == WIRE_KIND_ACKNOWLEDGE ? wire_print_syndrome(packet->syndrome) : row->name,
 			  packet->dest_qpn, packet->psn);
 	append_flags(&line, packet->flags);
 	append_extensions(&line, row, packet);

@@ -40,6 +40,9 @@ char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_
 /* "10.9.0.2 > 10.9.0.3" or with a tag "10.9.0.2 > 10.9.0.3 vlan=5" (the VID); returns out. */
 char *wire_print_encap(const struct wire_encap *encap, char *out, size_t out_bytes);
 
+/* The name of an acknowledge by its syndrome: "ACK", "RNR_NAK", "NAK_SEQUENCE", ... */
+const char *wire_print_syndrome(uint8_t syndrome);
+
 /* The name of a frame kind or fault: "ip_header", "truncated", ... */
 const char *wire_print_frame(enum wire_frame frame);
 

@@ -190,7 +190,7 @@ Test(sentences, long_frames_to_the_peer_do_not_pass)
 	on_frames_to(1, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_WRITE, 5000);
 	expect_completion(0, WORDS("the peer did not answer in time",
-				   "the peer last said NAK sequence. Look: "
+				   "the peer last said NAK_SEQUENCE. Look: "
 				   "a packet is lost each time that it is sent, and others arrive: does a frame of "
 				   "the path MTU pass"));
 	network_close(&network);
@@ -249,7 +249,7 @@ Test(sentences, a_peer_without_receives)
 	open_usual();
 	post_usual(UROCE_WR_SEND, 8);
 	expect_completion(0, WORDS("RNR_RETRY_EXC_ERR: the peer had no receive posted", " tried 3 times in ",
-				   "the peer last said RNR NAK, timer 1 (0.01 ms). Look: the peer has to post receives "
+				   "the peer last said RNR_NAK, timer 1 (0.01 ms). Look: the peer has to post receives "
 				   "sooner; or raise rnr_retry, or agree on flow_control"));
 	network_close(&network);
 }
@@ -305,7 +305,7 @@ Test(sentences, a_key_that_the_peer_does_not_know)
 	open_usual();
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr) ^ 0xFF, 0);
 	expect_completion(0, WORDS("REM_ACCESS_ERR: the peer refused the request; PSN ",
-				   "; the peer last said NAK remote access. Look: compare rkey, address, length and "
+				   "; the peer last said NAK_REMOTE_ACCESS. Look: compare rkey, address, length and "
 				   "rights with the peer's registration"));
 	expect_queue_pair(1, WORDS("a request of the peer failed: REM_ACCESS_ERR: the peer used a key that is unknown "
 				   "or no longer valid",
@@ -371,7 +371,7 @@ Test(sentences, an_operation_that_the_peer_does_not_allow)
 	}
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
-				   "; the peer last said NAK invalid request. Look: the peer takes no such request: "
+				   "; the peer last said NAK_INVALID_REQUEST. Look: the peer takes no such request: "
 				   "message longer than its receive, more READs than its max_dest_rd_atomic, or access "
 				   "not enabled on its QP"));
 	expect_queue_pair(
