@@ -8,9 +8,6 @@
 
 #include "common/eal.h"
 
-#define VLAN_MAX 4094u
-#define VLAN_PRIORITY_MAX 7u
-
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits)
 {
 	*prefix_bits = 0;
@@ -34,18 +31,18 @@ static unsigned long take_number(const char **text, unsigned long most)
 int app_vlan_take(const char *option, const char *text, void *vlan)
 {
 	const char *at = text;
-	unsigned long id = take_number(&at, VLAN_MAX), priority = 0;
+	unsigned long id = take_number(&at, UROCE_VLAN_ID_MAX), priority = 0;
 
-	if (id <= VLAN_MAX && *at == ':') {
+	if (id <= UROCE_VLAN_ID_MAX && *at == ':') {
 		at++;
-		priority = take_number(&at, VLAN_PRIORITY_MAX);
+		priority = take_number(&at, UROCE_VLAN_PRIORITY_MAX);
 	}
-	if (id > VLAN_MAX || priority > VLAN_PRIORITY_MAX || *at)
+	if (id > UROCE_VLAN_ID_MAX || priority > UROCE_VLAN_PRIORITY_MAX || *at)
 		return app_complain(
 			APP_EXIT_USAGE,
 			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
 			"as 100 or 100:3",
-			option, text, VLAN_MAX, VLAN_PRIORITY_MAX);
+			option, text, UROCE_VLAN_ID_MAX, UROCE_VLAN_PRIORITY_MAX);
 	*(struct uroce_vlan *)vlan = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
 	return APP_EXIT_OK;
 }

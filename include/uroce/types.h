@@ -34,10 +34,13 @@ struct uroce_mac {
 	uint8_t bytes[6];
 };
 
+#define UROCE_VLAN_ID_MAX 4094u
+#define UROCE_VLAN_PRIORITY_MAX 7u
+
 /* An 802.1Q tag. Zeros: none; an id of 0 with a priority: a tag that says only that. */
 struct uroce_vlan {
-	uint16_t id;      /* 1 ... 4094 */
-	uint8_t priority; /* 0 ... 7 */
+	uint16_t id;      /* 1 ... UROCE_VLAN_ID_MAX */
+	uint8_t priority; /* 0 ... UROCE_VLAN_PRIORITY_MAX */
 };
 
 /* What is wrong, with which value, and what helps: one sentence, without a newline. */

@@ -6,9 +6,6 @@
 
 #include "wire/encap.h"
 
-#define VLAN_RESERVED 0xFFFu
-#define VLAN_PRIORITY_MAX 7u
-
 int engine_route_find(const struct uroce_device_config *config, const uint8_t addr[16])
 {
 	for (uint32_t i = 0; i < config->addr_count; i++) {
@@ -58,7 +55,7 @@ static bool is_set(const struct uroce_addr *addr)
 
 static bool vlan_exists(uint16_t id, uint8_t priority)
 {
-	return id < VLAN_RESERVED && priority <= VLAN_PRIORITY_MAX;
+	return id <= UROCE_VLAN_ID_MAX && priority <= UROCE_VLAN_PRIORITY_MAX;
 }
 
 /*
