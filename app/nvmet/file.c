@@ -501,7 +501,7 @@ static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
 	return access(slash ? folder : ".", W_OK | X_OK) == 0 ? 0 : complain(error, store, strerror(errno));
 }
 
-/* Does not care whether the store is in use, because a running target is asked, too, whether it could start again. */
+/* A store that is in use passes as well: a running target is asked, too, whether it could start again. */
 int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES])
 {
 	struct store store = { .config = *config, .fd = -1 };

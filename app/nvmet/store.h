@@ -47,7 +47,7 @@ struct store_request {
 	uint8_t *second; /* COMPARE: the store's data */
 	uint64_t moved;  /* bytes moved of the present range */
 	uint32_t range, way, tries;
-	bool syncs; /* only what makes the data last is left to be done */
+	bool syncs; /* the data is written, and is now being made to last */
 };
 
 struct store_ops {

@@ -84,7 +84,7 @@ struct perf_raw_pingpong_result {
 	double rtt_us;                      /* round trip of bare frames, a median */
 	double ratio, ratio_p10, ratio_p90; /* the stack's divided by that, for each pair */
 
-	/* with a frame that is lost (recovery.h): the cost in bare round trips */
+	/* what the loss of one frame costs (recovery.h), in round trips of bare frames */
 	bool lost;
 	double recovery, recovery_p10, recovery_p90;
 };
@@ -92,7 +92,7 @@ struct perf_raw_pingpong_result {
 /* With --junk: frames that are refused (junk.h). */
 struct perf_junk_result {
 	bool measured;
-	double refused_per_s; /* with nothing else to receive, median of windows */
+	double refused_per_s; /* while nothing else comes; the median of the windows */
 	/* share of its goodput that the case keeps while every second frame is junk */
 	double share, share_p10, share_p90;
 };

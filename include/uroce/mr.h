@@ -17,7 +17,7 @@ enum uroce_access {
 	UROCE_ACCESS_ZERO_BASED = 1 << 4,      /* peers and SGEs address it from 0 */
 	UROCE_ACCESS_MW_BIND = 1 << 5,         /* windows may be bound to it */
 	UROCE_ACCESS_FLUSH_GLOBAL = 1 << 6,    /* peers may FLUSH for visibility */
-	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 7 /* peers may FLUSH the CPU's caches */
+	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 7 /* peers may FLUSH into memory that lasts */
 };
 
 /* 0; -ENOMEM. */

@@ -14,7 +14,7 @@ enum nvmf_block_op {
 	NVMF_BLOCK_COMPARE,
 	NVMF_BLOCK_FLUSH,
 	NVMF_BLOCK_ZERO,      /* the blocks are to read as zeros */
-	NVMF_BLOCK_DEALLOCATE /* the same, and need no space any more; the data has the ranges */
+	NVMF_BLOCK_DEALLOCATE /* the ranges that the data names are to read as zeros and to free their space */
 };
 
 /* The work that a namespace's store has to do. It lies within the namespace. */

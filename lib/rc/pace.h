@@ -42,7 +42,7 @@ static inline uint32_t pace_request_room(const struct rc_qp *qp, uint64_t now_ns
 	return qp->asked_ns > now_ns ? 0 : qp->pace.room;
 }
 
-/* The frames from `before` on have been added, as many as there was room for at most. */
+/* The outbox has got the frames from number `before` on, which are no more than the room allowed. */
 void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *out);
 
 /* A READ that asks for so many bytes has been added: what is behind it waits, if that is ahead of the rate. */

@@ -34,8 +34,8 @@ void rc_rtt_reset(struct rc_rtt *trip);
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns);
 
 /*
- * From so long after sending on, a response may answer that packet, and not only earlier ones (T-5): the mean and four
- * times the deviation (RFC 6298); while no round trip was measured, the ACK timeout.
+ * What comes sooner than this after a packet was sent may answer older packets only; what comes later may answer this
+ * one (T-5). It is the mean and four times the deviation (RFC 6298), and the ACK timeout while no round trip was measured.
  */
 static inline uint64_t rtt_bound_ns(const struct rc_rtt *trip, uint64_t timeout_ns)
 {

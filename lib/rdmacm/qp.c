@@ -78,7 +78,7 @@ CMA_API int rdma_init_qp_attr(struct rdma_cm_id *ours, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* Tells the queue pair what its peer offers, of which it takes what this end offers as well. */
+/* Tells the queue pair what its peer offers; the queue pair uses what both ends offer. */
 static int agree(struct cma_id *id)
 {
 	struct ibv_ece ece = { .vendor_id = VERB_ECE_VENDOR };
