@@ -104,7 +104,7 @@ static int begin_section(struct ini *ini, char *line)
 	return ini->reader->section(ini->reader->argument, where, line);
 }
 
-static int take_key(struct ini *ini, char *line)
+static int parse_key(struct ini *ini, char *line)
 {
 	char *value = strchr(line, '='), *key;
 	const struct app_ini_reader *reader = ini->reader;
@@ -151,7 +151,7 @@ int app_ini_read(const char *path, const struct app_ini_reader *reader)
 		cut_comment(line);
 		text = strip(line);
 		if (*text)
-			code = *text == '[' ? begin_section(&ini, text) : take_key(&ini, text);
+			code = *text == '[' ? begin_section(&ini, text) : parse_key(&ini, text);
 	}
 	free(line);
 	fclose(file);

@@ -47,7 +47,7 @@ bool app_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *byt
 	return true;
 }
 
-int app_number_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+int app_number_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
 	if (app_number_parse(text, low, high, value))
 		return APP_EXIT_OK;
@@ -55,17 +55,17 @@ int app_number_take(const char *option, const char *text, uint64_t low, uint64_t
 			    high);
 }
 
-int app_number_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+int app_number_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
 {
 	uint64_t number = 0;
-	int code = app_number_take(option, text, low, high, &number);
+	int code = app_number_expect(option, text, low, high, &number);
 
 	if (code == APP_EXIT_OK)
 		*value = (uint32_t)number;
 	return code;
 }
 
-int app_size_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
+int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
 {
 	if (app_size_parse(text, low, high, bytes))
 		return APP_EXIT_OK;
@@ -74,17 +74,17 @@ int app_size_take(const char *option, const char *text, uint64_t low, uint64_t h
 			    low, high);
 }
 
-int app_size_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes)
+int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes)
 {
 	uint64_t number = 0;
-	int code = app_size_take(option, text, low, high, &number);
+	int code = app_size_expect(option, text, low, high, &number);
 
 	if (code == APP_EXIT_OK)
 		*bytes = (uint32_t)number;
 	return code;
 }
 
-int app_number_take_real(const char *option, const char *text, double low, double high, double *value)
+int app_number_expect_real(const char *option, const char *text, double low, double high, double *value)
 {
 	char *end;
 	double number = strtod(text, &end);

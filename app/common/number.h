@@ -16,11 +16,11 @@ bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *v
 bool app_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
 
 /* The same two, with a complaint that names the option and the range. Return APP_EXIT_OK or APP_EXIT_USAGE. */
-int app_number_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
-int app_number_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
-int app_size_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
-int app_size_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes);
-int app_number_take_real(const char *option, const char *text, double low, double high, double *value);
+int app_number_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
+int app_number_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
+int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
+int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes);
+int app_number_expect_real(const char *option, const char *text, double low, double high, double *value);
 
 /* Parses "0.01" or "1%", from 0 to 1. false: it is neither, and *value is unchanged. */
 bool app_probability_parse(const char *text, double *value);

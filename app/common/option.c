@@ -51,7 +51,7 @@ static void list_names(const struct option_row *row, char *text, size_t room)
 					  row->names[i]);
 }
 
-static int take_name(const struct option_row *row, const char *name, const char *text, uint32_t *place)
+static int parse_name(const struct option_row *row, const char *name, const char *text, uint32_t *place)
 {
 	char names[OPTION_VALUE_BYTES];
 
@@ -65,7 +65,7 @@ static int take_name(const struct option_row *row, const char *name, const char 
 	return app_complain(APP_EXIT_USAGE, "%s %s: use %s", name, text, names);
 }
 
-static int take_mtu(const char *name, const char *text, uint32_t *bytes)
+static int parse_mtu(const char *name, const char *text, uint32_t *bytes)
 {
 	uint64_t value;
 
@@ -75,19 +75,19 @@ static int take_mtu(const char *name, const char *text, uint32_t *bytes)
 	return APP_EXIT_OK;
 }
 
-static int take_number(const struct option_row *row, const char *name, const char *text, void *place)
+static int parse_number(const struct option_row *row, const char *name, const char *text, void *place)
 {
 	uint64_t value = 0;
-	int code = row->kind == OPTION_SIZE ? app_size_take(name, text, row->low, row->high, &value) :
-		   row->kind == OPTION_FLAG ? app_number_take(name, text, 0, 1, &value) :
-					      app_number_take(name, text, row->low, row->high, &value);
+	int code = row->kind == OPTION_SIZE ? app_size_expect(name, text, row->low, row->high, &value) :
+		   row->kind == OPTION_FLAG ? app_number_expect(name, text, 0, 1, &value) :
+					      app_number_expect(name, text, row->low, row->high, &value);
 
 	if (code == APP_EXIT_OK)
 		store(row, place, value);
 	return code;
 }
 
-int app_option_take(const struct option_row *row, const char *name, const char *text, void *settings)
+int app_option_parse_value(const struct option_row *row, const char *name, const char *text, void *settings)
 {
 	void *place = (char *)settings + row->offset;
 
@@ -95,17 +95,17 @@ int app_option_take(const struct option_row *row, const char *name, const char *
 	case OPTION_FLAG:
 	case OPTION_NUMBER:
 	case OPTION_SIZE:
-		return take_number(row, name, text, place);
+		return parse_number(row, name, text, place);
 	case OPTION_REAL:
-		return app_number_take_real(name, text, row->least, row->most, place);
+		return app_number_expect_real(name, text, row->least, row->most, place);
 	case OPTION_PROBABILITY:
 		return app_probability_parse(text, place) ?
 			       APP_EXIT_OK :
 			       app_complain(APP_EXIT_USAGE, "%s %s: use 0 ... 1, or 0%% ... 100%%", name, text);
 	case OPTION_MTU:
-		return take_mtu(name, text, place);
+		return parse_mtu(name, text, place);
 	case OPTION_NAME:
-		return take_name(row, name, text, place);
+		return parse_name(row, name, text, place);
 	case OPTION_WORD:
 		*(const char **)place = text;
 		return APP_EXIT_OK;
@@ -116,7 +116,7 @@ int app_option_take(const struct option_row *row, const char *name, const char *
 		strcpy(place, text);
 		return APP_EXIT_OK;
 	case OPTION_OTHER:
-		return row->take(name, text, place);
+		return row->parse(name, text, place);
 	case OPTION_SAME:
 	case OPTION_INSTEAD:
 	case OPTION_TITLE:
@@ -349,7 +349,7 @@ static void make_options(const struct option_set *set, struct option *options, c
 	*options = (struct option){ NULL, 0, NULL, 0 };
 }
 
-static int take_option(const struct option_set *set, size_t i, void *settings)
+static int parse_option(const struct option_set *set, size_t i, void *settings)
 {
 	const struct option_row *row = &set->rows[i];
 	char name[64];
@@ -360,7 +360,7 @@ static int take_option(const struct option_set *set, size_t i, void *settings)
 		snprintf(name, sizeof(name), "--%s", row->name);
 	if (set->origins)
 		set->origins[i] = OPTION_FROM_LINE;
-	return app_option_take(row, name, row->kind == OPTION_FLAG ? "1" : optarg, settings);
+	return app_option_parse_value(row, name, row->kind == OPTION_FLAG ? "1" : optarg, settings);
 }
 
 int app_option_parse(const struct option_set *set, int argc, char **argv, void *settings)
@@ -384,8 +384,8 @@ int app_option_parse(const struct option_set *set, int argc, char **argv, void *
 			printf("%s %d.%d.%d\n", set->program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
 			       UROCE_VERSION_PATCH);
 		else
-			code = take_option(set, letter < ROW_0 ? find_letter(set, letter) : (size_t)(letter - ROW_0),
-					   settings);
+			code = parse_option(set, letter < ROW_0 ? find_letter(set, letter) : (size_t)(letter - ROW_0),
+					    settings);
 	}
 	opterr = 1; /* for EAL, which uses getopt, too */
 	free(options);
@@ -414,8 +414,8 @@ static void list_keys(const struct option_set *set, const char *section, char *t
 	}
 }
 
-int app_option_take_key(const struct option_set *set, const char *section, const char *key, const char *where,
-			const char *text, void *settings)
+int app_option_parse_key(const struct option_set *set, const char *section, const char *key, const char *where,
+			 const char *text, void *settings)
 {
 	char keys[TEXT_BYTES] = "";
 
@@ -429,7 +429,7 @@ int app_option_take_key(const struct option_set *set, const char *section, const
 			return APP_EXIT_OK; /* the command line has precedence */
 		if (set->origins)
 			set->origins[i] = OPTION_FROM_FILE;
-		return app_option_take(row, where, text, settings);
+		return app_option_parse_value(row, where, text, settings);
 	}
 	list_keys(set, section, keys, sizeof(keys));
 	return *keys ? app_complain(APP_EXIT_USAGE, "%s: no such key; %s are", where, keys) :

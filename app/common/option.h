@@ -5,7 +5,7 @@
  *      with #define AT(member) OPTION_AT(struct settings, member)
  *   2. the settings are set to their defaults, a second copy of which the set names for --help
  *   3. app_option_parse(): argv into settings; answers --help and --version
- *   4. app_option_take_key(): a key of a file (ini.h) into the same settings; the command line has precedence
+ *   4. app_option_parse_key(): a key of a file (ini.h) into the same settings; the command line has precedence
  * A refusal is one line: option, value, range.
  */
 #ifndef APP_COMMON_OPTION_H
@@ -27,7 +27,7 @@ enum option_kind {
 	OPTION_NAME,        /* one of names[low] ... names[high]: its index, into 32 bits */
 	OPTION_WORD,        /* the word, into a const char * */
 	OPTION_TEXT,        /* a copy of the word, into an array of characters */
-	OPTION_OTHER,       /* read by take() */
+	OPTION_OTHER,       /* read by parse() */
 	OPTION_SAME,        /* another name for the row with this letter */
 	OPTION_INSTEAD,     /* an option of other programs: refused, with what to use instead */
 	OPTION_TITLE        /* a heading for the rows that follow in --help */
@@ -49,7 +49,7 @@ struct option_row {
 	 * name: "--size" or "FILE: [section] size", for complaints. place: of the value, or of the settings. Returns an
 	 * exit code.
 	 */
-	int (*take)(const char *name, const char *text, void *place);
+	int (*parse)(const char *name, const char *text, void *place);
 };
 
 #define OPTION_AT(type, member) offsetof(type, member), sizeof(((type *)0)->member)
@@ -77,14 +77,14 @@ struct option_set {
 int app_option_parse(const struct option_set *set, int argc, char **argv, void *settings);
 
 /*
- * Takes a key of a file's section. Returns APP_EXIT_OK, or complains; the complaint begins with where: "FILE: [section]
- * key".
+ * Parses a key of a file's section. Returns APP_EXIT_OK, or complains; the complaint begins with where: "FILE:
+ * [section] key".
  */
-int app_option_take_key(const struct option_set *set, const char *section, const char *key, const char *where,
-			const char *text, void *settings);
+int app_option_parse_key(const struct option_set *set, const char *section, const char *key, const char *where,
+			 const char *text, void *settings);
 
-/* Takes one value. name: as for take() of a row. Returns APP_EXIT_OK, or complains. */
-int app_option_take(const struct option_row *row, const char *name, const char *text, void *settings);
+/* Parses one value. name: as for parse() of a row. Returns APP_EXIT_OK, or complains. */
+int app_option_parse_value(const struct option_row *row, const char *name, const char *text, void *settings);
 
 /* The index of the row with this name or key, which must exist. */
 size_t app_option_find(const struct option_set *set, const char *name);

@@ -53,7 +53,7 @@ static int post_receive(struct app_pipe *pipe, uint32_t slot)
 	return uroce_qp_post_recv(uroce_cm_qp(pipe->id), &wr, NULL);
 }
 
-static void take_completion(struct app_pipe *pipe, const struct uroce_wc *wc)
+static void handle_completion(struct app_pipe *pipe, const struct uroce_wc *wc)
 {
 	uint32_t slot = (uint32_t)wc->wr_id;
 
@@ -65,12 +65,12 @@ static void take_completion(struct app_pipe *pipe, const struct uroce_wc *wc)
 		pipe->arrivals[(pipe->first + pipe->count++) % RECEIVES] = (struct arrival){ slot, wc->byte_len, 0 };
 }
 
-static void take_completions(struct app_pipe *pipe)
+static void handle_completions(struct app_pipe *pipe)
 {
 	struct uroce_wc wc;
 
 	while (uroce_cq_poll(pipe->objects.cq, 1, &wc) == 1)
-		take_completion(pipe, &wc);
+		handle_completion(pipe, &wc);
 }
 
 /* For an established connection, any event means its end. */
@@ -79,7 +79,7 @@ static void poll_once(struct app_pipe *pipe, unsigned wait_ms)
 	struct uroce_cm_event event;
 	int error = wait_ms ? uroce_cm_wait(pipe->channel, wait_ms, &event) : uroce_cm_next(pipe->channel, &event);
 
-	take_completions(pipe);
+	handle_completions(pipe);
 	if (error)
 		return;
 	pipe->closed = true;

@@ -17,7 +17,7 @@ int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefi
 }
 
 /* Parses the number at *text, which moves behind it; above `most` it returns most + 1. */
-static unsigned long take_number(const char **text, unsigned long most)
+static unsigned long parse_number(const char **text, unsigned long most)
 {
 	char *end;
 	unsigned long value = strtoul(*text, &end, 10);
@@ -28,14 +28,14 @@ static unsigned long take_number(const char **text, unsigned long most)
 	return value;
 }
 
-int app_vlan_take(const char *option, const char *text, void *vlan)
+int app_vlan_expect(const char *option, const char *text, void *vlan)
 {
 	const char *at = text;
-	unsigned long id = take_number(&at, UROCE_VLAN_ID_MAX), priority = 0;
+	unsigned long id = parse_number(&at, UROCE_VLAN_ID_MAX), priority = 0;
 
 	if (id <= UROCE_VLAN_ID_MAX && *at == ':') {
 		at++;
-		priority = take_number(&at, UROCE_VLAN_PRIORITY_MAX);
+		priority = parse_number(&at, UROCE_VLAN_PRIORITY_MAX);
 	}
 	if (id > UROCE_VLAN_ID_MAX || priority > UROCE_VLAN_PRIORITY_MAX || *at)
 		return app_complain(

@@ -44,12 +44,12 @@ int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefi
  * Parses "100" or "100:3" into a struct uroce_vlan, with a complaint if it is wrong. Returns APP_EXIT_OK or
  * APP_EXIT_USAGE.
  */
-int app_vlan_take(const char *option, const char *text, void *vlan);
+int app_vlan_expect(const char *option, const char *text, void *vlan);
 
 /* Rows for settings with a device, an ip, a gateway and a vlan. */
 /* clang-format off */
 #define APP_VLAN_ROW(type)                                                                                    \
-	{ "vlan", 0, OPTION_OTHER, OPTION_AT(type, vlan), .take = app_vlan_take, .value = "ID[:PRIO]",        \
+	{ "vlan", 0, OPTION_OTHER, OPTION_AT(type, vlan), .parse = app_vlan_expect, .value = "ID[:PRIO]",        \
 	  .help = "frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a "    \
 		  "priority alone; priority 0 ... 7", .usual = "none; the same at both ends" }
 #define APP_PORT_ROWS(type)                                                                                   \

@@ -83,7 +83,7 @@ static void serve(void)
 }
 
 /* A client connects or is gone. When it is gone the QP is in ERR, and each of its slots completes once or twice. */
-static void take_event(const struct uroce_cm_event *event)
+static void handle_event(const struct uroce_cm_event *event)
 {
 	struct uroce_srq_attr receives;
 	char peer[46];
@@ -149,6 +149,6 @@ int main(int argc, char **argv)
 	must(uroce_cm_listen(channel, NULL, PORT, SLOTS, 0, &id), "listen", NULL);
 	for (;; serve()) {
 		if (uroce_cm_next(channel, &event) == 0)
-			take_event(&event);
+			handle_event(&event);
 	}
 }

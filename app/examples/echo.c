@@ -46,7 +46,7 @@ static int make_qp(struct uroce_cm_id *id)
 	return uroce_cm_qp_create(id, pd, &init, 0, &qp);
 }
 
-static void take_completions(void)
+static void handle_completions(void)
 {
 	struct uroce_wc wc;
 
@@ -65,7 +65,7 @@ static void take_completions(void)
 	}
 }
 
-static void take_event(const struct uroce_cm_event *event)
+static void handle_event(const struct uroce_cm_event *event)
 {
 	char peer[46];
 
@@ -74,7 +74,7 @@ static void take_event(const struct uroce_cm_event *event)
 	printf("%s: %s: %s\n", uroce_addr_format(&event->peer, peer, sizeof(peer)), uroce_cm_event_name(event->type),
 	       strerror(-event->status));
 	must(words != NULL, "the server has gone", strerror(-event->status));
-	take_completions(); /* its QP is in ERR, so all slots that were posted to it have completed */
+	handle_completions(); /* its QP is in ERR, so all slots that were posted to it have completed */
 	if (event->type != UROCE_CM_ESTABLISHED)
 		uroce_cm_close(event->id);
 }
@@ -87,14 +87,14 @@ static void sleep_until_news(void)
 	uint64_t count;
 
 	uroce_cq_arm(cq, false);
-	take_completions();
+	handle_completions();
 	if (words && heard == TIMES)
 		return;
 	poll(news, 2, -1);
 	if (news[1].revents && read(news[1].fd, &count, sizeof(count)) < 0)
 		must(-errno, "completion queue", NULL);
 	while (uroce_cm_next(channel, &event) == 0)
-		take_event(&event);
+		handle_event(&event);
 }
 
 int main(int argc, char **argv)

@@ -51,7 +51,7 @@ static void tell_refusal(struct host *host, const struct link *link, const struc
 		tell(host, link, "refused", uroce_cm_reason_name(event->reason));
 }
 
-static void take_event(struct host *host, const struct uroce_cm_event *event)
+static void handle_event(struct host *host, const struct uroce_cm_event *event)
 {
 	struct link *link = (struct link *)(uintptr_t)event->context;
 
@@ -74,12 +74,12 @@ static void take_event(struct host *host, const struct uroce_cm_event *event)
 		tell(host, link, uroce_cm_event_name(event->type), strerror(-event->status));
 }
 
-static void take_events(struct host *host)
+static void handle_events(struct host *host)
 {
 	struct uroce_cm_event event;
 
 	while (uroce_cm_next(host->config.channel, &event) == 0)
-		take_event(host, &event);
+		handle_event(host, &event);
 }
 
 static void post_receive(struct link *link, uint32_t slot)
@@ -338,7 +338,7 @@ int host_submit(struct host *host, uint16_t queue, enum nvme_io_opcode opcode, u
 }
 
 /* Returns whether it was a command that the caller has submitted. */
-static bool take_response(struct link *link, uint32_t slot, struct host_done *done)
+static bool handle_response(struct link *link, uint32_t slot, struct host_done *done)
 {
 	struct host *host = link->host;
 	const uint8_t *cqe = link->responses + slot * NVME_CQE_BYTES;
@@ -374,7 +374,7 @@ int host_poll(struct host *host, struct host_done *done, int count)
 	char line[UROCE_EXPLAIN_BYTES];
 	int taken, told = 0;
 
-	take_events(host);
+	handle_events(host);
 	taken = uroce_cq_poll(host->objects.cq, count < 32 ? count : 32, wc);
 	for (int i = 0; i < taken; i++) {
 		struct link *link = (struct link *)(uintptr_t)wc[i].qp_context;
@@ -384,7 +384,7 @@ int host_poll(struct host *host, struct host_done *done, int count)
 				tell(host, link, app_explain(link->qp, &wc[i], line, sizeof(line)), "");
 			link->over = true;
 		} else if (wc[i].opcode == UROCE_WC_RECV) {
-			told += take_response(link, (uint32_t)wc[i].wr_id, &done[told]);
+			told += handle_response(link, (uint32_t)wc[i].wr_id, &done[told]);
 		} else {
 			link->commands[wc[i].wr_id].leaving = false;
 		}
@@ -484,7 +484,7 @@ static void say_goodbye(struct host *host)
 			link->over = uroce_cm_disconnect(link->id) != 0;
 	}
 	do {
-		take_events(host);
+		handle_events(host);
 		host->config.poll(host->config.argument);
 		for (uint32_t i = left = 0; i < host->link_count; i++)
 			left += host->links[i].established && !host->links[i].over;

@@ -12,7 +12,8 @@
 
 const char *const options_rw_names[OPTIONS_RWS] = { "read", "write", "randread", "randwrite", "rw", "randrw" };
 
-static int take_list(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *list, uint32_t *count)
+static int parse_list(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *list,
+		      uint32_t *count)
 {
 	char copy[256], *rest = copy, *word;
 
@@ -34,21 +35,21 @@ static int take_list(const char *option, const char *text, uint32_t low, uint32_
 	return APP_EXIT_OK;
 }
 
-static int take_sizes(const char *option, const char *text, void *place)
+static int parse_sizes(const char *option, const char *text, void *place)
 {
 	struct options *options = place;
 
-	return take_list(option, text, 512, 1 << 20, options->sizes, &options->size_count);
+	return parse_list(option, text, 512, 1 << 20, options->sizes, &options->size_count);
 }
 
-static int take_depths(const char *option, const char *text, void *place)
+static int parse_depths(const char *option, const char *text, void *place)
 {
 	struct options *options = place;
 
-	return take_list(option, text, 1, 1023, options->depths, &options->depth_count);
+	return parse_list(option, text, 1, 1023, options->depths, &options->depth_count);
 }
 
-static int take_rw(const char *option, const char *text, void *place)
+static int parse_rw(const char *option, const char *text, void *place)
 {
 	char copy[256], *rest = copy, *word;
 	struct options *options = place;
@@ -100,11 +101,11 @@ static const struct option_row rows[] = {
 	{ "gateway", 0, OPTION_WORD, AT(gateway), .value = "ADDR", .help = "router for a target outside of LEN" },
 	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where the target listens" },
 	{ "nsid", 0, OPTION_NUMBER, AT(nsid), 1, NVMF_NAMESPACES_MAX, "N", "namespace" },
-	{ "rw", 0, OPTION_OTHER, WHOLE, .take = take_rw, .value = "WHAT[,...]", .usual = "randread",
+	{ "rw", 0, OPTION_OTHER, WHOLE, .parse = parse_rw, .value = "WHAT[,...]", .usual = "randread",
 	  .help = "read, write, randread, randwrite, rw, randrw" },
-	{ "bs", 'b', OPTION_OTHER, WHOLE, .take = take_sizes, .value = "N[,...]", .usual = "4k",
+	{ "bs", 'b', OPTION_OTHER, WHOLE, .parse = parse_sizes, .value = "N[,...]", .usual = "4k",
 	  .help = "bytes a command: 512 ... 1M" },
-	{ "iodepth", 'q', OPTION_OTHER, WHOLE, .take = take_depths, .value = "N[,...]", .usual = "32",
+	{ "iodepth", 'q', OPTION_OTHER, WHOLE, .parse = parse_depths, .value = "N[,...]", .usual = "32",
 	  .help = "commands under way in each queue, 1 ... 1023" },
 	{ "queues", 0, OPTION_NUMBER, AT(queues), 1, 128, "N", "I/O queues" },
 	{ "rwmixread", 0, OPTION_NUMBER, AT(read_percent), 0, 100, "N", "of rw and randrw: percent of reads" },
@@ -119,7 +120,7 @@ static const struct option_row rows[] = {
 	{ "runtime", 0, SECONDS(seconds), .help = "seconds a case" },
 	{ "store", 's', OPTION_WORD, AT(store), .value = "WHERE", .usual = "memory:16M",
 	  .help = "of our own target: memory:SIZE, null:SIZE, PATH[:SIZE]" },
-	{ "block", 0, OPTION_OTHER, AT(block_bytes), .take = settings_block_take, .value = "N", .usual = "512",
+	{ "block", 0, OPTION_OTHER, AT(block_bytes), .parse = settings_block_parse, .value = "N", .usual = "512",
 	  .help = "its blocks: 512, 4096" },
 	{ "in-capsule", 0, OPTION_SIZE, AT(in_capsule_bytes), 0, 16384, "N",
 	  "writes up to so many bytes travel with their command" },
@@ -186,7 +187,7 @@ static int check_disk(struct options *options)
 	int code;
 
 	options->store = options->store ? options->store : "memory:16M";
-	code = settings_disk_take("--store", options->store, disk);
+	code = settings_disk_parse("--store", options->store, disk);
 	if (code)
 		return code;
 	disk->block_bytes = options->block_bytes ? options->block_bytes : 512;

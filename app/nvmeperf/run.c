@@ -150,7 +150,7 @@ static bool submit_all(struct run *run)
 	return error != -ENOENT;
 }
 
-static void take_done(struct run *run, const struct host_done *done)
+static void handle_done(struct run *run, const struct host_done *done)
 {
 	uint64_t place = run->place_of[done->tag];
 	bool ok = done->status == NVME_OK;
@@ -194,7 +194,7 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 		if (count < 0)
 			return APP_EXIT_FAILURE;
 		for (int i = 0; i < count; i++)
-			take_done(run, &done[i]);
+			handle_done(run, &done[i]);
 		if (count)
 			heard_ns = run->now_ns;
 		if (run->counts && run->failover)

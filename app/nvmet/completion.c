@@ -7,7 +7,7 @@
 #include "nvmet/queue.h"
 #include "nvmet/slot.h"
 
-static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
+static void handle_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 {
 	struct slot *slot = queue->free_slots;
 	enum nvmf_step step;
@@ -34,7 +34,7 @@ static void take_or_keep(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	struct pending *pending;
 
 	if (queue->free_slots) {
-		take_capsule(queue, capsule, bytes);
+		handle_capsule(queue, capsule, bytes);
 		return;
 	}
 	pending = &queue->pending[(queue->pending_head + queue->pending_count) % queue->capsule_count];
@@ -63,11 +63,11 @@ static void free_slot(struct queue *queue, struct slot *slot)
 
 		queue->pending_head = (queue->pending_head + 1) % queue->capsule_count;
 		lane_set(&queue->pending_count, queue->pending_count - 1);
-		take_capsule(queue, pending.capsule, pending.bytes);
+		handle_capsule(queue, pending.capsule, pending.bytes);
 	}
 }
 
-void completion_take(struct queue *queue, const struct uroce_wc *wc)
+void completion_handle(struct queue *queue, const struct uroce_wc *wc)
 {
 	enum slot_work work = wc->wr_id & ((1u << SLOT_WORK_BITS) - 1);
 	uint32_t number = (uint32_t)(wc->wr_id >> SLOT_WORK_BITS);

@@ -5,6 +5,6 @@
 
 #include "nvmet/queue_state.h"
 
-void completion_take(struct queue *queue, const struct uroce_wc *wc);
+void completion_handle(struct queue *queue, const struct uroce_wc *wc);
 
 #endif

@@ -370,7 +370,7 @@ static void send_answer(struct control *control)
 		hang_up(control);
 }
 
-static void take_line(struct control *control)
+static void handle_line(struct control *control)
 {
 	ssize_t got = recv(control->peer, control->line + control->bytes, sizeof(control->line) - 1 - control->bytes,
 			   MSG_DONTWAIT);
@@ -398,7 +398,7 @@ void control_poll(struct control *control)
 		control->bytes = control->looks = 0;
 	}
 	if (control->peer >= 0 && control->text == NULL)
-		take_line(control);
+		handle_line(control);
 	if (control->peer >= 0 && control->text)
 		send_answer(control);
 }

@@ -79,7 +79,7 @@ static struct request *take_requests(struct lane *lane)
 	return requests;
 }
 
-unsigned events_take(struct lane *lane)
+unsigned events_handle(struct lane *lane)
 {
 	struct request *requests = NULL, *next;
 	unsigned count = 0;

@@ -89,7 +89,7 @@ void lane_close(struct lane *lane)
 
 /* ---- running ---- */
 
-static unsigned take_completions(struct lane *lane)
+static unsigned handle_completions(struct lane *lane)
 {
 	struct uroce_wc wc[BURST];
 	unsigned taken = 0;
@@ -98,7 +98,7 @@ static unsigned take_completions(struct lane *lane)
 		int count = lane->ports[i].cq ? uroce_cq_poll(lane->ports[i].cq, BURST, wc) : 0;
 
 		for (int k = 0; k < count; k++)
-			completion_take((struct queue *)(uintptr_t)wc[k].qp_context, &wc[k]);
+			completion_handle((struct queue *)(uintptr_t)wc[k].qp_context, &wc[k]);
 		taken += (unsigned)count;
 	}
 	return taken;
@@ -148,8 +148,8 @@ bool lane_poll(struct lane *lane)
 	lane->now_ns = app_now_ns();
 	lane->awake_ns += lane->now_ns - before_ns < LANE_PAUSE_NS ? lane->now_ns - before_ns : LANE_PAUSE_NS;
 	work = uroce_lcore_poll(lane->lcore);
-	work += events_take(lane);
-	work += take_completions(lane);
+	work += events_handle(lane);
+	work += handle_completions(lane);
 	work += ring_poll(lane->ring);
 	if (lane->told)
 		end_told(lane);

@@ -19,7 +19,7 @@
 
 /* ---- values ---- */
 
-static int take_in_capsule(const char *where, const char *text, void *bytes)
+static int parse_in_capsule(const char *where, const char *text, void *bytes)
 {
 	uint64_t value;
 
@@ -29,7 +29,7 @@ static int take_in_capsule(const char *where, const char *text, void *bytes)
 	return APP_EXIT_OK;
 }
 
-static int take_max_data(const char *where, const char *text, void *bytes)
+static int parse_max_data(const char *where, const char *text, void *bytes)
 {
 	uint64_t value;
 
@@ -40,7 +40,7 @@ static int take_max_data(const char *where, const char *text, void *bytes)
 	return APP_EXIT_OK;
 }
 
-static int take_text(const char *where, const char *text, char *out, size_t bytes)
+static int parse_text(const char *where, const char *text, char *out, size_t bytes)
 {
 	if (strlen(text) >= bytes)
 		return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", where, text, bytes - 1);
@@ -48,7 +48,7 @@ static int take_text(const char *where, const char *text, char *out, size_t byte
 	return APP_EXIT_OK;
 }
 
-int settings_block_take(const char *where, const char *text, void *bytes)
+int settings_block_parse(const char *where, const char *text, void *bytes)
 {
 	uint64_t value;
 
@@ -58,7 +58,7 @@ int settings_block_take(const char *where, const char *text, void *bytes)
 	return APP_EXIT_OK;
 }
 
-static int take_nqn(const char *where, const char *text, void *out)
+static int parse_nqn(const char *where, const char *text, void *out)
 {
 	if (strlen(text) >= SETTINGS_TEXT_BYTES || !nvmf_nqn_is_valid(text))
 		return app_complain(APP_EXIT_USAGE,
@@ -68,7 +68,7 @@ static int take_nqn(const char *where, const char *text, void *out)
 	return APP_EXIT_OK;
 }
 
-static int take_uuid(const char *where, const char *text, void *out)
+static int parse_uuid(const char *where, const char *text, void *out)
 {
 	uuid_t uuid;
 
@@ -105,7 +105,7 @@ bool settings_disk_text(const char *text, struct settings_disk *disk, char error
 	return error[0] == '\0';
 }
 
-int settings_disk_take(const char *option, const char *text, void *disk)
+int settings_disk_parse(const char *option, const char *text, void *disk)
 {
 	char error[STORE_ERROR_BYTES];
 
@@ -134,18 +134,18 @@ int settings_disk_check(const char *where, const struct settings_disk *disk)
 
 /* ---- the command line ---- */
 
-static int take_hosts(const char *where, const char *text, void *place)
+static int parse_hosts(const char *where, const char *text, void *place)
 {
 	struct settings_subsystem *subsystem = place;
 	char copy[1024], *rest = copy, *word;
-	int code = take_text(where, text, copy, sizeof(copy));
+	int code = parse_text(where, text, copy, sizeof(copy));
 
 	while (code == APP_EXIT_OK && (word = strsep(&rest, " ,")) != NULL) {
 		if (*word == '\0')
 			continue;
 		if (subsystem->host_count == NVMF_HOSTS_MAX)
 			return app_complain(APP_EXIT_USAGE, "%s: at most %u hosts", where, NVMF_HOSTS_MAX);
-		code = take_nqn(where, word, subsystem->hosts[subsystem->host_count++]);
+		code = parse_nqn(where, word, subsystem->hosts[subsystem->host_count++]);
 	}
 	return code;
 }
@@ -160,9 +160,9 @@ static int add_disk(const char *option, const char *text, void *place)
 	settings->disk_count++;
 	snprintf(disk->where, sizeof(disk->where), "%s %.*s", option, (int)SETTINGS_TEXT_BYTES, text);
 	if (strcmp(option, "--memory") != 0)
-		return settings_disk_take(option, text, disk);
+		return settings_disk_parse(option, text, disk);
 	disk->kind = STORE_MEMORY;
-	return app_size_take(option, text, 512, STORE_BYTES_MAX, &disk->bytes);
+	return app_size_expect(option, text, 512, STORE_BYTES_MAX, &disk->bytes);
 }
 
 /*
@@ -175,7 +175,7 @@ static struct settings_port *last_port(struct settings *settings)
 	return &settings->ports[settings->port_count - 1];
 }
 
-static int take_device(const char *option, const char *text, void *place)
+static int parse_device(const char *option, const char *text, void *place)
 {
 	struct settings *settings = place;
 
@@ -183,31 +183,31 @@ static int take_device(const char *option, const char *text, void *place)
 		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u ports", option, text, SERVER_PORTS_MAX);
 	if (settings->port_count != 1 || settings->ports[0].device[0])
 		settings->port_count++;
-	return take_text(option, text, last_port(settings)->device, SETTINGS_TEXT_BYTES);
+	return parse_text(option, text, last_port(settings)->device, SETTINGS_TEXT_BYTES);
 }
 
-static int take_ip(const char *option, const char *text, void *place)
+static int parse_ip(const char *option, const char *text, void *place)
 {
 	struct settings_port *port = last_port(place);
 
 	if (port->ip[0])
 		return app_complain(APP_EXIT_USAGE, "%s %s: port %s has %s: name the next port before, with --device",
 				    option, text, port->device, port->ip);
-	return take_text(option, text, port->ip, SETTINGS_TEXT_BYTES);
+	return parse_text(option, text, port->ip, SETTINGS_TEXT_BYTES);
 }
 
-static int take_gateway(const char *option, const char *text, void *place)
+static int parse_gateway(const char *option, const char *text, void *place)
 {
-	return take_text(option, text, last_port(place)->gateway, SETTINGS_TEXT_BYTES);
+	return parse_text(option, text, last_port(place)->gateway, SETTINGS_TEXT_BYTES);
 }
 
-static int take_uuid_of_last(const char *option, const char *text, void *place)
+static int parse_uuid_of_last(const char *option, const char *text, void *place)
 {
 	struct settings *settings = place;
 
 	if (settings->disk_count == 0)
 		return app_complain(APP_EXIT_USAGE, "%s %s: of which disk? name it before, with --file", option, text);
-	return take_uuid(option, text, settings->disks[settings->disk_count - 1].uuid);
+	return parse_uuid(option, text, settings->disks[settings->disk_count - 1].uuid);
 }
 
 #define AT(member) OPTION_AT(struct settings, member)
@@ -218,34 +218,34 @@ static struct settings usual; /* the defaults; static and not const, because it 
 
 /* clang-format off */
 static const struct option_row rows[] = {
-	{ "device", 'd', OPTION_OTHER, WHOLE, .take = take_device, .value = "DEV",
+	{ "device", 'd', OPTION_OTHER, WHOLE, .parse = parse_device, .value = "DEV",
 	  .usual = "the first that was given to EAL",
 	  .help = "port: eth1 or net_af_packet0,iface=eth1, net_memif0,..., a PCI address, or one given to EAL; "
 		  "once for "
 		  "each port" },
-	{ "ip", 0, OPTION_OTHER, WHOLE, .take = take_ip, .value = "ADDR/LEN",
+	{ "ip", 0, OPTION_OTHER, WHOLE, .parse = parse_ip, .value = "ADDR/LEN",
 	  .help = "our address on the last --device, IPv4 or IPv6" },
-	{ "gateway", 0, OPTION_OTHER, WHOLE, .take = take_gateway, .value = "ADDR", .usual = "none",
+	{ "gateway", 0, OPTION_OTHER, WHOLE, .parse = parse_gateway, .value = "ADDR", .usual = "none",
 	  .help = "router of that address for hosts outside of LEN" },
 	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where hosts connect", TARGET("service") },
-	{ "file", 0, OPTION_OTHER, WHOLE, .take = add_disk, .value = "PATH[:SIZE]",
+	{ "file", 0, OPTION_OTHER, WHOLE, .parse = add_disk, .value = "PATH[:SIZE]",
 	  .help = "a namespace in a file or on a block device; SIZE makes one that is empty or not there" },
-	{ "memory", 0, OPTION_OTHER, WHOLE, .take = add_disk, .value = "SIZE",
+	{ "memory", 0, OPTION_OTHER, WHOLE, .parse = add_disk, .value = "SIZE",
 	  .help = "a namespace in memory: 512, 64k, 16M, 1G" },
-	{ "store", 's', OPTION_OTHER, WHOLE, .take = add_disk, .value = "WHERE",
+	{ "store", 's', OPTION_OTHER, WHOLE, .parse = add_disk, .value = "WHERE",
 	  .help = "a namespace: memory:SIZE, null:SIZE (keeps nothing), PATH[:SIZE]; each one is another "
 		  "namespace of the "
 		  "same subsystem" },
-	{ "block", 0, OPTION_OTHER, AT(all.block_bytes), .take = settings_block_take, .value = "N", .usual = "512",
+	{ "block", 0, OPTION_OTHER, AT(all.block_bytes), .parse = settings_block_parse, .value = "N", .usual = "512",
 	  .help = "bytes of a block of the namespaces: 512, 4096" },
 	{ "buffered", 0, OPTION_FLAG, AT(all.buffered), .help = "files go through the page cache; default: O_DIRECT" },
 	{ "threads", 0, OPTION_FLAG, AT(threads), .help = "threads read and write files, not io_uring" },
 	{ "read-only", 0, OPTION_FLAG, AT(all.read_only), .help = "nothing is written" },
-	{ "uuid", 0, OPTION_OTHER, WHOLE, .take = take_uuid_of_last, .value = "UUID",
+	{ "uuid", 0, OPTION_OTHER, WHOLE, .parse = parse_uuid_of_last, .value = "UUID",
 	  .help = "which disk the last --file is: of a device, always the same; files keep it themselves" },
-	{ "nqn", 0, OPTION_OTHER, AT(subsystems[0].nqn), .take = take_nqn, .value = "NQN",
+	{ "nqn", 0, OPTION_OTHER, AT(subsystems[0].nqn), .parse = parse_nqn, .value = "NQN",
 	  .help = "name of the subsystem", .usual = "nqn.2026-01.uroce:UUID, of this machine" },
-	{ "host-nqn", 0, OPTION_OTHER, AT(subsystems[0]), .take = take_hosts, .value = "NQN", .usual = "any",
+	{ "host-nqn", 0, OPTION_OTHER, AT(subsystems[0]), .parse = parse_hosts, .value = "NQN", .usual = "any",
 	  .help = "a host that may connect; several times for several" },
 	{ "config", 0, OPTION_TEXT, AT(config), .value = "FILE", .usual = "",
 	  .help = "all that, and several subsystems, in an INI file: [target], [port.N], [subsystem.N], "
@@ -263,8 +263,8 @@ static const struct option_row rows[] = {
 	/* only in a file */
 	{ NULL, 0, OPTION_NUMBER, AT(queue_depth), 2, 1024, TARGET("queue-depth") },
 	{ NULL, 0, OPTION_NUMBER, AT(io_queues), 1, 128, TARGET("io-queues") },
-	{ NULL, 0, OPTION_OTHER, AT(in_capsule_bytes), .take = take_in_capsule, TARGET("in-capsule") },
-	{ NULL, 0, OPTION_OTHER, AT(max_data_bytes), .take = take_max_data, TARGET("max-data") },
+	{ NULL, 0, OPTION_OTHER, AT(in_capsule_bytes), .parse = parse_in_capsule, TARGET("in-capsule") },
+	{ NULL, 0, OPTION_OTHER, AT(max_data_bytes), .parse = parse_max_data, TARGET("max-data") },
 	{ NULL, 0, OPTION_SIZE, AT(pool_bytes), 4 << 20, 1ull << 40, TARGET("pool") },
 };
 /* clang-format on */
@@ -301,17 +301,17 @@ static const struct option_row port_rows[] = {
 	{ NULL, 0, OPTION_TEXT, PORT_AT(gateway), .key = "gateway" },
 };
 static const struct option_row subsystem_rows[] = {
-	{ NULL, 0, OPTION_OTHER, SUBSYSTEM_AT(nqn), .take = take_nqn, .key = "nqn" },
+	{ NULL, 0, OPTION_OTHER, SUBSYSTEM_AT(nqn), .parse = parse_nqn, .key = "nqn" },
 	{ NULL, 0, OPTION_TEXT, SUBSYSTEM_AT(serial), .key = "serial" },
 	{ NULL, 0, OPTION_TEXT, SUBSYSTEM_AT(model), .key = "model" },
-	{ NULL, 0, OPTION_OTHER, 0, sizeof(struct settings_subsystem), .take = take_hosts, .key = "hosts" },
+	{ NULL, 0, OPTION_OTHER, 0, sizeof(struct settings_subsystem), .parse = parse_hosts, .key = "hosts" },
 };
 static const struct option_row disk_rows[] = {
-	{ NULL, 0, OPTION_OTHER, DISK_AT(subsystem), .take = take_nqn, .key = "subsystem" },
+	{ NULL, 0, OPTION_OTHER, DISK_AT(subsystem), .parse = parse_nqn, .key = "subsystem" },
 	{ NULL, 0, OPTION_NUMBER, DISK_AT(nsid), 1, NVMF_NAMESPACES_MAX, .key = "nsid" },
-	{ NULL, 0, OPTION_OTHER, 0, sizeof(struct settings_disk), .take = settings_disk_take, .key = "store" },
-	{ NULL, 0, OPTION_OTHER, DISK_AT(block_bytes), .take = settings_block_take, .key = "block" },
-	{ NULL, 0, OPTION_OTHER, DISK_AT(uuid), .take = take_uuid, .key = "uuid" },
+	{ NULL, 0, OPTION_OTHER, 0, sizeof(struct settings_disk), .parse = settings_disk_parse, .key = "store" },
+	{ NULL, 0, OPTION_OTHER, DISK_AT(block_bytes), .parse = settings_block_parse, .key = "block" },
+	{ NULL, 0, OPTION_OTHER, DISK_AT(uuid), .parse = parse_uuid, .key = "uuid" },
 	{ NULL, 0, OPTION_FLAG, DISK_AT(buffered), .key = "buffered" },
 	{ NULL, 0, OPTION_FLAG, DISK_AT(read_only), .key = "read-only" },
 };
@@ -330,15 +330,15 @@ static int read_key(void *argument, const char *where, const char *section, cons
 	struct settings *settings = ((struct file *)argument)->settings;
 
 	if (strncmp(section, "port.", 5) == 0)
-		return app_option_take_key(&port_set, section, key, where, value,
-					   &settings->ports[settings->port_count - 1]);
+		return app_option_parse_key(&port_set, section, key, where, value,
+					    &settings->ports[settings->port_count - 1]);
 	if (strncmp(section, "subsystem.", 10) == 0)
-		return app_option_take_key(&subsystem_set, section, key, where, value,
-					   &settings->subsystems[settings->subsystem_count - 1]);
+		return app_option_parse_key(&subsystem_set, section, key, where, value,
+					    &settings->subsystems[settings->subsystem_count - 1]);
 	if (strncmp(section, "namespace.", 10) == 0)
-		return app_option_take_key(&disk_set, section, key, where, value,
-					   &settings->disks[settings->disk_count - 1]);
-	return app_option_take_key(&option_set, section, key, where, value, settings);
+		return app_option_parse_key(&disk_set, section, key, where, value,
+					    &settings->disks[settings->disk_count - 1]);
+	return app_option_parse_key(&option_set, section, key, where, value, settings);
 }
 
 /* Makes room for what a section describes. */
@@ -371,12 +371,12 @@ static int begin_section(void *argument, const char *where, const char *section)
 		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kinds[kind].most);
 	++*kinds[kind].count;
 	if (kind == 0)
-		return take_text(where, where, settings->ports[settings->port_count - 1].where, SETTINGS_WHERE_BYTES);
+		return parse_text(where, where, settings->ports[settings->port_count - 1].where, SETTINGS_WHERE_BYTES);
 	if (kind == 1)
-		return take_text(where, where, settings->subsystems[settings->subsystem_count - 1].where,
-				 SETTINGS_WHERE_BYTES);
+		return parse_text(where, where, settings->subsystems[settings->subsystem_count - 1].where,
+				  SETTINGS_WHERE_BYTES);
 	settings->disks[settings->disk_count - 1].block_bytes = 512;
-	return take_text(where, where, settings->disks[settings->disk_count - 1].where, SETTINGS_WHERE_BYTES);
+	return parse_text(where, where, settings->disks[settings->disk_count - 1].where, SETTINGS_WHERE_BYTES);
 }
 
 static int complete(struct settings *settings)

@@ -54,11 +54,11 @@ struct settings {
 int settings_read(struct settings *settings, int argc, char **argv);
 
 /* For rows: reads 512 or 4096 into 32 bits. Returns APP_EXIT_OK, or complains. */
-int settings_block_take(const char *where, const char *text, void *bytes);
+int settings_block_parse(const char *where, const char *text, void *bytes);
 /*
  * The same for "memory:SIZE", "null:SIZE", "/path", "/path:SIZE", into kind, path and bytes of a struct settings_disk.
  */
-int settings_disk_take(const char *option, const char *text, void *disk);
+int settings_disk_parse(const char *option, const char *text, void *disk);
 /* The same, with the reason in error. */
 bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
 /* Checks that size and block size go together, and that there is so much memory. */

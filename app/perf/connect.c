@@ -69,7 +69,7 @@ static void note_time(struct run *run, uint64_t began_ns)
 }
 
 /* Ids of the server have no context. */
-static int take_event(struct run *run, const struct uroce_cm_event *event)
+static int handle_event(struct run *run, const struct uroce_cm_event *event)
 {
 	bool client = event->context != 0;
 
@@ -122,7 +122,7 @@ static int poll_once(struct run *run)
 	if (connect->server && (!connect->client || connect->server->lcore != connect->client->lcore))
 		uroce_lcore_poll(connect->server->lcore);
 	while (uroce_cm_next(run->channel, &event) == 0) {
-		int code = take_event(run, &event);
+		int code = handle_event(run, &event);
 
 		if (code)
 			return code;

@@ -54,7 +54,7 @@ void perf_failover_begin(struct perf_failover *failover)
 	memset(failover->migrations, 0, sizeof(failover->migrations));
 }
 
-static void take_events(struct perf_failover *failover, unsigned side)
+static void handle_events(struct perf_failover *failover, unsigned side)
 {
 	struct uroce_event event;
 
@@ -76,8 +76,8 @@ void perf_failover_poll(struct perf_failover *failover)
 
 	if (!failover->open)
 		return;
-	take_events(failover, 0);
-	take_events(failover, 1);
+	handle_events(failover, 0);
+	handle_events(failover, 1);
 	if (failover->cut_at == 0 && end->phase == PHASE_MEASURE &&
 	    rte_rdtsc() - end->measure_began > (uint64_t)(failover->after_s * (double)rte_get_tsc_hz())) {
 		failover->cut_at = rte_rdtsc();

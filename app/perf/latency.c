@@ -117,7 +117,7 @@ static void check_answered(struct perf_end *end, uint64_t message)
 	}
 }
 
-static void take_completions(struct perf_end *end)
+static void handle_completions(struct perf_end *end)
 {
 	struct uroce_wc wc[POLL_BATCH];
 	int count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
@@ -189,7 +189,7 @@ void perf_latency_poll(struct perf_end *end)
 {
 	if (!end->requests)
 		return;
-	take_completions(end);
+	handle_completions(end);
 	if (end->watches)
 		watch_target(end);
 	if (end->way == 0)

@@ -182,7 +182,7 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 }
 
 /* Reads a number of at most `bits` bits. */
-static bool take_bits(const json_t *array, size_t index, unsigned bits, uint32_t *value)
+static bool read_bits(const json_t *array, size_t index, unsigned bits, uint32_t *value)
 {
 	const json_t *number = json_array_get(array, index);
 	json_int_t wide = json_integer_value(number);
@@ -204,11 +204,11 @@ int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t
 	peer->target = (uint64_t)json_integer_value(json_object_get(object, "target"));
 	peer->rkey = (uint32_t)json_integer_value(json_object_get(object, "rkey"));
 	for (uint32_t i = 0; i < qps; i++) {
-		if (!take_bits(numbers, i, 24, &peer->qp_nums[i]) || !take_bits(psns, i, 24, &peer->psns[i]))
+		if (!read_bits(numbers, i, 24, &peer->qp_nums[i]) || !read_bits(psns, i, 24, &peer->psns[i]))
 			return -EINVAL;
 	}
 	for (uint32_t i = 0; i < peer->window_count; i++) {
-		if (!take_bits(windows, i, 32, &peer->window_keys[i]))
+		if (!read_bits(windows, i, 32, &peer->window_keys[i]))
 			return -EINVAL;
 	}
 	return 0;

@@ -190,7 +190,7 @@ void perf_receive_post_again(struct perf_end *end, uint32_t index)
 		post_again(end, index, chunk_of(end));
 }
 
-static int take_batch(struct perf_end *end)
+static int handle_batch(struct perf_end *end)
 {
 	uint32_t chunk = chunk_of(end);
 	struct uroce_wc wc[POLL_BATCH];
@@ -223,7 +223,7 @@ static void take_binds(struct perf_end *end)
 void perf_receive_poll(struct perf_end *end)
 {
 	/* Takes all completions: with one lcore for both ends it has polled twice since the last time. */
-	while (take_batch(end) == POLL_BATCH)
+	while (handle_batch(end) == POLL_BATCH)
 		continue;
 	if (end->windows && !end->requests)
 		take_binds(end);

@@ -44,7 +44,7 @@ static void answer_check(struct perf_remote *remote, const json_t *message)
 						   count, "bad", (json_int_t)bad));
 }
 
-static void take_check(struct perf_remote *remote, const json_t *message)
+static void handle_check(struct perf_remote *remote, const json_t *message)
 {
 	struct perf_end *end = remote->end;
 	json_int_t index = json_integer_value(json_object_get(message, "flow"));
@@ -105,7 +105,7 @@ static json_t *next_message(struct perf_remote *remote)
 		if (perf_message_is(message, "check"))
 			answer_check(remote, message);
 		else
-			take_check(remote, message);
+			handle_check(remote, message);
 		json_decref(message);
 		message = perf_control_poll(&remote->link);
 	}
@@ -170,7 +170,7 @@ static int send_hello(struct perf_remote *remote)
 							  PERF_MESSAGE_PROTOCOL, "version", uroce_version()));
 }
 
-static int take_hello(struct perf_remote *remote)
+static int handle_hello(struct perf_remote *remote)
 {
 	json_t *message = expect(remote, "hello", ANSWER_S);
 	json_int_t protocol = json_integer_value(json_object_get(message, "protocol"));
@@ -193,7 +193,7 @@ static int meet_client(struct perf_remote *remote, unsigned tcp_port)
 	for (;;) {
 		int code = perf_control_accept(&remote->link, remote->end->lcore, tcp_port);
 
-		if (code || (send_hello(remote) == 0 && take_hello(remote) == 0))
+		if (code || (send_hello(remote) == 0 && handle_hello(remote) == 0))
 			return code;
 		perf_control_close(&remote->link);
 	}
@@ -230,7 +230,7 @@ int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, st
 		code = perf_control_connect(&remote->link, end->lcore, options->host, options->tcp_port);
 	if (code)
 		return code < 0 ? APP_EXIT_ENVIRONMENT : code;
-	if ((options->by_address || !options->server) && (send_hello(remote) || take_hello(remote)))
+	if ((options->by_address || !options->server) && (send_hello(remote) || handle_hello(remote)))
 		return APP_EXIT_ENVIRONMENT;
 	remote->open = true;
 	return APP_EXIT_OK;

@@ -28,7 +28,7 @@ const struct perf_options perf_defaults = {
 	.tcp_port = 18515,
 };
 
-static int take_op(const char *name, const char *text, void *ops)
+static int parse_op(const char *name, const char *text, void *ops)
 {
 	char names[256] = "";
 
@@ -42,7 +42,7 @@ static int take_op(const char *name, const char *text, void *ops)
 	return app_complain(APP_EXIT_USAGE, "%s %s: use %s", name, text, names);
 }
 
-static int take_mode(const char *name, const char *text, void *modes)
+static int parse_mode(const char *name, const char *text, void *modes)
 {
 	for (unsigned i = 0; i < PERF_MODES; i++) {
 		if (strcmp(text, perf_mode_names[i]) == 0) {
@@ -53,7 +53,7 @@ static int take_mode(const char *name, const char *text, void *modes)
 	return app_complain(APP_EXIT_USAGE, "%s %s: use bw or lat", name, text);
 }
 
-static int take_sizes(const char *name, const char *text, void *place)
+static int parse_sizes(const char *name, const char *text, void *place)
 {
 	char *copy = strdup(text), *rest = copy, *word;
 	int code = copy ? APP_EXIT_OK : APP_EXIT_INTERNAL;
@@ -64,13 +64,13 @@ static int take_sizes(const char *name, const char *text, void *place)
 		if (options->size_count == PERF_SIZES_MAX)
 			code = app_complain(APP_EXIT_USAGE, "%s: at most %d sizes", name, PERF_SIZES_MAX);
 		else
-			code = app_size_take32(name, word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
+			code = app_size_expect32(name, word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
 	}
 	free(copy);
 	return code;
 }
 
-static int take_all_sizes(const char *name, const char *text, void *place)
+static int parse_all_sizes(const char *name, const char *text, void *place)
 {
 	struct perf_options *options = place;
 
@@ -82,7 +82,7 @@ static int take_all_sizes(const char *name, const char *text, void *place)
 	return APP_EXIT_OK;
 }
 
-static int take_address(const char *name, const char *text, void *place)
+static int parse_address(const char *name, const char *text, void *place)
 {
 	const char **addresses = place;
 	struct uroce_addr addr;
@@ -96,7 +96,7 @@ static int take_address(const char *name, const char *text, void *place)
 	return APP_EXIT_OK;
 }
 
-static int take_icrc(const char *name, const char *text, void *place)
+static int parse_icrc(const char *name, const char *text, void *place)
 {
 	int error = uroce_icrc_choose(text);
 
@@ -109,7 +109,7 @@ static int take_icrc(const char *name, const char *text, void *place)
 	return APP_EXIT_OK;
 }
 
-static int take_atomic(const char *name, const char *text, void *ops)
+static int parse_atomic(const char *name, const char *text, void *ops)
 {
 	if (strcmp(text, "CMP_AND_SWAP") != 0 && strcmp(text, "FETCH_AND_ADD") != 0)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use CMP_AND_SWAP or FETCH_AND_ADD", name, text);
@@ -117,7 +117,7 @@ static int take_atomic(const char *name, const char *text, void *ops)
 	return APP_EXIT_OK;
 }
 
-static int take_units(const char *name, const char *text, void *units)
+static int parse_units(const char *name, const char *text, void *units)
 {
 	if (text[0] == '\0' || text[1] != '\0' || strchr("gMp", text[0]) == NULL)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use g (Gbit/s), M (MiB/s) or p (messages/s)", name, text);
@@ -125,7 +125,7 @@ static int take_units(const char *name, const char *text, void *units)
 	return APP_EXIT_OK;
 }
 
-static int take_service(const char *name, const char *text, void *place)
+static int parse_service(const char *name, const char *text, void *place)
 {
 	(void)place;
 	return strcmp(text, "RC") == 0 ? APP_EXIT_OK :
@@ -133,7 +133,7 @@ static int take_service(const char *name, const char *text, void *place)
 }
 
 /* Of options that ask for what is always done: accepts them, and changes nothing. */
-static int take_nothing(const char *name, const char *text, void *place)
+static int parse_nothing(const char *name, const char *text, void *place)
 {
 	(void)name;
 	(void)text;
@@ -141,7 +141,7 @@ static int take_nothing(const char *name, const char *text, void *place)
 	return APP_EXIT_OK;
 }
 
-static int take_endless(const char *name, const char *text, void *seconds)
+static int parse_endless(const char *name, const char *text, void *seconds)
 {
 	(void)name;
 	(void)text;
@@ -171,16 +171,16 @@ static int refuse_out_json(const char *name, const char *text, void *place)
 /* clang-format off */
 static const struct option_row rows[] = {
 	TITLE("What to measure"),
-	{ "op", 0, OPTION_OTHER, AT(ops), .take = take_op, .value = "OP", .usual = "all",
+	{ "op", 0, OPTION_OTHER, AT(ops), .parse = parse_op, .value = "OP", .usual = "all",
 	  .help = "send, send_imm, send_inv, write, write_imm, awrite, flush, read, fadd, cswap; repeatable. send_inv: "
 		  "each SEND makes a memory window of the peer invalid, which is bound again; awrite: ATOMIC WRITEs; "
 		  "flush: each message is a WRITE and a FLUSH of its bytes, to where they are visible and persistent" },
-	{ "mode", 0, OPTION_OTHER, AT(modes), .take = take_mode, .value = "MODE", .help = "bw or "
+	{ "mode", 0, OPTION_OTHER, AT(modes), .parse = parse_mode, .value = "MODE", .help = "bw or "
 		  "lat", .usual = "both" },
-	{ "size", 's', OPTION_OTHER, WHOLE, .take = take_sizes, .value = "N[,N...]", .help = "bytes a message, 1 "
+	{ "size", 's', OPTION_OTHER, WHOLE, .parse = parse_sizes, .value = "N[,N...]", .help = "bytes a message, 1 "
 		  "... 1G",
 	  .usual = "64k for bw, 64 for lat; awrite, fadd, cswap: 8" },
-	{ "all", 'a', OPTION_OTHER, WHOLE, .take = take_all_sizes, .help = "sizes 1, 2, 4 ... 1048576" },
+	{ "all", 'a', OPTION_OTHER, WHOLE, .parse = parse_all_sizes, .help = "sizes 1, 2, 4 ... 1048576" },
 	{ "mtu", 'm', OPTION_MTU, AT(mtu_bytes), .value = "N", .help = "path MTU",
 	  .usual = "4096 on loop, 1024 elsewhere" },
 	{ "qps", 'q', OPTION_NUMBER, AT(qps), 1, QPS_MAX, "N", "queue pairs; lat uses one" },
@@ -220,7 +220,7 @@ static const struct option_row rows[] = {
 		  "they would have had of their own)" },
 	{ "rate_limit", 0, OPTION_REAL, AT(rate_limit), .least = 1e-6, .most = 1e9, .value = "X", .usual = "none",
 	  .help = "bw: an end posts at most X Gbit/s of payload, on all queue pairs together" },
-	{ "rate_units", 0, OPTION_OTHER, AT(rate_units), .take = take_units, .value = "U",
+	{ "rate_units", 0, OPTION_OTHER, AT(rate_units), .parse = parse_units, .value = "U",
 	  .help = "of X: g (Gbit/s), M (MiB/s) or p (messages a second)", .usual = "g" },
 	{ "burst_size", 0, OPTION_NUMBER, AT(burst), 1, 1u << 20, "N", "messages that may leave at once",
 	  .usual = "those of 10 ms" },
@@ -250,7 +250,7 @@ static const struct option_row rows[] = {
 	  "(icrc), and what the case keeps beside them; windows as with --limit; req-unserved, req-open, req-bad: "
 		  "requests "
 	  "to connect that nobody answers for, that nobody accepts, or that are none" },
-	{ "icrc", 0, OPTION_OTHER, WHOLE, .take = take_icrc, .value = "NAME", .usual = "the best",
+	{ "icrc", 0, OPTION_OTHER, WHOLE, .parse = parse_icrc, .value = "NAME", .usual = "the best",
 	  .help = "what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal" },
 
 	TITLE("Where"),
@@ -273,7 +273,7 @@ static const struct option_row rows[] = {
 	{ "connections", 0, OPTION_NUMBER, AT(connections), 1, 65536, "N", .usual = "", .help =
 	  "instead of traffic: N connections by address under way at a time, made and taken down for -D seconds; with "
 	  "--server and HOST, whose RoCE address it is, over port -p" },
-	{ "ip", 0, OPTION_OTHER, AT(addresses), .take = take_address, .value = "ADDR/LEN",
+	{ "ip", 0, OPTION_OTHER, AT(addresses), .parse = parse_address, .value = "ADDR/LEN",
 	  .help = "own address; both ends here: two, one for each", .usual = "10.0.0.1/24 and 10.0.0.2/24" },
 	APP_VLAN_ROW(struct perf_options),
 	{ "gateway", 0, OPTION_WORD, AT(gateway), .value = "ADDR",
@@ -297,15 +297,15 @@ static const struct option_row rows[] = {
 	  .help = "print the cases that would be measured, where and for how long, and end" },
 
 	/* perftest's options: supported, or refused with what there is instead */
-	{ "atomic_type", 'A', OPTION_OTHER, AT(ops), .take = take_atomic, .value = "TYPE" },
-	{ "connection", 'c', OPTION_OTHER, WHOLE, .take = take_service, .value = "RC" },
+	{ "atomic_type", 'A', OPTION_OTHER, AT(ops), .parse = parse_atomic, .value = "TYPE" },
+	{ "connection", 'c', OPTION_OTHER, WHOLE, .parse = parse_service, .value = "RC" },
 	{ "tos", 'T', OPTION_NUMBER, AT(traffic_class), 0, 255, "TOS" },
 	{ "tclass", 'T', OPTION_SAME },
-	{ "CPU-freq", 'F', OPTION_OTHER, WHOLE, .take = take_nothing }, /* the CPU's frequency is never looked at */
+	{ "CPU-freq", 'F', OPTION_OTHER, WHOLE, .parse = parse_nothing }, /* the CPU's frequency is never looked at */
 	{ "noPeak", 'N', OPTION_FLAG, AT(no_peak) },
-	{ "run_infinitely", 0, OPTION_OTHER, AT(seconds), .take = take_endless },
-	{ "report_gbits", 0, OPTION_OTHER, WHOLE, .take = take_nothing }, /* rates are always in Gbit/s */
-	{ "out_json", 0, OPTION_OTHER, WHOLE, .take = refuse_out_json },
+	{ "run_infinitely", 0, OPTION_OTHER, AT(seconds), .parse = parse_endless },
+	{ "report_gbits", 0, OPTION_OTHER, WHOLE, .parse = parse_nothing }, /* rates are always in Gbit/s */
+	{ "out_json", 0, OPTION_OTHER, WHOLE, .parse = refuse_out_json },
 	{ "out_json_file", 0, OPTION_WORD, AT(json_path), .value = "FILE" },
 	{ "inline_size", 'I', OPTION_SAME },
 	{ "ib-dev", 'd', OPTION_SAME },

@@ -186,7 +186,7 @@ static int serve(struct rping_end *end)
 	return post(end, UROCE_WR_RDMA_WRITE, source(end), advert.bytes, &advert);
 }
 
-static int take_receive(struct rping_end *end, const struct uroce_wc *wc)
+static int handle_receive(struct rping_end *end, const struct uroce_wc *wc)
 {
 	int error;
 
@@ -202,7 +202,7 @@ static int take_receive(struct rping_end *end, const struct uroce_wc *wc)
 	return error ? error : client_goes_on(end);
 }
 
-int rping_end_take(struct rping_end *end, const struct uroce_wc *wc)
+int rping_end_handle(struct rping_end *end, const struct uroce_wc *wc)
 {
 	char line[UROCE_EXPLAIN_BYTES];
 
@@ -211,7 +211,7 @@ int rping_end_take(struct rping_end *end, const struct uroce_wc *wc)
 	if (wc->status != UROCE_WC_SUCCESS)
 		return app_complain(APP_EXIT_FAILURE, "%s", uroce_wc_explain(wc, line, sizeof(line)));
 	if (wc->opcode == UROCE_WC_RECV)
-		return take_receive(end, wc);
+		return handle_receive(end, wc);
 	if (wc->opcode == UROCE_WC_RDMA_READ) {
 		if (end->options->verbose)
 			printf("server ping data: %s\n", (const char *)source(end));

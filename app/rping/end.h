@@ -47,6 +47,6 @@ void rping_end_close(struct rping_end *end);
 /* Starts the exchange of a client. */
 int rping_end_start(struct rping_end *end);
 /* Takes a completion of this end. Returns 0; or an exit code, and then the connection is to be ended. */
-int rping_end_take(struct rping_end *end, const struct uroce_wc *wc);
+int rping_end_handle(struct rping_end *end, const struct uroce_wc *wc);
 
 #endif

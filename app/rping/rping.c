@@ -71,7 +71,7 @@ static void finish_client(struct rping *rping, int code)
 	rping->over = true;
 }
 
-static void take_request(struct rping *rping, const struct uroce_cm_event *event)
+static void handle_request(struct rping *rping, const struct uroce_cm_event *event)
 {
 	struct uroce_cm_options options = { .keepalive_ms = KEEPALIVE_MS };
 	struct rping_end *end;
@@ -115,7 +115,7 @@ static void tell_failure(const struct rping *rping, struct rping_end *end)
 		app_complain(APP_EXIT_FAILURE, "%s", uroce_qp_explain(&view, line, sizeof(line)));
 }
 
-static void take_end(struct rping *rping, struct rping_end *end, const struct uroce_cm_event *event)
+static void handle_end(struct rping *rping, struct rping_end *end, const struct uroce_cm_event *event)
 {
 	char text[64];
 
@@ -144,13 +144,13 @@ static void take_end(struct rping *rping, struct rping_end *end, const struct ur
 		finish_client(rping, APP_EXIT_OK);
 }
 
-static void take_event(struct rping *rping, const struct uroce_cm_event *event)
+static void handle_event(struct rping *rping, const struct uroce_cm_event *event)
 {
 	struct rping_end *end = (struct rping_end *)(uintptr_t)event->context;
 
 	switch (event->type) {
 	case UROCE_CM_REQUEST:
-		take_request(rping, event);
+		handle_request(rping, event);
 		break;
 	case UROCE_CM_ESTABLISHED:
 		end->established = true;
@@ -160,7 +160,7 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
 	case UROCE_CM_DISCONNECTED:
-		take_end(rping, end, event);
+		handle_end(rping, end, event);
 		break;
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_RESOLVED:
@@ -183,7 +183,7 @@ static struct rping_end *find_end(const struct rping *rping, uint64_t context)
 }
 
 /* Failures have been printed. No peer is waited for to confirm the end, because it may be gone. */
-static void take_completions(struct rping *rping)
+static void handle_completions(struct rping *rping)
 {
 	struct uroce_wc wc[16];
 	int count = uroce_cq_poll(rping->objects.cq, 16, wc);
@@ -191,7 +191,7 @@ static void take_completions(struct rping *rping)
 	for (int i = 0; i < count; i++) {
 		struct rping_end *end = find_end(rping, wc[i].qp_context);
 
-		if (end == NULL || rping_end_take(end, &wc[i]) == 0)
+		if (end == NULL || rping_end_handle(end, &wc[i]) == 0)
 			continue;
 		end->failed = true;
 		if (rping->options.server) {
@@ -232,9 +232,9 @@ static void poll_once(struct rping *rping)
 	struct uroce_cm_event event;
 
 	uroce_lcore_poll(rping->lcore);
-	take_completions(rping); /* before events, so that the failure is printed before the end */
+	handle_completions(rping); /* before events, so that the failure is printed before the end */
 	while (uroce_cm_next(rping->channel, &event) == 0)
-		take_event(rping, &event);
+		handle_event(rping, &event);
 }
 
 /* A server waits for clients without a limit; all other waits have one. */

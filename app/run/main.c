@@ -28,7 +28,7 @@ struct settings {
 	bool print_env, explain, check;
 };
 
-static int take_more(const char *name, const char *text, void *place)
+static int parse_more(const char *name, const char *text, void *place)
 {
 	char *list = place;
 	size_t bytes = strlen(list);
@@ -46,10 +46,10 @@ static const struct option_row rows[] = {
 	  .help = "an INI file with a section [port]; otherwise " USUAL_CONFIG ", if there" },
 	{ "device", 'd', OPTION_WORD, AT(device), .value = "PORT", .section = SECTION, .key = "device",
 	  .help = "eth1, net_memif0,role=server or a NIC's address" },
-	{ "ip", 0, OPTION_OTHER, AT(ip), .value = "ADDR/LEN", .take = take_more, .section = SECTION, .key = "ip",
+	{ "ip", 0, OPTION_OTHER, AT(ip), .value = "ADDR/LEN", .parse = parse_more, .section = SECTION, .key = "ip",
 	  .help = "an address of the port, not the kernel's, or the first one free of 10.0.0.1-10.0.0.9/24; again for "
 		  "more" },
-	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .take = take_more, .section = SECTION,
+	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .parse = parse_more, .section = SECTION,
 	  .key = "gateway", .help = "of the address in the same place" },
 	{ "mtu", 0, OPTION_MTU, AT(mtu_bytes), .value = "BYTES", .section = SECTION, .key = "mtu", .usual = "",
 	  .help = "the largest path MTU; otherwise the largest that passes" },
@@ -84,7 +84,7 @@ static const struct option_set set = {
 	.ends_at_word = true,
 };
 
-static int take_section(void *argument, const char *where, const char *section)
+static int parse_section(void *argument, const char *where, const char *section)
 {
 	(void)argument;
 	if (strcmp(section, SECTION) == 0)
@@ -92,9 +92,9 @@ static int take_section(void *argument, const char *where, const char *section)
 	return app_complain(APP_EXIT_USAGE, "%s: there is no such section; the one is [" SECTION "]", where);
 }
 
-static int take_key(void *settings, const char *where, const char *section, const char *key, const char *value)
+static int parse_key(void *settings, const char *where, const char *section, const char *key, const char *value)
 {
-	return app_option_take_key(&set, section, key, where, value, settings);
+	return app_option_parse_key(&set, section, key, where, value, settings);
 }
 
 static bool may_repeat(const char *section, const char *key)
@@ -105,7 +105,7 @@ static bool may_repeat(const char *section, const char *key)
 
 static int read_config(struct settings *settings)
 {
-	const struct app_ini_reader reader = { take_section, take_key, may_repeat, settings };
+	const struct app_ini_reader reader = { parse_section, parse_key, may_repeat, settings };
 
 	if (settings->config == NULL && access(USUAL_CONFIG, F_OK) == 0)
 		settings->config = USUAL_CONFIG;
@@ -126,7 +126,7 @@ static int read_address(struct settings *settings, const char *word, struct tree
 		code = claim_address(word, text, sizeof(text), address);
 	if (code == APP_EXIT_OK) {
 		port->addr_count++;
-		code = take_more("--ip", text, settings->ip);
+		code = parse_more("--ip", text, settings->ip);
 	}
 	return code;
 }

@@ -66,7 +66,7 @@ static void stop_command(void *parsed, struct cmdline *terminal, void *data)
 }
 
 /* Finds the port that is named, or SHOW_ALL. false: there is no such port. */
-static bool take_port(const struct words *words, const void *named, int *port)
+static bool parse_port(const struct words *words, const void *named, int *port)
 {
 	*port = named ? words->port : SHOW_ALL;
 	if (named == NULL || words->port < the_traffic->port_count)
@@ -81,7 +81,7 @@ static void show_port_command(void *parsed, struct cmdline *terminal, void *name
 	int port;
 
 	(void)terminal;
-	if (!take_port(words, named, &port))
+	if (!parse_port(words, named, &port))
 		return;
 	if (strcmp(words->third, "info") == 0)
 		show_port_info(the_traffic, port, stdout);
@@ -123,7 +123,7 @@ static void port_command(void *parsed, struct cmdline *terminal, void *named)
 	int port;
 
 	(void)terminal;
-	if (!take_port(words, named, &port))
+	if (!parse_port(words, named, &port))
 		return;
 	for (unsigned i = 0; i < the_traffic->port_count; i++) {
 		if (port == SHOW_ALL || i == (unsigned)port)
@@ -168,7 +168,7 @@ static void clear_command(void *parsed, struct cmdline *terminal, void *named)
 	int port;
 
 	(void)terminal;
-	if (!take_port(words, named, &port))
+	if (!parse_port(words, named, &port))
 		return;
 	show_clear(the_traffic, port, strcmp(words->third, "xstats") == 0);
 	printf("cleared\n");

@@ -212,7 +212,7 @@ static bool wait_for_key(void)
 }
 
 /* Takes input byte by byte, and runs commands. false: the input has ended. */
-static bool take_input(struct rdline *line)
+static bool handle_input(struct rdline *line)
 {
 	char byte;
 	int code;
@@ -260,7 +260,7 @@ void prompt_interact(struct traffic *traffic)
 	if (line) {
 		rdline_newline(line, PROMPT);
 		typed_at = taken && isatty(STDOUT_FILENO) ? line : NULL;
-		while (take_input(line))
+		while (handle_input(line))
 			;
 		pthread_mutex_lock(&terminal_lock);
 		typed_at = NULL;

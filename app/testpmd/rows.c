@@ -28,7 +28,7 @@ const struct settings rows_defaults = {
 
 /* ---- ports ---- */
 
-static int take_address(const char *name, const char *text, void *place)
+static int parse_address(const char *name, const char *text, void *place)
 {
 	struct settings_port *port = place;
 	struct uroce_addr addr;
@@ -44,7 +44,7 @@ static int take_address(const char *name, const char *text, void *place)
 	return APP_EXIT_OK;
 }
 
-static int take_gateway(const char *name, const char *text, void *place)
+static int parse_gateway(const char *name, const char *text, void *place)
 {
 	struct settings_port *port = place;
 	struct uroce_addr addr;
@@ -64,11 +64,11 @@ static int take_gateway(const char *name, const char *text, void *place)
 /* clang-format off */
 static const struct option_row port_rows[] = {
 	{ NULL, 0, OPTION_TEXT, PORT_AT(device), .key = "device", .help = "a port, as --device" },
-	{ NULL, 0, OPTION_OTHER, WHOLE_PORT, .take = take_address, .key = "ip",
+	{ NULL, 0, OPTION_OTHER, WHOLE_PORT, .parse = parse_address, .key = "ip",
 	  .help = "an address of the port, as --ip; repeatable" },
-	{ NULL, 0, OPTION_OTHER, WHOLE_PORT, .take = take_gateway, .key = "gateway",
+	{ NULL, 0, OPTION_OTHER, WHOLE_PORT, .parse = parse_gateway, .key = "gateway",
 	  .help = "router of the ip before it for peers outside its network, as --gateway" },
-	{ NULL, 0, OPTION_OTHER, PORT_AT(vlan), .take = app_vlan_take, .key = "vlan",
+	{ NULL, 0, OPTION_OTHER, PORT_AT(vlan), .parse = app_vlan_expect, .key = "vlan",
 	  .help = "VLAN of its frames, as --vlan" },
 	{ NULL, 0, OPTION_NUMBER, PORT_AT(mtu), 256, 4096, .key = "mtu", .usual = "what passes",
 	  .help = "the largest path MTU of the port" },
@@ -82,24 +82,24 @@ const struct option_set rows_port_set = {
 	.usual = &port_defaults,
 };
 
-static int take_device(const char *name, const char *text, void *place)
+static int parse_device(const char *name, const char *text, void *place)
 {
 	struct settings *settings = place;
 
 	if (settings->port_count == SETTINGS_PORTS)
 		return app_complain(APP_EXIT_USAGE, "%s %s: two ports at most", name, text);
-	return app_option_take(&port_rows[0], name, text, &settings->ports[settings->port_count++]);
+	return app_option_parse_value(&port_rows[0], name, text, &settings->ports[settings->port_count++]);
 }
 
 /* Sets a value of the last port. */
-static int take_of_port(const char *name, const char *text, void *place)
+static int parse_of_port(const char *name, const char *text, void *place)
 {
 	struct settings *settings = place;
 
 	if (settings->port_count == 0)
 		return app_complain(APP_EXIT_USAGE, "%s %s: comes after the --device that it belongs to", name, text);
-	return app_option_take(&port_rows[app_option_find(&rows_port_set, name + strlen("--"))], name, text,
-			       &settings->ports[settings->port_count - 1]);
+	return app_option_parse_value(&port_rows[app_option_find(&rows_port_set, name + strlen("--"))], name, text,
+				      &settings->ports[settings->port_count - 1]);
 }
 
 /* ---- other settings ---- */
@@ -114,13 +114,13 @@ static int take_of_port(const char *name, const char *text, void *place)
 
 /* clang-format off */
 static const struct option_row table[] = {
-	{ "device", 'd', OPTION_OTHER, WHOLE, .take = take_device, .value = "DEV",
+	{ "device", 'd', OPTION_OTHER, WHOLE, .parse = parse_device, .value = "DEV",
 	  .help = "a port: eth0, net_af_packet0,iface=eth0, a PCI address, or one given to EAL; twice for two ports" },
-	{ "ip", 0, OPTION_OTHER, WHOLE, .take = take_of_port, .value = "ADDR/LEN",
+	{ "ip", 0, OPTION_OTHER, WHOLE, .parse = parse_of_port, .value = "ADDR/LEN",
 	  .help = "an address of the last --device, IPv4 or IPv6; repeatable" },
-	{ "gateway", 0, OPTION_OTHER, WHOLE, .take = take_of_port, .value = "ADDR", .usual = "none",
+	{ "gateway", 0, OPTION_OTHER, WHOLE, .parse = parse_of_port, .value = "ADDR", .usual = "none",
 	  .help = "router of the last --ip for peers outside its network" },
-	{ "vlan", 0, OPTION_OTHER, WHOLE, .take = take_of_port, .value = "ID[:PRIO]", .usual = "none",
+	{ "vlan", 0, OPTION_OTHER, WHOLE, .parse = parse_of_port, .value = "ID[:PRIO]", .usual = "none",
 	  .help = "VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag with a priority alone; "
 		  "priority 0 ... 7" },
 	{ "interactive", 'i', OPTION_FLAG, AT(interactive),

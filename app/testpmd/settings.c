@@ -73,16 +73,16 @@ static int begin_section(void *argument, const char *where, const char *section)
 	return APP_EXIT_OK;
 }
 
-static int take_key(void *argument, const char *where, const char *section, const char *key, const char *value)
+static int parse_key(void *argument, const char *where, const char *section, const char *key, const char *value)
 {
 	struct file *file = argument;
 	int number = port_of_section(section);
 
 	if (number < 0)
-		return app_option_take_key(&rows_set, section, key, where, value, file->settings);
-	return file->ports_wanted ?
-		       app_option_take_key(&rows_port_set, section, key, where, value, &file->settings->ports[number]) :
-		       APP_EXIT_OK;
+		return app_option_parse_key(&rows_set, section, key, where, value, file->settings);
+	return file->ports_wanted ? app_option_parse_key(&rows_port_set, section, key, where, value,
+							 &file->settings->ports[number]) :
+				    APP_EXIT_OK;
 }
 
 /* Only addresses of a port may repeat a key. */
@@ -94,7 +94,7 @@ static bool may_repeat(const char *section, const char *key)
 static int read_file(struct settings *settings)
 {
 	struct file file = { settings, settings->port_count == 0 };
-	const struct app_ini_reader reader = { begin_section, take_key, may_repeat, &file };
+	const struct app_ini_reader reader = { begin_section, parse_key, may_repeat, &file };
 
 	return app_ini_read(settings->config, &reader);
 }
@@ -196,7 +196,7 @@ void settings_came_from_prompt(const char *name)
 int settings_change(struct settings *settings, const char *name, const char *value)
 {
 	struct settings changed = *settings;
-	int error = app_option_take(&rows_set.rows[app_option_find(&rows_set, name)], name, value, &changed);
+	int error = app_option_parse_value(&rows_set.rows[app_option_find(&rows_set, name)], name, value, &changed);
 
 	if (error == 0)
 		error = read_mix(&changed);

@@ -184,7 +184,7 @@ static struct flow *flow_of(struct traffic *traffic, const struct uroce_wc *wc)
 	return flow ? flow : &traffic->flows[wc->wr_id / WORKS];
 }
 
-static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
+static void handle_completion(struct traffic *traffic, const struct uroce_wc *wc)
 {
 	struct flow *flow = flow_of(traffic, wc);
 	enum work work = (enum work)(wc->wr_id % WORKS);
@@ -230,7 +230,7 @@ static int run_worker(void *argument)
 			int count = worker->cqs[p] ? uroce_cq_poll(worker->cqs[p], POLL_BATCH, wc) : 0;
 
 			for (int i = 0; i < count; i++)
-				take_completion(traffic, &wc[i]);
+				handle_completion(traffic, &wc[i]);
 		}
 		for (uint32_t i = 0; i < atomic_load_explicit(&traffic->flow_count, memory_order_relaxed); i++) {
 			if (traffic->flows[i].worker == worker->index)

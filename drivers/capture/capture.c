@@ -152,8 +152,8 @@ static void free_capture(struct uroce_capture *capture)
 	free(capture);
 }
 
-static int take_ports(struct uroce_capture *capture, struct uroce_port *const *ports, unsigned count,
-		      struct uroce_error *error)
+static int parse_ports(struct uroce_capture *capture, struct uroce_port *const *ports, unsigned count,
+		       struct uroce_error *error)
 {
 	if (count == 0 || count > UROCE_CAPTURE_PORTS_MAX)
 		return drivers_error_set(error, -EINVAL, "%u ports to capture: name 1 to %u", count,
@@ -177,7 +177,7 @@ int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, co
 	*result = NULL;
 	if (capture == NULL)
 		return drivers_error_set(error, -ENOMEM, "no memory for a capture");
-	code = take_ports(capture, ports, port_count, error);
+	code = parse_ports(capture, ports, port_count, error);
 	if (code == 0)
 		code = make_stream(capture, frame_bytes, error);
 	if (code == 0)

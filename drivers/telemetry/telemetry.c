@@ -359,7 +359,7 @@ static const struct command {
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /* Parses the number behind a command. false: it is no number, too large, or the command takes none. */
-static bool take_number(const struct command *command, const char *text, uint32_t *number)
+static bool parse_number(const struct command *command, const char *text, uint32_t *number)
 {
 	char *end = NULL;
 	unsigned long value;
@@ -385,7 +385,7 @@ static int serve(const char *name, const char *parameters, struct rte_tel_data *
 
 	while (strcmp(command->name, name) != 0)
 		command++;
-	if (!take_number(command, parameters, &number)) {
+	if (!parse_number(command, parameters, &number)) {
 		snprintf(text, sizeof(text), "%s,%s: %s", name, parameters ? parameters : "", command->help);
 		return rte_tel_data_string(answer, text);
 	}

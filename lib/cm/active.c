@@ -127,7 +127,7 @@ static bool rep_is_possible(const struct cm_conn *conn, const struct cm_message 
 	return in->transaction_id == conn->transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
 }
 
-void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
 	struct cm_conn *old;
@@ -235,7 +235,7 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	return true;
 }
 
-void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (cm->in.transaction_id != conn->transaction_id && conn->state == CM_REQ_SENT) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;

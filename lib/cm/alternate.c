@@ -134,7 +134,7 @@ static void load_ours(struct cm *cm, struct cm_conn *conn)
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
 
-void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
 	const struct order *order = order_of(in);
@@ -194,7 +194,7 @@ static bool is_newest(const struct cm_conn *conn, uint64_t transaction_id)
 	return conn->lap.judged_count && conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS] == transaction_id;
 }
 
-void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn)
+void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn)
 {
 	const struct cm_message *in = &cm->in;
 

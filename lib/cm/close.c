@@ -151,7 +151,7 @@ void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route)
 	cm_send_out(cm, route, NULL);
 }
 
-void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	bool closed = conn->state == CM_CLOSED;
 
@@ -164,7 +164,7 @@ void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_close_finish(cm, conn, now_ns);
 }
 
-void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	raise_end(cm, conn, 0, &cm->in);
 	cm_close_finish(cm, conn, now_ns);

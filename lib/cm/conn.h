@@ -202,8 +202,8 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 		    struct cm_conn **conn);
 /* Writes the header of IP addressing, and the user's private data. */
 void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect);
-void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 /* The REP has come again while the user moves his QP: an MRA tells the peer to wait. */
 void cm_active_remind(struct cm *cm, struct cm_conn *conn);
@@ -213,16 +213,16 @@ bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listene
 /* Begins a half-open connection, which waits for the listener's user; the caller tells him. NULL: no room. */
 struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
 				 struct cm_listener *listener, uint64_t now_ns);
-void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 /* The user's answer to a REQ. Returns 0 or -EINVAL. */
 int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, uint64_t now_ns);
-void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
-void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
+void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 
-void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
 /* The peer has restarted: ends the old connection (C-13). */
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
@@ -241,20 +241,20 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
 		       const struct cm_private *user);
 
-void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 /* The user's answer to a question for a service; accept NULL: no. Returns 0 or -EINVAL. */
 int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, const struct cm_private *user,
 		   uint64_t now_ns);
 /* The user has not answered in time: the answer is no. */
 void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 
 /* Stores a path that the peer has described, seen from our side. */
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
 /* Sends the LAP again that waits for its APR; one that yields to the peer's only goes on waiting. */
 void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn);
-void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn);
-void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn);
+void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error);
 void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn);
 

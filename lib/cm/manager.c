@@ -42,7 +42,7 @@ enum reaction {
 
 #define ROW(kind) [kind - CM_KIND_FIRST]
 
-/* REQs are not in the table: cm_passive_take_req() judges them, because most belong to no connection yet. */
+/* REQs are not in the table: cm_passive_handle_req() judges them, because most belong to no connection yet. */
 static const uint8_t reactions[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
 	[CM_REQ_SENT] = { ROW(CM_REP) = TAKE_REP, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA },
 	[CM_REP_RCVD] = { ROW(CM_REP) = REMIND, ROW(CM_REJ) = TAKE_REJ },
@@ -146,7 +146,7 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 	return in->answered == (conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
 }
 
-static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+static void handle_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	uint8_t asked = cm->in.service_timeout;
 	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
@@ -176,7 +176,7 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
 		break;
 	case TAKE_REP:
-		cm_active_take_rep(cm, conn, now_ns);
+		cm_active_handle_rep(cm, conn, now_ns);
 		break;
 	case REPEAT_RTU:
 		if (conn->passive) {
@@ -193,31 +193,31 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 		cm_active_remind(cm, conn);
 		break;
 	case TAKE_RTU:
-		cm_passive_take_rtu(cm, conn, &cm->in, now_ns);
+		cm_passive_handle_rtu(cm, conn, &cm->in, now_ns);
 		break;
 	case TAKE_REJ:
 		if (conn->passive)
-			cm_passive_take_rej(cm, conn, now_ns);
+			cm_passive_handle_rej(cm, conn, now_ns);
 		else
-			cm_active_take_rej(cm, conn, now_ns);
+			cm_active_handle_rej(cm, conn, now_ns);
 		break;
 	case END_BY_REJ:
 		cm_close_stale(cm, conn, now_ns);
 		break;
 	case TAKE_MRA:
-		take_mra(cm, conn, now_ns);
+		handle_mra(cm, conn, now_ns);
 		break;
 	case TAKE_DREQ:
-		cm_close_take_dreq(cm, conn, now_ns);
+		cm_close_handle_dreq(cm, conn, now_ns);
 		break;
 	case TAKE_DREP:
-		cm_close_take_drep(cm, conn, now_ns);
+		cm_close_handle_drep(cm, conn, now_ns);
 		break;
 	case TAKE_LAP:
-		cm_alternate_take_lap(cm, conn);
+		cm_alternate_handle_lap(cm, conn);
 		break;
 	case TAKE_APR:
-		cm_alternate_take_apr(cm, conn, now_ns);
+		cm_alternate_handle_apr(cm, conn, now_ns);
 		break;
 	}
 }
@@ -285,11 +285,11 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 	}
 	cm->received[cm->in.kind - CM_KIND_FIRST]++;
 	if (cm->in.kind == CM_REQ)
-		cm_passive_take_req(cm, route, now_ns);
+		cm_passive_handle_req(cm, route, now_ns);
 	else if (cm->in.kind == CM_SIDR_REQ)
-		cm_sidr_take_request(cm, route, now_ns);
+		cm_sidr_handle_request(cm, route, now_ns);
 	else if (cm->in.kind == CM_SIDR_REP)
-		cm_sidr_take_reply(cm, route, now_ns);
+		cm_sidr_handle_reply(cm, route, now_ns);
 	else
 		receive_answer(cm, route, now_ns);
 }
@@ -386,7 +386,7 @@ void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
 	if (conn && conn->state == CM_REP_SENT)
-		cm_passive_take_rtu(cm, conn, NULL, now_ns);
+		cm_passive_handle_rtu(cm, conn, NULL, now_ns);
 }
 
 /* ---- the user's answers ---- */

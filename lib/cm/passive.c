@@ -197,7 +197,7 @@ static uint8_t largest_mtu(const struct cm *cm, const struct cm_route *route, co
 	return route->max_path_mtu ? route->max_path_mtu : cm->config.max_path_mtu;
 }
 
-void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
 	struct cm_listener *listener;
@@ -303,7 +303,7 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 
 /* ---- RTU, and a first packet before it ---- */
 
-void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns)
+void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns)
 {
 	if (message && message->transaction_id != conn->transaction_id) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
@@ -331,7 +331,7 @@ void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t n
 	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
 }
 
-void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);

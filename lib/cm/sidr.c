@@ -75,7 +75,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_list
 /*
  * Without a user nothing has to be remembered: if the answer is lost, it is made again when the question comes again.
  */
-void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
 	struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
@@ -148,7 +148,7 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 }
 
 /* The answer carries the id of the request, and no other id. */
-void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
 	struct cm_conn *conn = cm_table_by_id(&cm->table, in->local_id);

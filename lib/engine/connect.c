@@ -499,7 +499,7 @@ static void follow_qp(struct cm *cm, const struct uroce_cm_id *id)
 	cm_qp_migrated(cm, id->connection, &route);
 }
 
-static void take_qp_events(struct uroce_lcore *lcore)
+static void handle_qp_events(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
 	struct uroce_cm_id *id;
@@ -526,7 +526,7 @@ void engine_connect_poll(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
 
-	take_qp_events(lcore);
+	handle_qp_events(lcore);
 	if (!TAILQ_EMPTY(&connect->resolving) && (lcore->now_ns >= connect->resolve_ns || lcore->resolve_ns == 0))
 		look_at_resolving(lcore);
 	for (uint32_t i = 0; i < DUE_PER_POLL && cm_deadline(connect->cm) <= lcore->before_ns; i++) {

@@ -84,12 +84,12 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 }
 
 /* Gives the QP the ACK that waits, if there is one. */
-static __rte_always_inline void take_ack(struct uroce_lcore *lcore, struct flow *flow)
+static __rte_always_inline void handle_ack(struct uroce_lcore *lcore, struct flow *flow)
 {
 	if (!flow->ack_waits)
 		return;
 	flow->ack_waits = false;
-	rc_completer_take_ack(qp_core(flow->qp), &flow->ack, lcore->now_ns, &lcore->out);
+	rc_completer_handle_ack(qp_core(flow->qp), &flow->ack, lcore->now_ns, &lcore->out);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
 }
@@ -101,7 +101,7 @@ static __rte_always_inline void end_run(struct uroce_lcore *lcore, struct flow *
 
 	if (qp == NULL)
 		return;
-	take_ack(lcore, flow);
+	handle_ack(lcore, flow);
 	notice_work(lcore, qp, flow->responses, pauses);
 	flow->qp = NULL;
 }
@@ -257,7 +257,7 @@ static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_
 	struct wire_encap encap;
 	enum wire_frame kind;
 
-	take_ack(lcore, flow);
+	handle_ack(lcore, flow);
 	flow->frame = NULL;
 	if (bad != CNT_COUNTERS) {
 		port->counters[bad]++;
@@ -302,7 +302,7 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 	struct wire_ack ack;
 
 	if (!frame_parse_ack(frame, flow->origin.ip_bytes, &ack)) {
-		take_ack(lcore, flow);
+		handle_ack(lcore, flow);
 		return false;
 	}
 	if (flow->ack_waits && before && frame_repeats_bth(frame, before) &&
@@ -310,7 +310,7 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 		flow->ack = ack;
 		return true;
 	}
-	take_ack(lcore, flow);
+	handle_ack(lcore, flow);
 	qp = steer_lookup(lcore->engine, ack_dest_qpn(&ack));
 	if (qp == NULL || steer_lcore(lcore->engine, ack_dest_qpn(&ack)) != lcore->index ||
 	    !qp_admits_plainly(qp_core(qp), &flow->origin, ack_pkey(&ack)) || !qp_ack_is_plain(qp_core(qp), &ack))

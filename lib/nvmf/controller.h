@@ -114,8 +114,8 @@ void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
 /*
  * Returns a controller whose host has sent no command for its keep-alive time; its queues are to be closed. Each one is
  * returned once. NULL: none. The caller holds the lock and is the thread that serves the admin queue, since only that
- * thread knows whether a Keep Alive has come and was not handled yet. now_ns is of the clock that nvmf_command_begin() is
- * given.
+ * thread knows whether a Keep Alive has come and was not handled yet. now_ns is of the clock that
+ * nvmf_command_begin() is given.
  */
 struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns);
 

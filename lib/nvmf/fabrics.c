@@ -88,7 +88,7 @@ static uint16_t connect_io(struct nvmf_command *command, const uint8_t *data)
 	return NVME_OK;
 }
 
-static uint16_t take_connect(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+static uint16_t handle_connect(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
 {
 	struct nvmf_queue *queue = command->queue;
 	uint16_t status;
@@ -154,7 +154,7 @@ const struct nvmf_row *nvmf_fabrics_row(uint8_t type)
 		  .name = "Connect",
 		  .direction = NVMF_FROM_HOST,
 		  .judge = judge_connect,
-		  .take = take_connect,
+		  .take = handle_connect,
 		  .early = true },
 		{ .opcode = NVME_PROPERTY_GET, .name = "Property Get", .judge = judge_get, .early = true },
 		{ .opcode = NVME_PROPERTY_SET, .name = "Property Set", .judge = judge_set, .early = true },

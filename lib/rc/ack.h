@@ -7,7 +7,7 @@
 #include "rc/work.h"
 #include "wire/packet.h"
 
-/* May rc_completer_take_ack() take this ACK? Only if its PSN is in flight and no READ or atomic is outstanding. */
+/* May rc_completer_handle_ack() take this ACK? Only if its PSN is in flight and no READ or atomic is outstanding. */
 static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
 {
 	return !qp->flow_control && qp->requester.rd_atomic_outstanding == 0 &&

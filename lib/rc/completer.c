@@ -234,19 +234,19 @@ INLINE void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const
 	rc_loss_acknowledged(qp, now_ns);
 }
 
-static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
+static void handle_credits(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK)
 		rc_credit_arrived(qp, packet->msn, syndrome_value(packet->syndrome));
 }
 
 /* Takes the credits that an AETH within the window brings. */
-static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
+static void handle_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	if (!wire_opcode(packet->opcode)->aeth)
 		return;
 	qp->last_aeth = (uint32_t)packet->syndrome << 24 | packet->msn;
-	take_credits(qp, packet);
+	handle_credits(qp, packet);
 }
 
 /*
@@ -266,7 +266,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
-	take_aeth(qp, packet);
+	handle_aeth(qp, packet);
 	if (cover(qp, psn, now_ns)) {
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
 	} else if (placed || (cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot))) {
@@ -299,7 +299,7 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	bool first_credits = acknowledge && psn_equal(psn_next(psn), qp->sq_psn) && packet->msn == 0;
 
 	if (first_credits || (acknowledge && repeated))
-		take_credits(qp, packet);
+		handle_credits(qp, packet);
 	if (asked && syndrome_class(packet->syndrome) == SYNDROME_ACK) {
 		rc_loss_answered_beside(qp, now_ns);
 		return;
@@ -342,7 +342,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 		receive_outside_window(qp, packet, now_ns);
 		return true;
 	}
-	take_aeth(qp, packet);
+	handle_aeth(qp, packet);
 	if (una)
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
 	else
@@ -350,7 +350,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	return true;
 }
 
-void rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out)
+void rc_completer_handle_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out)
 {
 	qp->last_aeth = ack_aeth(ack);
 	cover(qp, psn_next(psn_make(ack_psn(ack))), now_ns);

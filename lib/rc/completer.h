@@ -24,6 +24,6 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
  * Takes an admitted ACK for which qp_ack_is_plain() is true and whose ICRC is right, and adds its completions. It does
  * what rc_qp_receive() would do with that packet while no migration is under way.
  */
-void rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out);
+void rc_completer_handle_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out);
 
 #endif

@@ -197,7 +197,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 }
 
 /* Migration and COMM_EST: what any valid packet brings about. false: the packet is dropped. */
-static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
+static bool handle_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	enum rc_migration_outcome outcome = MIGRATION_NONE;
 
@@ -215,8 +215,8 @@ static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, cons
 }
 
 /* A packet of another class: a CNP (N-2), a SACK (T-7) or a PROBE (S-22). */
-static enum rc_counter take_control(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-				    uint64_t now_ns)
+static enum rc_counter handle_control(struct rc_qp *qp, const struct wire_packet *packet,
+				      const struct rc_origin *origin, uint64_t now_ns)
 {
 	if (!origin_icrc_is_right(origin, packet->payload))
 		return CNT_PORT_RX_ICRC;
@@ -237,14 +237,14 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 	struct rc_origin checked;
 
 	if (!opcode_is_rc(packet->opcode))
-		return take_control(qp, packet, origin, now_ns);
+		return handle_control(qp, packet, origin, now_ns);
 	if (qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR) {
 		if (!origin_icrc_is_right(origin, packet->payload))
 			return CNT_PORT_RX_ICRC;
 		checked = *origin;
 		checked.ip = NULL;
 		origin = &checked;
-		if (!take_notice(qp, packet, origin))
+		if (!handle_notice(qp, packet, origin))
 			return CNT_COUNTERS;
 	}
 	return qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);

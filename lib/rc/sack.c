@@ -193,7 +193,7 @@ struct judgement {
 };
 
 /* Takes the map of a SACK. *news: something new has come. false: something is lost, and there is no memory for that. */
-static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, struct judgement judgement, bool *news)
+static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struct judgement judgement, bool *news)
 {
 	psn_t first = first_of(packet), cack = psn_make(packet->cack_psn);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
@@ -219,7 +219,7 @@ static bool take_map(struct rc_qp *qp, const struct wire_packet *packet, struct 
 }
 
 /* Everything up to cack has come, so that nothing of it is sent again. */
-static void take_cack(struct rc_qp *qp, psn_t cack)
+static void handle_cack(struct rc_qp *qp, psn_t cack)
 {
 	while (map_of(qp)->lost > 0 && !psn_before(cack, rc_sackmap_first_lost(qp)))
 		rc_sackmap_set(qp, map_of(qp)->lost_from, SACK_KEPT);
@@ -256,7 +256,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (qp->sack.again && !psn_before(qp->win.snd_una, qp->sack.again_end))
 		qp->sack.again = false;
 	if (qp->sack.map)
-		take_cack(qp, psn_make(packet->cack_psn));
+		handle_cack(qp, psn_make(packet->cack_psn));
 	qp->sack.probing &= !judgement.answered;
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
@@ -265,7 +265,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
 						       judgement.answered, now_ns);
-	if (!take_map(qp, packet, judgement, &news))
+	if (!handle_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
 		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), !qp->loss.rewound, now_ns);

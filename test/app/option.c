@@ -18,7 +18,7 @@ struct settings {
 	unsigned taken;
 };
 
-static int take_pair(const char *name, const char *text, void *place)
+static int parse_pair(const char *name, const char *text, void *place)
 {
 	if (strcmp(text, "pair") != 0)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use pair", name, text);
@@ -42,7 +42,7 @@ static const struct option_row rows[] = {
 	{ "both", 'b', OPTION_FLAG, AT(both), .help = "both ways", .section = "traffic", .key = "both" },
 	{ "device", 'd', OPTION_WORD, AT(device), .value = "DEV", .help = "a port" },
 	{ "path", 0, OPTION_TEXT, AT(path), .value = "PATH", .help = "a file" },
-	{ "take", 0, OPTION_OTHER, AT(taken), .value = "WHAT", .help = "a pair", .take = take_pair },
+	{ "take", 0, OPTION_OTHER, AT(taken), .value = "WHAT", .help = "a pair", .parse = parse_pair },
 	{ "queues", 'q', OPTION_SAME },
 	{ "gid", 'x', OPTION_INSTEAD, .help = "there is one" },
 };
@@ -179,7 +179,7 @@ Test(option, help_tells_range_and_default_of_each_row_and_nothing_of_hidden_ones
 	cr_assert(strstr(text, "queues") == NULL && strstr(text, "gid") == NULL, "%s", text);
 }
 
-static int take_section(void *argument, const char *where, const char *section)
+static int parse_section(void *argument, const char *where, const char *section)
 {
 	(void)argument;
 	(void)where;
@@ -187,14 +187,14 @@ static int take_section(void *argument, const char *where, const char *section)
 	return APP_EXIT_OK;
 }
 
-static int take_key(void *settings, const char *where, const char *section, const char *key, const char *value)
+static int parse_key(void *settings, const char *where, const char *section, const char *key, const char *value)
 {
-	return app_option_take_key(&set, section, key, where, value, settings);
+	return app_option_parse_key(&set, section, key, where, value, settings);
 }
 
 static int read_text(struct settings *settings, const char *text)
 {
-	const struct app_ini_reader reader = { take_section, take_key, NULL, settings };
+	const struct app_ini_reader reader = { parse_section, parse_key, NULL, settings };
 	char path[] = "/tmp/option-XXXXXX";
 	int fd = mkstemp(path), code;
 

@@ -13,7 +13,7 @@
 
 void test_eal_start(void)
 {
-	/* Each EAL that starts looks at the telemetry of the others, and theirs then has a thread with memory of its own. */
+	/* An EAL that starts looks at the telemetry of the others, which then start a thread with memory of its own. */
 	char *arguments[] = { (char *)"eal",         (char *)"--no-huge",
 			      (char *)"--no-shconf", (char *)"--no-telemetry",
 			      (char *)"-m",          (char *)"64",

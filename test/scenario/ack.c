@@ -326,7 +326,7 @@ static void take_acks(struct rc_qp *qp, uint32_t bits, struct rc_outbox *out)
 		if (!(bits & 1u << i))
 			continue;
 		cr_assert(qp_ack_is_plain(qp, &ack));
-		rc_completer_take_ack(qp, &ack, 5000, out);
+		rc_completer_handle_ack(qp, &ack, 5000, out);
 		cr_assert_not(qp_ack_is_plain(qp, &ack), "it has been acknowledged");
 	}
 }

@@ -19,7 +19,7 @@ static inline enum rc_counter receive_admitted(struct rc_qp *qp, const struct wi
 	    qp_ack_is_plain(qp, &ack)) {
 		if (!origin_icrc_is_right(origin, origin->ip + origin->ip_bytes))
 			return CNT_PORT_RX_ICRC;
-		rc_completer_take_ack(qp, &ack, now_ns, out);
+		rc_completer_handle_ack(qp, &ack, now_ns, out);
 		return CNT_COUNTERS;
 	}
 	return rc_qp_receive(qp, packet, origin, now_ns, out);
