@@ -177,7 +177,7 @@ def key(made):
     qpn = number_of(client)
     made.breaks("The sender names a key that the target has not given.")
     start(client)
-    made.run(f"build/app/uroce-top --why {qpn}", r"NAK remote access. Look: compare rkey")
+    made.run(f"build/app/uroce-top --why {qpn}", r"NAK_REMOTE_ACCESS. Look: compare rkey")
 
 
 def killed(made):

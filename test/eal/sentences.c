@@ -406,7 +406,7 @@ Test(sentences, a_receive_whose_memory_is_gone)
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	post_usual(UROCE_WR_SEND, 8);
 	expect_completion(0, WORDS("REM_OP_ERR: the peer refused the request",
-				   "NAK remote operational. Look: the "
+				   "NAK_REMOTE_OPERATIONAL. Look: the "
 				   "peer's receive entry is unusable: look at its completion"));
 	expect_completion(1, WORDS("RECV wr_id 6 ", "a local key is unknown or no longer valid",
 				   "Look: was the region registered, and not yet deregistered?"));
