@@ -14,4 +14,5 @@ const char *const app_cc_names[] = {
 	[UROCE_CC_DEFAULT] = "default",
 	[UROCE_CC_FIXED] = "fixed",
 	[UROCE_CC_DCQCN] = "dcqcn",
+	[UROCE_CC_DELAY] = "delay",
 };

@@ -101,10 +101,12 @@ enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE
 /*
  * Congestion control: how a QP slows down. FIXED: a window that losses make smaller, and no rate. DCQCN: the same
  * window, and a rate that the peer's congestion notifications (CNP) lower, as NICs have it (N-2); what it sends is
- * offered to switches as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DEFAULT: DCQCN if the link
- * of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no switch on their way.
+ * offered to switches as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DELAY: a window that shrinks
+ * while round trips take longer than the shortest one, and so needs nothing of switches or of the peer (N-4). DEFAULT:
+ * DCQCN if the link of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no
+ * switch on their way.
  */
-enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN, UROCE_CC_ALGORITHMS };
+enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN, UROCE_CC_DELAY, UROCE_CC_ALGORITHMS };
 
 /* Attributes of a QP. The mask of uroce_qp_modify() says which ones are meant. */
 struct uroce_qp_attr {

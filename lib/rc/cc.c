@@ -6,6 +6,7 @@ static const struct rc_cc_row *const rows[UROCE_CC_ALGORITHMS] = {
 	[UROCE_CC_DEFAULT] = &rc_cc_fixed, /* before anybody has chosen */
 	[UROCE_CC_FIXED] = &rc_cc_fixed,
 	[UROCE_CC_DCQCN] = &rc_cc_dcqcn,
+	[UROCE_CC_DELAY] = &rc_cc_delay,
 };
 
 static const struct rc_cc_row *row_of(const struct rc_qp *qp)
@@ -19,6 +20,7 @@ void rc_cc_choose(struct rc_qp *qp, enum uroce_cc cc)
 	if (cc == UROCE_CC_DEFAULT)
 		cc = qp->line_mbps ? UROCE_CC_DCQCN : UROCE_CC_FIXED;
 	qp->cc.algorithm = (uint8_t)cc;
+	qp->cc.times_trips = row_of(qp)->trip != NULL;
 	row_of(qp)->reset(qp);
 }
 
@@ -40,6 +42,16 @@ void rc_cc_reset(struct rc_qp *qp)
 void rc_cc_delivered(struct rc_qp *qp)
 {
 	row_of(qp)->delivered(qp);
+}
+
+void rc_cc_timed(struct rc_qp *qp, uint32_t packets)
+{
+	row_of(qp)->timed(qp, packets);
+}
+
+void rc_cc_trip(struct rc_qp *qp, uint64_t now_ns)
+{
+	row_of(qp)->trip(qp, now_ns - qp->rtt.sent_ns, now_ns);
 }
 
 void rc_cc_lost(struct rc_qp *qp, uint64_t now_ns)

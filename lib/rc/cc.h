@@ -29,6 +29,15 @@ struct rc_cc_row {
 	void (*delivered)(struct rc_qp *qp);
 
 	/*
+	 * A request that a round trip is measured with has left, or is answered by so many packets. NULL: the algorithm
+	 * does not want to know.
+	 */
+	void (*timed)(struct rc_qp *qp, uint32_t packets);
+
+	/* It has been answered, took_ns after it left. */
+	void (*trip)(struct rc_qp *qp, uint64_t took_ns, uint64_t now_ns);
+
+	/*
 	 * A packet behind snd_una was lost. trip_ns is the round trip without the time in queues; 0: nothing queues, or
 	 * the round trip is not known.
 	 */
@@ -50,7 +59,7 @@ struct rc_cc_row {
 	void (*sent)(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
 };
 
-extern const struct rc_cc_row rc_cc_fixed, rc_cc_dcqcn;
+extern const struct rc_cc_row rc_cc_fixed, rc_cc_dcqcn, rc_cc_delay;
 
 /* ---- which algorithm ---- */
 
@@ -65,6 +74,8 @@ bool rc_cc_listens(const struct rc_qp *qp);
 
 void rc_cc_reset(struct rc_qp *qp);
 void rc_cc_delivered(struct rc_qp *qp);
+void rc_cc_timed(struct rc_qp *qp, uint32_t packets);
+void rc_cc_trip(struct rc_qp *qp, uint64_t now_ns);
 void rc_cc_lost(struct rc_qp *qp, uint64_t now_ns);
 void rc_cc_timed_out(struct rc_qp *qp);
 void rc_cc_undo(struct rc_qp *qp);
@@ -77,6 +88,20 @@ static inline void cc_delivered(struct rc_qp *qp)
 {
 	if (qp->cc.limited)
 		rc_cc_delivered(qp);
+}
+
+/* The request that a round trip is measured with has left: it has one packet, or that many responses. */
+static inline void cc_timed(struct rc_qp *qp, uint32_t packets)
+{
+	if (qp->cc.times_trips)
+		rc_cc_timed(qp, packets);
+}
+
+/* It has been answered. */
+static inline void cc_trip(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (qp->cc.times_trips)
+		rc_cc_trip(qp, now_ns);
 }
 
 /* `packets` packets have been sent. */

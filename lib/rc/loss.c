@@ -137,8 +137,11 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 	}
 	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
 		loss->resending = false;
-	if (first && !loss->rewound && rtt_wants(&qp->rtt, asks))
-		rtt_begin(&qp->rtt, qp->rtt.srtt_ns ? psn_add(psn, packets - 1) : psn, now_ns);
+	if (first && !loss->rewound && rtt_wants(&qp->rtt, asks)) {
+		packets = qp->rtt.srtt_ns ? packets : 1;
+		rtt_begin(&qp->rtt, psn_add(psn, packets - 1), now_ns);
+		cc_timed(qp, packets);
+	}
 }
 
 /* Is the packet that drew the RNR NAK still unanswered? */
@@ -186,9 +189,12 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
+	bool timed = rtt_answered(&qp->rtt, qp->win.snd_una, loss->timeout_ns, now_ns);
 
+	if (timed)
+		cc_trip(qp, now_ns);
 	/* While packets are being lost, a probe that was needed does not show that the peer is slow. */
-	if (rtt_answered(&qp->rtt, qp->win.snd_una, loss->timeout_ns, now_ns) || !cc_burst_is_full(qp))
+	if (timed || !cc_burst_is_full(qp))
 		probe_forget_tries(&qp->probe);
 	cc_delivered(qp);
 	loss->retries_left = loss->retry_cnt;

@@ -169,9 +169,10 @@ struct rc_gaps {
 
 /* How much may be in flight, and how much may leave at a time: written by the algorithms of cc.h. */
 struct rc_cc {
-	uint16_t window;   /* packets of SENDs and WRITEs that may be in flight; fewer after losses */
-	uint8_t algorithm; /* enum uroce_cc; DEFAULT: nobody has chosen, FIXED */
-	bool limited;      /* the window is smaller than without losses */
+	uint16_t window;      /* packets of SENDs and WRITEs that may be in flight; fewer after losses */
+	uint8_t algorithm;    /* enum uroce_cc; DEFAULT: nobody has chosen, FIXED */
+	bool limited : 1;     /* the window is smaller than without losses */
+	bool times_trips : 1; /* the algorithm wants to know how long round trips take */
 	struct rc_burst burst;
 };
 
@@ -204,6 +205,20 @@ struct rc_dcqcn {
 	uint32_t heard_us;              /* when the last notification came */
 	uint16_t gap_us;                /* how far they are apart on average; 0: none has come yet */
 	uint8_t time_steps, byte_steps; /* periods since the last notification */
+};
+
+/* What cc_delay.c remembers. */
+struct rc_delay {
+	uint32_t frames;        /* the window, in parts of a packet */
+	uint32_t before;        /* that before a time-out; 0: there was none */
+	uint32_t shortest_ns;   /* the shortest round trip; 0: none was measured */
+	uint32_t last_ns;       /* the last one; 0: none was measured */
+	uint32_t timed_packets; /* of the request that is being timed: one, or the responses to a READ */
+	psn_t cut_at;           /* what was in flight when the window last shrank ends here */
+	uint8_t calm;           /* short round trips in a row */
+	uint8_t stuck;          /* long ones in a row although the window is the least */
+	bool starts;            /* the window doubles */
+	bool full;              /* at least half of the window was in flight behind what is being timed */
 };
 
 /* What is delivered behind `una` since `us` tells cc_dcqcn.c what the path carries. */
@@ -312,7 +327,10 @@ struct rc_qp {
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
 	/* read only with `seldom`, as what follows */
-	struct rc_dcqcn dcqcn;
+	union {
+		struct rc_dcqcn dcqcn;
+		struct rc_delay delay;
+	};
 	struct rc_pace pace;
 
 	_Alignas(64) struct rc_mr_cache mr_cache[QP_MR_CACHE_ENTRIES];

@@ -260,7 +260,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	qp->sack.probing &= !judgement.answered;
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
-		rtt_answered(&qp->rtt, psn_next(newest_of(packet)), qp->loss.timeout_ns, now_ns);
+		if (rtt_answered(&qp->rtt, psn_next(newest_of(packet)), qp->loss.timeout_ns, now_ns))
+			cc_trip(qp, now_ns);
 	}
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),

@@ -150,7 +150,7 @@ static void create(struct sim_world *world, struct sim_end *end)
 		.max_dest_rd_atomic = config->dest_rd_atomic,
 		.max_mtu_bytes = LIMIT_MTU_BYTES,
 		.start_psn = 1,
-		.line_mbps = config->marks || config->dcqcn ?
+		.line_mbps = config->marks || config->cc ?
 				     (uint32_t)(8000000 / (config->byte_ps ? config->byte_ps : 80)) :
 				     0,
 		.sq_sig_all = config->signal_all,
@@ -195,12 +195,13 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.flow_control = config->credits,
 		.imprecise_errors = config->imprecise,
 		.no_probe = config->no_probe,
+		.cc = (enum uroce_cc)config->cc,
 		.sack_window = config->window,
 		.paths = boards_has_one(&world->pool) ? config->paths : 0,
 		.read_repair = config->any_order ? UROCE_READ_REPAIR_ANY_ORDER : config->repair,
 		.path = { .source = sim_network_address(world, end->node, 0),
 			  .dest = sim_network_address(world, peer->node, 0),
-			  .traffic_class = config->dcqcn ? uroce_traffic_class(0, UROCE_ECN_ECT0) : 0 },
+			  .traffic_class = config->cc == UROCE_CC_DCQCN ? uroce_traffic_class(0, UROCE_ECN_ECT0) : 0 },
 	};
 }
 
@@ -261,7 +262,8 @@ void sim_end_open(struct sim_world *world, uint32_t index)
 		sim_end_modify(world, end, &attr,
 			       UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN |
 				       UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER |
-				       UROCE_QP_FLOW_CONTROL | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS);
+				       UROCE_QP_FLOW_CONTROL | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS |
+				       (world->config.cc ? UROCE_QP_CC : 0));
 		sim_agenda_add(&world->agenda, (struct sim_due){
 						       .when_ns = world->now_ns + random_below(&random, 100000),
 						       .kind = DUE_READY,

@@ -20,7 +20,7 @@ struct result {
 	bool bad; /* a flow is not done, or an oracle objects */
 };
 
-static const char *const names[] = { [FABRIC_FIXED] = "fixed", [FABRIC_DCQCN] = "dcqcn" };
+static const char *const names[] = { [FABRIC_FIXED] = "fixed", [FABRIC_DCQCN] = "dcqcn", [FABRIC_DELAY] = "delay" };
 
 /* ---- a run ---- */
 
@@ -35,7 +35,7 @@ static struct sim_config config_of(const struct sim_plan *plan, enum sim_fabric_
 	config.only_writes = true;
 	config.paths = plan->paths;
 	config.window = plan->paths ? WINDOW_PACKETS : 0;
-	config.dcqcn = cc == FABRIC_DCQCN;
+	config.cc = cc == FABRIC_DCQCN ? UROCE_CC_DCQCN : cc == FABRIC_DELAY ? UROCE_CC_DELAY : UROCE_CC_DEFAULT;
 	config.byte_ps = plan->limits.byte_ps;
 	config.delay_ns = plan->limits.delay_ns;
 	return config;
@@ -183,7 +183,7 @@ uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint
 	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	if (seeds > SEEDS_MAX)
 		seeds = SEEDS_MAX;
-	for (enum sim_fabric_cc one = FABRIC_FIXED; one <= FABRIC_DCQCN; one++) {
+	for (enum sim_fabric_cc one = FABRIC_FIXED; one <= FABRIC_DELAY; one *= 2) {
 		if (cc & one)
 			bad += run_row(plan, one, seed, seeds, memory);
 	}

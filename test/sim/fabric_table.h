@@ -8,7 +8,7 @@
 #include "sim/flows.h"
 #include "sim/memory.h"
 
-enum sim_fabric_cc { FABRIC_FIXED = 1, FABRIC_DCQCN = 2, FABRIC_BOTH = 3 };
+enum sim_fabric_cc { FABRIC_FIXED = 1, FABRIC_DCQCN = 2, FABRIC_DELAY = 4, FABRIC_ALL = 7 };
 
 /* Prints a line a run, and the medians of several seeds. Returns how many runs were not right. */
 uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,

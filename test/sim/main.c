@@ -66,7 +66,7 @@ static const char help_text[] =
 	"                   Prints a line a run, --runs of them (default 1)\n"
 	"  --buffer KIB     of a port of those switches, 1 ... 2^20 (default 1024)\n"
 	"  --paths N        each flow of those is spread over so many ports, 4 ... 64, with SACKs (default: one port)\n"
-	"  --cc NAME        of those: fixed or dcqcn (default: both)\n"
+	"  --cc NAME        of those: fixed, dcqcn or delay (default: all)\n"
 	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
 	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
@@ -226,8 +226,10 @@ static int take_cc(const char *text, struct settings *settings)
 		settings->cc = FABRIC_FIXED;
 	else if (strcmp(text, "dcqcn") == 0)
 		settings->cc = FABRIC_DCQCN;
+	else if (strcmp(text, "delay") == 0)
+		settings->cc = FABRIC_DELAY;
 	else
-		return complain("cc", text, "fixed or dcqcn");
+		return complain("cc", text, "fixed, dcqcn or delay");
 	return 0;
 }
 
@@ -548,7 +550,7 @@ static bool run_measures(struct settings *settings, struct sim_memory *memory, u
 int main(int argc, char **argv)
 {
 	struct settings settings = {
-		.cc = FABRIC_BOTH,
+		.cc = FABRIC_ALL,
 		.options = { .seed = 1, .messages = UINT32_MAX, .connections = UINT32_MAX },
 	};
 	struct totals totals = { 0 };

@@ -349,7 +349,7 @@ static uint64_t patience_ns(const struct sim_world *world)
 	if (config->srq)
 		budget += 4 * (config->retry_cnt + 4) * rc_codes_timeout_ns(config->timeout);
 	/* At the least rate requests wait until what a READ has asked for has passed at 1 Mbit/s (N-3). */
-	if (config->marks)
+	if (config->marks || config->cc)
 		budget += (uint64_t)config->max_packets * config->mtu * 8 * 1000;
 	return budget + rnr + 4 * config->receive_delay_ns + 8 * (config->app_ns + config->delay_ns) + SLACK_NS;
 }

@@ -21,6 +21,7 @@
 #define CONFIG_ORDER 3
 #define CONFIG_MARKS 4
 #define CONFIG_KEPT 5
+#define CONFIG_DELAY 6
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -275,6 +276,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	struct sim_random order = random_stream(options->seed, STREAM_CONFIG, CONFIG_ORDER);
 	struct sim_random marks = random_stream(options->seed, STREAM_CONFIG, CONFIG_MARKS);
 	struct sim_random kept = random_stream(options->seed, STREAM_CONFIG, CONFIG_KEPT);
+	struct sim_random delay = random_stream(options->seed, STREAM_CONFIG, CONFIG_DELAY);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -291,6 +293,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		config->any_order = random_chance(&order, 400000);
 		config->repair = random_chance(&order, 500000) ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_OFF;
 		config->marks = random_chance(&marks, 300000) ? PICK(&marks, 100, 1000, 10000, 100000) : 0;
+		config->cc = config->marks == 0 && random_chance(&delay, 250000) ? UROCE_CC_DELAY : UROCE_CC_DEFAULT;
 		config->window = random_chance(&kept, 400000) ? (uint16_t)PICK(&kept, 256, 512, 2048) : 0;
 		config->paths = config->window && random_chance(&kept, 500000) ? (uint8_t)PICK(&kept, 4, 8, 64) : 0;
 		if (config->paths && random_chance(&kept, 500000))
@@ -341,6 +344,8 @@ void sim_swarm_print(const struct sim_config *config)
 		       config->dead_ns ? ", one dies" : "");
 	if (config->marks)
 		printf(", marks %u", config->marks);
+	if (config->cc == UROCE_CC_DELAY)
+		printf(", cc delay");
 	if (config->stop_after == UINT32_MAX)
 		printf(", to the end\n");
 	else

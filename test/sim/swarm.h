@@ -49,7 +49,7 @@ struct sim_config {
 	uint32_t mtu, depth, receives, max_packets;
 	bool only_reads;  /* by the first end of each connection, of its peer: others need no memory then */
 	bool only_writes; /* the same */
-	bool dcqcn;       /* QPs know the rate of their link, and slow down where switches mark what they send */
+	uint8_t cc;       /* enum uroce_cc; with one QPs know the rate of their link */
 	uint8_t rd_atomic, dest_rd_atomic, timeout, retry_cnt, rnr_retry, rnr_timer;
 	bool any_order;   /* parts of READs may be asked for in any order */
 	uint8_t repair;   /* enum uroce_read_repair, if not */

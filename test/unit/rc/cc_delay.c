@@ -1,0 +1,268 @@
+/* cc_delay.c - the window that round trips make smaller, and how it grows again (N-4) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "rc/cc.h"
+#include "rule.h"
+
+#define US 1000u
+
+static struct rc_qp qp;
+static uint64_t now_ns;
+
+static void begin(void)
+{
+	qp = (struct rc_qp){ .mtu_bytes = 1024 };
+	now_ns = 1000 * US;
+	rc_cc_choose(&qp, UROCE_CC_DELAY);
+	cr_assert_eq(cc_window(&qp), 1);
+}
+
+/* A whole window leaves, of which the packet that is timed is the first, and is answered in so many us. */
+static void trip_of(uint32_t took_us, uint32_t flight)
+{
+	psn_t first = qp.win.snd_nxt;
+
+	qp.win.snd_nxt = qp.win.snd_max = psn_add(first, flight);
+	rtt_begin(&qp.rtt, first, now_ns);
+	cc_timed(&qp, 1);
+	now_ns += took_us * US;
+	qp.win.snd_una = psn_next(first);
+	cr_assert(rtt_answered(&qp.rtt, qp.win.snd_una, 0, now_ns));
+	cc_trip(&qp, now_ns);
+	qp.win.snd_una = qp.win.snd_nxt;
+}
+
+static void trip(uint32_t took_us)
+{
+	trip_of(took_us, cc_window(&qp));
+}
+
+static void trips(uint32_t count, uint32_t took_us)
+{
+	while (count-- > 0)
+		trip(took_us);
+}
+
+/* 16 packets, and round trips of so many us that are the shortest. */
+static void begin_with_16(uint32_t took_us)
+{
+	begin();
+	trips(4, took_us);
+	cr_assert_eq(cc_window(&qp), 16);
+}
+
+/* 80 us are too long for 20 us and a window of 16 packets: 20 + 10 + 30/4. The window does not double any more. */
+static void stop_doubling(void)
+{
+	uint32_t window = cc_window(&qp);
+
+	trip(80);
+	cr_assert_eq(cc_window(&qp), window);
+}
+
+Test(cc_delay, a_new_connection_doubles_its_window_until_a_round_trip_is_too_long)
+{
+	RULE("N-4");
+	begin();
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 2);
+	trips(3, 20);
+	cr_expect_eq(cc_window(&qp), 16);
+	trip(80);
+	cr_expect_eq(cc_window(&qp), 16);
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 17);
+}
+
+/* 20 us may be 37.5 with 16 packets. 75 us are 37.5 too long: four fifths of a half of the window. */
+Test(cc_delay, what_a_round_trip_is_too_long_shrinks_the_window_in_proportion)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	trip(75);
+	trip(75);
+	cr_expect_eq(cc_window(&qp), 16 * 3 / 5, "%u", cc_window(&qp));
+	begin_with_16(20);
+	trips(2, 1000000);
+	cr_expect_eq(cc_window(&qp), 8, "at most half: %u", cc_window(&qp));
+}
+
+/* 20 + 10 + 30 us for one packet, 20 + 10 + 7.5 for 16. */
+Test(cc_delay, who_has_a_small_window_may_wait_longer)
+{
+	RULE("N-4");
+	begin();
+	trip_of(20, 1);
+	cr_assert_eq(cc_window(&qp), 2);
+	trip(60);
+	cr_expect_eq(cc_window(&qp), 4);
+	begin_with_16(20);
+	trips(2, 40);
+	cr_expect_lt(cc_window(&qp), 16);
+}
+
+/* A thread that has lost its core makes one round trip long. */
+Test(cc_delay, one_long_round_trip_alone_shrinks_nothing)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t window = cc_window(&qp);
+
+		trip(5000);
+		cr_expect_geq(cc_window(&qp), window);
+		trip(20);
+	}
+}
+
+Test(cc_delay, then_it_grows_by_a_packet_and_by_an_eighth_when_all_is_calm)
+{
+	RULE("N-4");
+	begin();
+	trips(7, 20);
+	stop_doubling();
+	cr_assert_eq(cc_window(&qp), 128);
+	trip(80); /* 46 us of 80 are too long */
+	cr_assert_eq(cc_window(&qp), 68, "%u", cc_window(&qp));
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 69);
+	trips(3, 20);
+	cr_expect_eq(cc_window(&qp), 72);
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 72 + 72 / 8, "%u", cc_window(&qp));
+}
+
+Test(cc_delay, who_does_not_use_the_window_learns_nothing_of_a_larger_one)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	trip_of(20, 7);
+	cr_expect_eq(cc_window(&qp), 16);
+	trip_of(20, 8);
+	cr_expect_eq(cc_window(&qp), 32);
+}
+
+/* With 1024 bytes each 100 us: 82 Mbit/s are one packet a round trip. */
+Test(cc_delay, less_than_a_packet_is_one_that_leaves_more_seldom)
+{
+	RULE("N-4");
+	begin();
+	trip(100);
+	trips(30, 1000);
+	cr_expect_eq(cc_window(&qp), 1);
+	cr_assert(qp.pace.on);
+	cr_expect_leq(qp.pace.mbps, 82 / 10, "%u", qp.pace.mbps);
+	for (uint32_t i = 0; i < 100 && qp.pace.on; i++)
+		trip(100);
+	cr_expect(!qp.pace.on, "it has come back");
+	cr_expect_geq(cc_window(&qp), 1);
+}
+
+/* 1024 bytes in a sixteenth of 1.05 ms are 125 Mbit/s. */
+Test(cc_delay, no_packet_waits_longer_than_a_peer_with_the_same_timeout_does)
+{
+	RULE("N-4");
+	begin();
+	qp.loss.timeout_ns = 4096 << 8;
+	trip(100);
+	trips(40, 1000);
+	cr_expect_eq(qp.pace.mbps, 126, "%u", qp.pace.mbps);
+}
+
+Test(cc_delay, a_path_that_has_become_longer_is_found_out)
+{
+	RULE("N-4");
+	begin();
+	trip(100);
+	trips(64, 1000);
+	cr_assert(qp.pace.on);
+	trips(60, 1000);
+	cr_expect(!qp.pace.on, "1 ms is the shortest round trip now");
+}
+
+/* 100 Gbit/s: 256 packets of 1024 bytes take 21 us. */
+Test(cc_delay, the_time_that_the_answer_to_a_read_takes_on_the_link_is_no_queue)
+{
+	uint32_t window;
+
+	RULE("N-4");
+	begin();
+	qp.line_mbps = 100000;
+	trips(4, 20);
+	window = cc_window(&qp);
+	for (uint32_t i = 0; i < 2; i++) {
+		rtt_begin(&qp.rtt, qp.win.snd_nxt, now_ns);
+		cc_timed(&qp, 257);
+		qp.win.snd_nxt = psn_add(qp.win.snd_nxt, 257);
+		now_ns += 41 * US;
+		qp.win.snd_una = qp.win.snd_nxt;
+		cr_assert(rtt_answered(&qp.rtt, qp.win.snd_una, 0, now_ns));
+		cc_trip(&qp, now_ns);
+	}
+	cr_expect_geq(cc_window(&qp), window);
+}
+
+Test(cc_delay, a_loss_halves_the_window_once_for_what_was_in_flight)
+{
+	uint32_t window;
+
+	RULE("N-4");
+	begin_with_16(20);
+	window = cc_window(&qp);
+	qp.win.snd_nxt = psn_add(qp.win.snd_una, window);
+	rc_cc_lost(&qp, now_ns);
+	cr_expect_eq(cc_window(&qp), window / 2);
+	qp.win.snd_una = psn_next(qp.win.snd_una);
+	rc_cc_lost(&qp, now_ns);
+	cr_expect_eq(cc_window(&qp), window / 2);
+	qp.win.snd_una = qp.win.snd_nxt;
+	rc_cc_lost(&qp, now_ns);
+	cr_expect_eq(cc_window(&qp), window / 4);
+	cr_expect_not(cc_burst_is_full(&qp));
+}
+
+Test(cc_delay, a_time_out_begins_with_one_packet_and_a_slow_peer_gets_its_window_back)
+{
+	uint32_t window;
+
+	RULE("N-4");
+	begin_with_16(20);
+	window = cc_window(&qp);
+	rc_cc_timed_out(&qp);
+	rc_cc_timed_out(&qp);
+	cr_expect_eq(cc_window(&qp), 1);
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 2);
+	rc_cc_undo(&qp);
+	cr_expect_eq(cc_window(&qp), window);
+	cr_expect(cc_burst_is_full(&qp));
+	trip(20);
+	cr_expect_eq(cc_window(&qp), window + 1);
+}
+
+Test(cc_delay, reads_wait_for_the_window_as_well_and_marks_are_not_asked_for)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	cr_expect_eq(rc_cc_read_window(&qp), 16);
+	cr_expect(!cc_is_open(&qp) && !rc_cc_listens(&qp));
+	for (uint32_t i = 0; i < 10; i++)
+		trip_of(20, rc_cc_read_window(&qp));
+	cr_expect_eq(rc_cc_read_window(&qp), 4096, "%u", rc_cc_read_window(&qp));
+	cr_expect_eq(cc_window(&qp), WINDOW_PACKETS);
+	trips(30, 80);
+	cr_expect_lt(rc_cc_read_window(&qp), WINDOW_PACKETS);
+}
+
+Test(cc_delay, who_chooses_another_algorithm_keeps_neither_window_nor_rate)
+{
+	RULE("N-4");
+	begin();
+	trip(100);
+	trips(30, 1000);
+	cr_assert(qp.pace.on);
+	rc_cc_choose(&qp, UROCE_CC_FIXED);
+	cr_expect(!qp.pace.on && cc_is_open(&qp));
+	cr_expect_eq(cc_window(&qp), WINDOW_PACKETS);
+}
