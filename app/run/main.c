@@ -25,6 +25,7 @@ struct settings {
 	char ip[LIST_BYTES], gateway[LIST_BYTES]; /* lists separated by commas */
 	uint32_t mtu_bytes;
 	uint32_t idle, sack_window; /* of app_idle_names and app_sack_windows */
+	uint32_t paths;             /* 0: one */
 	bool print_env, explain, check;
 };
 
@@ -59,6 +60,9 @@ static const struct option_row rows[] = {
 	  .section = SECTION, .key = "sack-window",
 	  .help = "connections of rdma_cm to another uroce keep what comes behind a lost packet, so that only that "
 		  "is sent again (SACKs), and have so many packets in flight; off: as with every peer" },
+	{ "paths", 0, OPTION_NUMBER, AT(paths), 4, 64, "N", .section = SECTION, .key = "paths", .usual = "",
+	  .help = "such connections spread their requests over N UDP source ports, if both ends have been told to, so "
+		  "that they take several ways through switches; otherwise one" },
 	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
 	  .help = "failed completions are explained on standard error" },
 	{ "check", 0, OPTION_FLAG, AT(check), .help = "say what would work here and what is missing; no program" },
@@ -216,6 +220,10 @@ static void set_environment(const struct settings *settings, const char *librari
 	if (settings->mtu_bytes) {
 		snprintf(text, sizeof(text), "%u", settings->mtu_bytes);
 		say_setting(settings, "mtu", "UROCE_MTU", text);
+	}
+	if (settings->paths) {
+		snprintf(text, sizeof(text), "%u", settings->paths);
+		say_setting(settings, "paths", "UROCE_PATHS", text);
 	}
 	if (settings->explain)
 		say_setting(settings, "explain", "UROCE_EXPLAIN", "1");

@@ -85,7 +85,7 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 	fprintf(out, VERSION_WORD " %u %u %u %s %u %lu", ours->qps, ours->size, ours->mtu,
 		uroce_addr_format(&ours->addr, address, sizeof(address)), ours->rkey, ours->va);
 	if (ours->sack_window) /* a peer that has sent no window may be too old to read one */
-		fprintf(out, " %u", ours->sack_window);
+		fprintf(out, " %u %u", ours->sack_window, ours->paths);
 	fprintf(out, "\n");
 	for (uint32_t i = 0; i < ours->qps; i++)
 		fprintf(out, "%u %u\n", ours->qpn[i], ours->psn[i]);
@@ -140,9 +140,9 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 			       app_complain(-1, "the peer left, or did not say in %d s who it is", PATIENCE_SECONDS);
 	if (strncmp(text, "no ", 3) == 0)
 		return app_complain(-1, "the target refused: %s", text + 3);
-	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u", &theirs->qps, &theirs->size, &theirs->mtu,
-		       address, &theirs->rkey, &theirs->va,
-		       &theirs->sack_window) >= 6 && /* a peer without SACKs sends no window */
+	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u %u", &theirs->qps, &theirs->size, &theirs->mtu,
+		       address, &theirs->rkey, &theirs->va, &theirs->sack_window,
+		       &theirs->paths) >= 6 && /* a peer without SACKs sends no window, and an old one no paths */
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 &&
 		theirs->qps >= 1 && theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)

@@ -1,8 +1,8 @@
 /* exchange.h - the lines that two uroce-testpmd exchange, over TCP or by address, before the traffic starts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of text. The initiator sends "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA", then a line "QPN PSN" for each
- * queue pair. The target answers with the same (the traffic goes to its RKEY and VA), or with "no REASON". The
+ * Lines of text. The initiator sends "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA [WINDOW [PATHS]]", then a line
+ * "QPN PSN" for each queue pair. The target answers with the same (the traffic goes to its RKEY and VA), or with "no REASON". The
  * connection stays open while the traffic lasts; when it ends the target destroys the queue pairs.
  */
 #ifndef APP_TESTPMD_EXCHANGE_H
@@ -19,6 +19,7 @@ struct app_pipe;
 struct exchange {
 	uint32_t qps, size, mtu, rkey;
 	uint32_t sack_window; /* packets; 0: no SACKs */
+	uint32_t paths;       /* of each queue pair; 0 and 1: one */
 	uint64_t va;
 	struct uroce_addr addr;
 	uint32_t qpn[EXCHANGE_QPS_MAX], psn[EXCHANGE_QPS_MAX];

@@ -22,6 +22,7 @@ const struct settings rows_defaults = {
 	.burst = 4096,
 	.mtu = 1024,
 	.sack_window = 1,
+	.paths = 1,
 	.tcp_port = 18516,
 	.mix = "write:1,read:1,send:1,fadd:1",
 };
@@ -175,6 +176,9 @@ static const struct option_row table[] = {
 	  IN("traffic", "sack-window"),
 	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "
 		  "so many packets in flight, or as many as the peer; off: everything from it on is sent again" },
+	{ "paths", 0, OPTION_NUMBER, AT(paths), 1, 64, "N", IN("traffic", "paths"),
+	  .help = "both ends spread their requests over N UDP source ports, 4 or more, so that they take several ways "
+		  "through switches; needs SACKs, and ports with one queue" },
 	{ "peer", 0, OPTION_TEXT, AT(peer), .value = "HOST", IN("traffic", "peer"),
 	  .help = "send the traffic to the uroce-testpmd that runs with --target on HOST" },
 	{ "target", 0, OPTION_FLAG, AT(target), IN("traffic", "target"),

@@ -148,6 +148,13 @@ static int check_together(const struct settings *settings)
 		return app_complain(APP_EXIT_USAGE,
 				    "%s needs one port: --device DEV --ip ADDR/LEN, or [port.0] in a file",
 				    name_of(settings, settings->target ? "target" : "peer"));
+	if (settings->paths == 2 || settings->paths == 3)
+		return app_complain(APP_EXIT_USAGE, "%s %u: 4 to 64, or 1", name_of(settings, "paths"),
+				    settings->paths);
+	if (settings->paths > 1 && settings->sack_window == 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "%s %u: packets that overtake each other need SACKs: leave out %s off",
+				    name_of(settings, "paths"), settings->paths, name_of(settings, "sack-window"));
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		if (settings->ports[i].device[0] == '\0' || settings->ports[i].address_count == 0)
 			return app_complain(APP_EXIT_USAGE, "port %u needs a device and an address", i);

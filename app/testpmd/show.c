@@ -211,7 +211,9 @@ void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out)
 		fprintf(out, "at most %u Mbit/s\n", view.attr.rate_mbps);
 	else
 		fprintf(out, "no limit\n");
-	if (view.attr.sack_window)
+	if (view.attr.paths)
+		fprintf(out, "  SACKs, %u packets in flight, over %u paths\n", view.attr.sack_window, view.attr.paths);
+	else if (view.attr.sack_window)
 		fprintf(out, "  SACKs, %u packets in flight\n", view.attr.sack_window);
 	else
 		fprintf(out, "  no SACKs\n");

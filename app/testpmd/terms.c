@@ -7,13 +7,14 @@
 #include "common/exit.h"
 #include "testpmd/terms.h"
 
-/* The peer decides everything but the SACKs, for which the smaller of both windows is taken. */
+/* The peer decides everything but the SACKs, for which the smaller of both windows is taken; paths need SACKs. */
 static void answer(const struct traffic *traffic, const struct exchange *theirs, struct exchange *ours)
 {
 	ours->qps = theirs->qps;
 	ours->size = theirs->size;
 	ours->mtu = theirs->mtu;
 	ours->sack_window = RTE_MIN(theirs->sack_window, traffic_sack_window(traffic));
+	ours->paths = ours->sack_window ? theirs->paths : 0;
 }
 
 bool terms_serve(struct traffic *traffic, const struct exchange_line *line)
@@ -51,6 +52,7 @@ int terms_ask(struct traffic *traffic, const struct exchange_line *line)
 			.size = settings->size,
 			.mtu = settings->mtu,
 			.sack_window = traffic_sack_window(traffic),
+			.paths = settings->paths,
 		};
 	error = error || traffic_offer(traffic, true, ours) || exchange_send(line, ours) ||
 		exchange_receive(line, theirs) || traffic_accept(traffic, theirs);

@@ -414,6 +414,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 	if (app_check("query", uroce_qp_query(flow->qp, &ours)))
 		return -1;
 	attr.sq_psn = ours.sq_psn;
+	attr.paths = attr.sack_window ? (uint8_t)RTE_MIN(peer->paths, 255u) : 0;
 	flow->remote_va = peer->va;
 	flow->remote_rkey = traffic->settings->rkey ? traffic->settings->rkey : peer->rkey;
 	error = uroce_qp_connect(flow->qp, &attr, NULL);
@@ -455,6 +456,7 @@ int traffic_connect_ports(struct traffic *traffic)
 		describe_port(traffic, p, &sides[p]);
 		sides[p].mtu = traffic->settings->mtu;
 		sides[p].sack_window = traffic_sack_window(traffic);
+		sides[p].paths = traffic->settings->paths;
 	}
 	/* Flows alternate between the ports: 2n sends requests, 2n + 1 serves them. */
 	for (uint32_t i = 0; i < 2 * qps && !error; i++)

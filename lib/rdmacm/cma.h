@@ -70,6 +70,8 @@ struct uroce_engine *cma_engine(void);
 const struct uroce_device_info *cma_device_info(void);
 /* Of the SACKs that this end offers to peers; 0: it does not. */
 uint16_t cma_sack_window(void);
+/* Of connections with SACKs, if the peer takes several; 0: one. */
+uint8_t cma_paths(void);
 
 /* ---- address.c ---- */
 

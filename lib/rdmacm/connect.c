@@ -33,6 +33,7 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 		/* Nor does one who moves it know of SACKs: cma_move_qp() does. */
 		.no_sack = id->id.qp == NULL || cma_sack_window() == 0,
 		.sack_window = cma_sack_window(),
+		.paths = id->id.qp ? cma_paths() : 0,
 		.tell_rested = true,
 	};
 

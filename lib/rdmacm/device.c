@@ -64,6 +64,11 @@ uint16_t cma_sack_window(void)
 	return device.stack->sack_window;
 }
 
+uint8_t cma_paths(void)
+{
+	return device.stack->paths;
+}
+
 CMA_API struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct ibv_context **list = calloc(2, sizeof(*list));

@@ -62,12 +62,13 @@ void verb_async_event(struct ibv_context *context, struct ibv_async_event *event
 /* ---- enhanced connection establishment, ibv_query_ece() and ibv_set_ece() ---- */
 
 /*
- * Options of vendor VERB_ECE_VENDOR: the bits of a window of SACKs in packets, 256 ... 2048, or none of them; and parts
- * of a READ are asked for in any order.
+ * Options of vendor VERB_ECE_VENDOR: the bits of a window of SACKs in packets, 256 ... 2048, or none of them; parts of
+ * a READ are asked for in any order; and with a window each end spreads its requests over as many paths as it was told.
  */
 #define VERB_ECE_VENDOR 0x75726Fu
 #define VERB_ECE_WINDOW 0xF00u
 #define VERB_ECE_ANY_ORDER 0x1u
+#define VERB_ECE_PATHS 0x2u
 
 /* ---- conversions ---- */
 

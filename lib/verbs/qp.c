@@ -299,7 +299,9 @@ static int change_rested(struct uroce_qp *qp, const struct uroce_qp_attr *attr, 
 
 static uint32_t ece_offered(const struct ibv_qp *qp)
 {
-	return verb_context_of(qp->context)->stack->sack_window | VERB_ECE_ANY_ORDER;
+	const struct stack *stack = verb_context_of(qp->context)->stack;
+
+	return stack->sack_window | VERB_ECE_ANY_ORDER | (stack->paths ? VERB_ECE_PATHS : 0);
 }
 
 /* What was agreed on; before that, what this end offers. */
@@ -323,12 +325,12 @@ int verb_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 	if (qp->rc == NULL)
 		return verb_result(-EOPNOTSUPP);
 	if (ece->vendor_id != VERB_ECE_VENDOR || ece->comp_mask || (window & (window - 1)) ||
-	    ece->options & ~(VERB_ECE_WINDOW | VERB_ECE_ANY_ORDER) ||
+	    ece->options & ~(VERB_ECE_WINDOW | VERB_ECE_ANY_ORDER | VERB_ECE_PATHS) ||
 	    (ibv->state != IBV_QPS_RESET && ibv->state != IBV_QPS_INIT))
 		return verb_result(-EINVAL);
 	if (window > (ours & VERB_ECE_WINDOW))
 		window = ours & VERB_ECE_WINDOW;
-	qp->ece = window | (ours & ece->options & VERB_ECE_ANY_ORDER);
+	qp->ece = window | (ours & ece->options & (VERB_ECE_ANY_ORDER | (window ? VERB_ECE_PATHS : 0)));
 	qp->has_ece = true;
 	return 0;
 }
@@ -337,10 +339,11 @@ int verb_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 static uint32_t add_ece(const struct verb_qp *qp, struct uroce_qp_attr *attr)
 {
 	attr->sack_window = (uint16_t)(qp->ece & VERB_ECE_WINDOW);
+	attr->paths = qp->ece & VERB_ECE_PATHS ? verb_context_of(qp->ibv.qp_base.context)->stack->paths : 0;
 	attr->read_repair = qp->ece & VERB_ECE_ANY_ORDER ? UROCE_READ_REPAIR_ANY_ORDER : UROCE_READ_REPAIR_UPWARDS;
 	if (!qp->has_ece || (attr->qp_state != UROCE_QPS_RTR && attr->qp_state != UROCE_QPS_RTS))
 		return 0;
-	return attr->qp_state == UROCE_QPS_RTR ? UROCE_QP_SACK_WINDOW : UROCE_QP_READ_REPAIR;
+	return attr->qp_state == UROCE_QPS_RTR ? UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS : UROCE_QP_READ_REPAIR;
 }
 
 static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)

@@ -125,6 +125,24 @@ static int read_sack_window(uint16_t *packets)
 	return EINVAL;
 }
 
+/* Packets that take several paths overtake each other, which only SACKs cope with. */
+static int read_paths(uint16_t sack_window, uint8_t *paths)
+{
+	const char *given = getenv("UROCE_PATHS");
+	unsigned long number;
+	char *end;
+
+	*paths = 0;
+	if (given == NULL || *given == '\0')
+		return 0;
+	number = strtoul(given, &end, 10);
+	*paths = (uint8_t)number;
+	if (*end == '\0' && number >= 4 && number <= 64 && sack_window)
+		return 0;
+	fprintf(stderr, "uroce: UROCE_PATHS is '%s': 4 to 64, and only with SACKs\n", given);
+	return EINVAL;
+}
+
 /*
  * A port that shares memory with a server has to wait for that; other causes are told at once. Then the link needs a
  * moment, of a NIC too, and many programs look at it once and refuse a port without.
@@ -190,6 +208,8 @@ static int start(struct stack *stack)
 		error = read_mtu(&mtu_bytes);
 	if (error == 0)
 		error = read_sack_window(&stack->sack_window);
+	if (error == 0)
+		error = read_paths(stack->sack_window, &stack->paths);
 	if (error == 0)
 		error = start_eal(port);
 	return error ? error : open_port(stack, port, idle, mtu_bytes);

@@ -25,6 +25,7 @@ struct stack {
 	struct uroce_device *device;
 	struct uroce_device_info info;
 	uint16_t sack_window; /* that it offers to peers; 0: it does not */
+	uint8_t paths;        /* of connections with SACKs; 0: one */
 	bool serves;          /* the port is a memif's server: its link comes and goes with its client */
 };
 

@@ -90,7 +90,7 @@ def testpmd_tells_the_range_and_the_default_of_each_number(_):
 def wrong_options_are_refused_in_one_line_with_status_2(_):
     for name, *arguments in (
             ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
-            ("testpmd", "--target"),
+            ("testpmd", "--target"), ("testpmd", "--paths", "8", "--sack-window", "off"), ("testpmd", "--paths", "3"),
             ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
             ("perf", "--paths", "8", "--sack-window", "off"), ("perf", "--paths", "3"),
             ("pingpong",), ("pingpong", "--ip", "10.0.0.1/24"), ("pingpong", "--ip", "10.0.0.1", "-m", "300"),
@@ -215,16 +215,17 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
         raise Skipped("this build has no libibverbs")
     config = directory + "/run.ini"
     open(config, "w").write("[port]\ndevice=net_ring0\nip=10.0.0.1/24\ngateway=10.0.0.3\nmtu=512\nidle=yield\n"
-                            "explain=1\nsack-window=512\n")
-    names = ("UROCE_IDLE", "UROCE_MTU", "UROCE_GATEWAY", "UROCE_EXPLAIN", "UROCE_SACK_WINDOW")
-    options = ("--idle", "sleep", "--mtu", "256", "--gateway", "10.0.0.5", "--explain", "--sack-window", "2048")
-    given, empty, none = ("poll", "1024", "10.0.0.4", "0", "off"), ("",) * 5, (None,) * 5
+                            "explain=1\nsack-window=512\npaths=16\n")
+    names = ("UROCE_IDLE", "UROCE_MTU", "UROCE_GATEWAY", "UROCE_EXPLAIN", "UROCE_SACK_WINDOW", "UROCE_PATHS")
+    options = ("--idle", "sleep", "--mtu", "256", "--gateway", "10.0.0.5", "--explain", "--sack-window", "2048",
+               "--paths", "32")
+    given, empty, none = ("poll", "1024", "10.0.0.4", "0", "off", "8"), ("",) * 6, (None,) * 6
     bare = ("-d", "net_ring0", "--ip", "10.0.0.1/24")
     for words, before, wanted in ((("-c", config), given, given), (bare, given, given),
-                                  (("-c", config), none, ("yield", "512", "10.0.0.3", "1", "512")),
-                                  (("-c", config), empty, ("yield", "512", "10.0.0.3", "1", "512")),
-                                  ((*bare, *options), given, ("sleep", "256", "10.0.0.5", "1", "2048")),
-                                  (bare, none, ("sleep", "", "", "", "256"))):
+                                  (("-c", config), none, ("yield", "512", "10.0.0.3", "1", "512", "16")),
+                                  (("-c", config), empty, ("yield", "512", "10.0.0.3", "1", "512", "16")),
+                                  ((*bare, *options), given, ("sleep", "256", "10.0.0.5", "1", "2048", "32")),
+                                  (bare, none, ("sleep", "", "", "", "256", ""))):
         environment = {name: value for name, value in os.environ.items() if name not in names}
         environment.update((name, value) for name, value in zip(names, before) if value is not None)
         shown = " ".join(f'"${name}"' for name in names)
@@ -232,7 +233,7 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         if done.returncode == 3:
             raise Skipped(done.stderr.strip())
-        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:5]) == wanted, words, before, done)
+        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:6]) == wanted, words, before, done)
 
 
 @case

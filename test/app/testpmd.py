@@ -423,6 +423,30 @@ def two_programs_send_sacks_with_the_smaller_window_of_both(directory):
 
 
 @case
+def requests_take_as_many_paths_as_the_asker_wants_if_both_have_sacks(directory):
+    """Of a target that decides nothing; and between two ports of one program."""
+    with Prompt("--qps", "1", "--mix", "write:1", "--paths", "8", "--auto-start") as pmd:
+        pmd.ask("show qp", "QPN")
+        qpn = pmd.wait_for(r"^(0x\w+) .*asks")[1]
+        pmd.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
+        pmd.wait_for("^  SACKs, 256 packets in flight, over 8 paths$")
+        pmd.quit()
+    for number, (target, wanted) in enumerate((("256", ", over 16 paths"), ("off", None))):
+        memif = f"net_memif0,role=%s,socket={directory}/{number}.sock,socket-abstract=no"
+        tcp = ("--tcp-port", str(18630 + number))
+        with Prompt("-d", memif % "server", "--ip", "10.0.0.1/24", "--target", *tcp, "--sack-window", target) as one, \
+                Prompt("-d", memif % "client", "--ip", "10.0.0.2/24", "--peer", "127.0.0.1", *tcp, "--qps", "1",
+                       "--mix", "write:1,read:1", "--paths", "16", "--auto-start") as other:
+            for end in (one, other):
+                end.ask("show qp", "QPN")
+                qpn = end.wait_for(r"^(0x\w+) ")[1]
+                end.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
+                end.wait_for("^  congestion control")
+                end.wait_for(f"^  SACKs, 256 packets in flight{wanted}$" if wanted else "^  no SACKs$")
+            other.quit()
+
+
+@case
 def perf_marks_its_frames_with_the_traffic_class_it_is_told(directory):
     """As seen in the records of a queue pair that dies of losses."""
     code, out, err = run("perf", "--op", "write", "--mode", "bw", "-T", "106", "-s", "64", "-u", "6", "--retry-cnt",

@@ -124,7 +124,7 @@ static void try_ece(void)
 	}
 	foreign = ece_of(offered.vendor_id + 1, offered.options, 0);
 	two = ece_of(offered.vendor_id, offered.options | 0x600, 0);
-	unknown = ece_of(offered.vendor_id, offered.options | 0x2, 0);
+	unknown = ece_of(offered.vendor_id, offered.options | 0x4, 0);
 	masked = ece_of(offered.vendor_id, offered.options, 1);
 	less = ece_of(offered.vendor_id, 0, 0);
 	expect("another vendor's options", ibv_set_ece(qp, &foreign) == EINVAL);

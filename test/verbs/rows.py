@@ -214,6 +214,11 @@ def agreements():
     yield Row("both ends agree on a window of 1024 packets", [*program, "1"], options=("--sack-window", "1024"),
               sees=("agreed on 0x401",))
     yield Row("both ends agree on no SACKs", [*program, "1"], options=("--sack-window", "off"), sees=("agreed on 0x1",))
+    yield Row("both ends agree on several paths", [*program, "1"], options=("--paths", "8"), sees=("agreed on 0x103",))
+    yield Row("paths without SACKs", ["env", "UROCE_PATHS=8", "UROCE_SACK_WINDOW=off", *program, "1"], complains=True,
+              sees=(r"^uroce: UROCE_PATHS is '8': 4 to 64, and only with SACKs$",), status=1)
+    yield Row("too few paths", ["env", "UROCE_PATHS=3", *program, "1"], complains=True,
+              sees=(r"^uroce: UROCE_PATHS is '3': 4 to 64, and only with SACKs$",), status=1)
     yield Row("a window of SACKs that there is not", ["env", "UROCE_SACK_WINDOW=300", *program, "1"], complains=True,
               sees=(r"^uroce: UROCE_SACK_WINDOW is '300': off, 256, 512, 1024 or 2048$",), status=1)
 
