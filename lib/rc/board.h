@@ -90,15 +90,20 @@ struct rc_spread {
 	uint8_t answer_path;        /* the last answer to a PROBE came to that of this path */
 	uint8_t mark;               /* the newest one */
 	uint8_t skipped;            /* paths that miss this rotation */
+	uint8_t sack_path;          /* of SACKs that answer one of several PROBEs */
+	bool asks_all;              /* the peer has sent a PROBE though nothing was missing */
 	bool seen_is_known;
 	psn_t seen;          /* how much the peer has received, as its newest SACK has told */
 	psn_t quiet_end;     /* snd_max when the peer was last heard */
 	psn_t patient_end;   /* what had been silent for long when the last PROBE by a timer left lies before it */
 	psn_t aged;          /* packets have come that left long after all before it; if it is in flight */
+	psn_t suspect;       /* the oldest packet that has not come though others have that left behind it */
 	uint16_t probes;     /* counts PROBEs */
 	uint16_t patient_id; /* the PROBEs from this count on left then or later */
 	bool patient;        /* patient_end is valid */
-	uint64_t renewed_ns; /* when ack_path was chosen */
+	bool suspects;       /* suspect and suspect_ns are valid */
+	bool asked;          /* a PROBE has left because of that packet */
+	uint64_t suspect_ns; /* since when it is known that others have overtaken it */
 	uint64_t now_ns;     /* of the last call */
 	uint64_t waits;      /* bit i: the PROBE of the peer in waiting[i] is to be answered, too */
 	struct rc_spread_mark marks[SPREAD_MARKS];

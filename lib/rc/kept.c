@@ -228,8 +228,8 @@ void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet)
 
 	if (qp->responder.ack.due & WORK_NAK) /* that answers it */
 		return;
-	if (kept->probed && qp_spreads(qp)) /* PROBEs over several paths may come together, and each is answered */
-		rc_spread_keep_probe(qp, kept->probe_id);
+	if (qp_spreads(qp)) /* PROBEs over several paths may come together, and each is answered */
+		rc_spread_probed(qp, kept->probed ? kept->probe_id : 0);
 	kept->probed = true;
 	kept->probe_id = packet->probe_id;
 	kept->news = UINT32_MAX;
@@ -387,10 +387,10 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 }
 
 /* Another PROBE has come meanwhile, over another path: it is to be answered, too. */
-static bool turn_to_next_probe(struct rc_qp *qp)
+static bool turn_to_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;
-	uint16_t id = qp_spreads(qp) ? rc_spread_next_probe(qp) : 0;
+	uint16_t id = qp_spreads(qp) ? rc_spread_next_probe(qp, out) : 0;
 
 	if (id == 0)
 		return false;
@@ -405,7 +405,9 @@ bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out)
 	do {
 		if (!say_once(qp, out))
 			return false;
-	} while (turn_to_next_probe(qp));
+	} while (turn_to_next_probe(qp, out));
+	if (qp_spreads(qp))
+		rc_spread_answers(qp, out);
 	ack_sack_said(&qp->responder.ack);
 	return true;
 }

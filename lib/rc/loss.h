@@ -163,13 +163,19 @@ static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
- * The peer lives and misses something, perhaps because a path is dead: if nothing else shows that a probe leaves as
- * soon as a response must have come (T-5).
+ * The peer lives and misses something, perhaps because a path is dead: if nothing else shows that a probe leaves after
+ * patience_ns, or as soon as a response must have come (T-5).
  */
-static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t now_ns)
+static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t patience_ns, uint64_t now_ns)
 {
-	if (qp->rtt.srtt_ns)
-		probe_sooner(&qp->probe, rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns), now_ns);
+	uint64_t bound_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
+
+	if (qp->rtt.srtt_ns == 0)
+		return;
+	if (patience_ns == 0)
+		probe_suspect(&qp->probe);
+	else
+		probe_sooner(&qp->probe, patience_ns < bound_ns ? patience_ns : bound_ns, now_ns);
 }
 
 /*

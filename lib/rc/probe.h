@@ -138,6 +138,19 @@ static inline void probe_sooner(struct rc_probe *probe, uint64_t patience_ns, ui
 		probe->deadline_ns = now_ns + patience_ns;
 }
 
+/*
+ * A loss is suspected: the probe leaves with the next transmit, also in place of an ACK request that was put off. Not if
+ * one that has spent a retry does.
+ */
+static inline void probe_suspect(struct rc_probe *probe)
+{
+	if (!probe->enabled || probe->paid || probe->answered)
+		return;
+	probe->deferred = false;
+	probe->due = true;
+	probe->deadline_ns = UINT64_MAX;
+}
+
 /* The wait is over: the probe leaves with the next transmit. */
 static inline void probe_ask_now(struct rc_probe *probe)
 {

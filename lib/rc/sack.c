@@ -237,6 +237,7 @@ static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
 
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
+	psn_t cack = psn_make(packet->cack_psn);
 	struct judgement judgement = { 0 };
 	bool news = false;
 
@@ -256,7 +257,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (qp->sack.again && !psn_before(qp->win.snd_una, qp->sack.again_end))
 		qp->sack.again = false;
 	if (qp->sack.map)
-		handle_cack(qp, psn_make(packet->cack_psn));
+		handle_cack(qp, cack);
 	qp->sack.probing &= !judgement.answered;
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
@@ -269,11 +270,12 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (!handle_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
-		rc_loss_response_came_early(qp, psn_next(psn_make(packet->cack_psn)), !qp->loss.rewound, now_ns);
+		rc_loss_response_came_early(qp, psn_next(cack), !qp->loss.rewound, now_ns);
 	else
 		loss_heard(qp, now_ns);
 	if (qp_spreads(qp) && qp->sack.map)
-		rc_loss_something_is_missing(qp, now_ns);
+		rc_loss_something_is_missing(
+			qp, judgement.overtaken ? RC_NEVER : rc_spread_patience(qp, psn_next(cack), now_ns), now_ns);
 }
 
 /* ---- what leaves ---- */

@@ -7,8 +7,7 @@
 #include "rc/path.h"
 #include "rc/sackmap.h"
 
-#define ACK_PATH_NS 50000ull /* while no round trip is known ACKs take another path that often */
-#define LATE_TRIPS 2u        /* what left so many round trips before a packet that has come is lost */
+#define LATE_TRIPS 2u /* what left so many round trips before a packet that has come is lost */
 #define TRIES_MAX 20u
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
@@ -177,35 +176,43 @@ void rc_spread_answers(const struct rc_qp *qp, struct rc_outbox *out)
 		frame_set_source_port(out->template, spread->paths[spread->ack_path].port);
 }
 
-/* Another path for what answers the peer: the next good one. */
-static void move_answers(struct rc_spread *spread, uint64_t now_ns, struct rc_outbox *out)
+/* The next path behind this one that is not bad; if there is none the same. */
+static uint8_t next_path(const struct rc_spread *spread, uint32_t path)
 {
-	uint32_t path = spread->ack_path;
-
-	spread->renewed_ns = now_ns;
 	for (uint32_t i = 1; i < spread->count; i++) {
 		uint32_t next = (path + i) % spread->count;
 
-		if (spread->paths[next].state != SPREAD_BAD) {
-			spread->ack_path = (uint8_t)next;
-			break;
-		}
+		if (spread->paths[next].state != SPREAD_BAD)
+			return (uint8_t)next;
 	}
+	return (uint8_t)path;
+}
+
+/*
+ * The peer asks though nothing seems to be missing, perhaps because answers of ours have not come: they take another
+ * path. Responses stay in order, because the peer asks again for one that others have overtaken.
+ */
+static void move_answers(const struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_spread *spread = spread_of(qp);
+
+	spread->asks_all = false;
+	if (qp->replay.queue_head != REPLAY_NONE || qp->replay.has_parts)
+		return;
+	spread->ack_path = next_path(spread, spread->ack_path);
 	frame_renew_ack(out->template);
 }
 
 void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_spread *spread = spread_of(qp);
-	uint64_t often_ns = qp->rtt.srtt_ns ? qp->rtt.srtt_ns : ACK_PATH_NS;
-	/* Responses stay in order: what misses one of them asks again. */
-	bool responds = qp->replay.queue_head != REPLAY_NONE || qp->replay.has_parts;
 
 	mark_time(qp, spread, now_ns);
 	if (out->packet_limit == 0)
 		return;
-	if (now_ns - spread->renewed_ns >= often_ns && !responds && qp->responder.ack.due)
-		move_answers(spread, now_ns, out);
+	if (spread->asks_all)
+		move_answers(qp, out);
+	spread->sack_path = spread->ack_path;
 	rc_spread_answers(qp, out);
 }
 
@@ -215,9 +222,14 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 {
 	struct rc_spread *spread = spread_of(qp);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
+	/* Who suspects a packet asks about what others have overtaken, and who hears nothing about all there is. */
+	bool suspects = by_timer && spread->suspects && !spread->asked;
+	psn_t end = suspects ? psn_next(qp->sack.newest) : spread->quiet_end;
+	uint32_t limit = suspects ? ahead(qp, end) : outstanding;
 	uint64_t paths = 0;
 
-	for (uint32_t i = 0; i < outstanding && i < KEPT_SPAN; i++) {
+	spread->asked |= by_timer;
+	for (uint32_t i = 0; i < outstanding && i < limit && i < KEPT_SPAN; i++) {
 		psn_t psn = psn_add(qp->win.snd_una, i);
 
 		if (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)
@@ -225,8 +237,8 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 	}
 	if (!by_timer)
 		return paths;
-	spread->patient = ahead(qp, spread->quiet_end) <= outstanding;
-	spread->patient_end = spread->quiet_end;
+	spread->patient = ahead(qp, end) <= outstanding;
+	spread->patient_end = end;
 	spread->patient_id = (uint16_t)(spread->probes + 1);
 	/* If a path is dead whose packets are missed the answer over another one tells it. */
 	for (uint32_t i = 0; i < 2 && i < spread->turns; i++)
@@ -280,15 +292,18 @@ bool rc_spread_answered(struct rc_qp *qp, uint16_t id)
 	return true;
 }
 
-void rc_spread_keep_probe(struct rc_qp *qp, uint16_t id)
+void rc_spread_probed(struct rc_qp *qp, uint16_t id)
 {
 	struct rc_spread *spread = spread_of(qp);
 
+	spread->asks_all |= !qp->responder.nak_outstanding;
+	if (id == 0)
+		return;
 	spread->waits |= 1ull << (id & SPREAD_INDEX);
 	spread->waiting[id & SPREAD_INDEX] = id;
 }
 
-uint16_t rc_spread_next_probe(struct rc_qp *qp)
+uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_spread *spread = spread_of(qp);
 	uint32_t first;
@@ -297,6 +312,9 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp)
 		return 0;
 	first = (uint32_t)__builtin_ctzll(spread->waits);
 	spread->waits &= spread->waits - 1;
+	spread->sack_path = next_path(spread, spread->sack_path);
+	if (out->packet_limit > 0)
+		frame_set_source_port(out->template, spread->paths[spread->sack_path].port);
 	return spread->waiting[first];
 }
 
@@ -317,6 +335,32 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 	return true;
 }
 
+/* Has the packet at psn left once, and something come that left behind it? */
+static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
+{
+	uint32_t outstanding = sendwin_outstanding(&qp->win), newest = ahead(qp, qp->sack.newest);
+
+	return newest < outstanding && ahead(qp, psn) < newest && sackmap_state(qp, psn) == SACK_IN_FLIGHT;
+}
+
+uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
+{
+	struct rc_spread *spread = spread_of(qp);
+	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns) / 2;
+
+	if (!spread->suspects || !psn_equal(spread->suspect, missing)) {
+		spread->asked = false;
+		spread->suspect = missing;
+		spread->suspect_ns = now_ns;
+	}
+	spread->suspects = was_overtaken(qp, missing);
+	if (!spread->suspects || spread->asked)
+		return RC_NEVER;
+	if (spread->paths[spread->path_of[missing.v % KEPT_SPAN] & SPREAD_INDEX].state == SPREAD_BAD)
+		return 0;
+	return now_ns - spread->suspect_ns < wait_ns ? spread->suspect_ns + wait_ns - now_ns : 0;
+}
+
 void rc_spread_came(struct rc_qp *qp, psn_t psn)
 {
 	struct rc_spread *spread = spread_of(qp);
@@ -330,15 +374,18 @@ void rc_spread_came(struct rc_qp *qp, psn_t psn)
 bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent)
 {
 	const struct rc_spread *spread = spread_of(qp);
+	const struct rc_spread_path *answered = &spread->paths[spread->answer_path];
 	uint32_t index = spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX;
-	const struct rc_spread_path *path = &spread->paths[index];
 	bool again = qp->sack.again && ahead(qp, psn) < ahead(qp, qp->sack.again_end);
+	bool left_before = psn_before(psn, answered->probe_end), bad = spread->paths[index].state == SPREAD_BAD;
 
 	if (index == spread->answer_path)
-		return resent || psn_before(psn, path->probe_end);
-	if (!spread->patient || spread->paths[spread->answer_path].probe_id / SPREAD_MOST < spread->patient_id)
+		return resent || left_before;
+	if (!spread->patient || answered->probe_id / SPREAD_MOST < spread->patient_id)
 		return false;
-	return resent ? path->state == SPREAD_BAD : !again && psn_before(psn, spread->patient_end);
+	if (resent)
+		return bad;
+	return !again && (psn_before(psn, spread->patient_end) || (bad && left_before));
 }
 
 void rc_spread_lost(struct rc_qp *qp, psn_t psn)
@@ -367,7 +414,7 @@ void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 void rc_spread_rewound(struct rc_qp *qp)
 {
 	if (qp_spreads(qp))
-		spread_of(qp)->seen_is_known = false;
+		spread_of(qp)->seen_is_known = spread_of(qp)->suspects = false;
 }
 
 void rc_spread_map_begins(struct rc_qp *qp)

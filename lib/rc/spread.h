@@ -6,7 +6,7 @@
  * Packets on one path stay in order; those on different paths may overtake each other by as much as the paths differ.
  * So only what left later over the same path, and has come, shows that a packet is lost (S-23). A path that is dead
  * shows nothing: its packets are lost when others have come that left two round trips later, or when a PROBE is
- * answered that a timer has sent.
+ * answered that has left over another path because they had been missing for long.
  *
  * A path is GOOD; SKIP for one rotation after a loss; or BAD after two losses in a row between which nothing has come
  * over it. A BAD path takes no packets but a PROBE now and then, whose answer makes it GOOD. While all are BAD the one
@@ -87,9 +87,13 @@ uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out)
 /* An answer to PROBE `id` has come. true: to the last one over its path. */
 bool rc_spread_answered(struct rc_qp *qp, uint16_t id);
 
-/* The peer's PROBE `id` is answered later. rc_spread_next_probe(): such a one is to be answered now; 0: none. */
-void rc_spread_keep_probe(struct rc_qp *qp, uint16_t id);
-uint16_t rc_spread_next_probe(struct rc_qp *qp);
+/*
+ * The peer has sent a PROBE: answers take another path from now on if nothing is missing. id: an earlier one that is
+ * answered later; 0: none. rc_spread_next_probe(): such a one is to be answered now, over another path than the one
+ * before; 0: none.
+ */
+void rc_spread_probed(struct rc_qp *qp, uint16_t id);
+uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);
 
 /* ---- what SACKs tell ---- */
 
@@ -98,6 +102,12 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp);
  * it, so what it says is missing may have come.
  */
 bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns);
+
+/*
+ * A SACK that was not overtaken says that the oldest packet that has not come is the one at `missing`. Returns how long
+ * to wait until a PROBE is to ask about it, for its path may be dead; RC_NEVER: nothing says so. Only with a map.
+ */
+uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
 
 /* The packet at psn, which left once, has come. */
 void rc_spread_came(struct rc_qp *qp, psn_t psn);

@@ -425,61 +425,149 @@ Test(spread, an_overtaken_sack_tells_of_no_loss)
 	rc_spread_rewound(qp);
 }
 
+/* ---- what others have overtaken ---- */
+
+static uint64_t patience(uint32_t missing, uint64_t now_ns)
+{
+	return rc_spread_patience(qp, psn_of(missing), now_ns);
+}
+
+/* Half of the time after which a response must have come. */
+#define WAIT_NS (TRIP_NS / 2 + 2 * 1000)
+
+/* Packet 0 is missing and packet 1 has come. */
+static struct rc_spread *open_overtaken(void)
+{
+	struct rc_spread *spread = open_paths(PATHS);
+
+	leave(8);
+	rc_sackmap_borrow(qp);
+	qp->rtt.rttvar_ns = 1000;
+	qp->sack.newest = psn_of(1);
+	rc_sackmap_set(qp, psn_of(1), SACK_KEPT);
+	return spread;
+}
+
+Test(spread, what_others_have_overtaken_is_asked_about_after_a_while)
+{
+	RULE("S-23");
+	open_overtaken();
+	cr_assert_eq(patience(0, T0), WAIT_NS);
+	cr_assert_eq(patience(0, T0 + WAIT_NS - 1), 1);
+	cr_assert_eq(patience(0, T0 + WAIT_NS), 0);
+	cr_assert_eq(patience(0, T0 + TRIP_NS), 0);
+	cr_assert_eq(patience(2, T0 + TRIP_NS), RC_NEVER, "nothing behind it has come");
+	qp->sack.newest = psn_of(3);
+	cr_assert_eq(patience(2, T0 + 2 * TRIP_NS), WAIT_NS, "the wait begins when something comes");
+	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), 0);
+}
+
+Test(spread, nothing_is_asked_about_that_is_known_or_was_asked_about)
+{
+	struct rc_spread *spread = open_overtaken();
+
+	RULE("S-23");
+	qp->sack.newest = psn_of(0);
+	cr_assert_eq(patience(0, T0), RC_NEVER, "it has come itself");
+	qp->sack.newest = qp->win.snd_max;
+	cr_assert_eq(patience(0, T0), RC_NEVER, "nothing in flight has come");
+	qp->sack.newest = psn_of(4);
+	rc_sackmap_set(qp, psn_of(0), SACK_LOST);
+	cr_assert_eq(patience(0, T0), RC_NEVER);
+	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
+	cr_assert_eq(patience(0, T0), RC_NEVER);
+	rc_sackmap_set(qp, psn_of(0), SACK_IN_FLIGHT);
+	patience(0, T0);
+	cr_assert_eq(patience(0, T0 + TRIP_NS), 0);
+	rc_spread_probe_paths(qp, false);
+	cr_assert_eq(patience(0, T0 + TRIP_NS), 0, "that was another PROBE");
+	rc_spread_probe_paths(qp, true);
+	cr_assert_eq(patience(0, T0 + TRIP_NS), RC_NEVER);
+	cr_assert_eq(patience(2, T0 + TRIP_NS), WAIT_NS, "another packet");
+	rc_spread_rewound(qp);
+	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), WAIT_NS, "a rewind begins anew");
+	make_bad(spread->path_of[psn_of(2).v % KEPT_SPAN], 0);
+	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), 0, "its path is known to be bad");
+}
+
+/* Only about what others have overtaken, and that is what an answer over another path tells of. */
+Test(spread, a_suspicion_asks_over_the_paths_of_what_was_overtaken)
+{
+	struct rc_spread *spread = open_overtaken();
+
+	RULE("S-23");
+	qp->sack.newest = psn_of(3);
+	rc_sackmap_set(qp, psn_of(3), SACK_KEPT);
+	patience(0, T0);
+	spread->quiet_end = qp->win.snd_max;
+	spread->next = 1; /* the paths that a timer asks over as well: 1 and 2 */
+	cr_assert_eq(rc_spread_probe_paths(qp, true), 1 << 0 | 1 << 1 | 1 << 2);
+	cr_assert(spread->patient);
+	cr_assert_eq(spread->patient_end.v, psn_of(4).v);
+	cr_assert_eq(rc_spread_probe_paths(qp, true), 0xF, "after silence about all");
+	cr_assert_eq(spread->patient_end.v, psn_of(8).v);
+}
+
 /* ---- answers of ours ---- */
 
-Test(spread, answers_take_another_path_after_a_round_trip)
+/* The next good path, when the peer asks though nothing is missing: then answers may not have come. */
+Test(spread, answers_take_another_path_when_the_peer_asks_in_vain)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
 	RULE("W-10");
-	qp->responder.ack.due = WORK_ACK;
 	memset(frame.ack, 0xEE, sizeof(frame.ack));
-	spread->renewed_ns = T0;
-	rc_spread_begin(qp, T0 + TRIP_NS - 1, &out);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 0);
 	cr_assert_eq(port_of_frame(), spread->paths[0].port);
 	cr_assert_eq(frame.ack[FRAME_BTH_AT], 0xEE);
-	rc_spread_begin(qp, T0 + TRIP_NS, &out);
+	qp->responder.nak_outstanding = true;
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
+	cr_assert_eq(spread->ack_path, 0, "it asks because something is missing");
+	qp->responder.nak_outstanding = false;
+	rc_spread_probed(qp, 0);
+	cr_assert_eq(rc_spread_next_probe(qp, &out), 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 1);
-	cr_assert_eq(spread->renewed_ns, T0 + TRIP_NS);
 	cr_assert_eq(port_of_frame(), spread->paths[1].port);
 	cr_assert_eq(frame.ack[FRAME_BTH_AT], 0, "the next ACK is made anew");
+	rc_spread_begin(qp, T0, &out);
+	cr_assert_eq(spread->ack_path, 1, "once for each PROBE");
 	make_bad(2, 1);
 	spread->paths[3].state = SPREAD_SKIP;
-	rc_spread_begin(qp, T0 + 2 * TRIP_NS, &out);
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 3);
-	rc_spread_begin(qp, T0 + 3 * TRIP_NS, &out);
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 0);
 	for (uint32_t i = 0; i < PATHS; i++)
 		make_bad(i, 1);
-	rc_spread_begin(qp, T0 + 4 * TRIP_NS, &out);
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 0, "no other one works");
 }
 
-/* While no round trip is known: after 50 us. */
 Test(spread, answers_stay_on_their_path_while_responses_are_owed)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
 	RULE("W-10");
-	qp->rtt.srtt_ns = 0;
-	qp->responder.ack.due = WORK_ACK;
-	spread->renewed_ns = T0;
-	rc_spread_begin(qp, T0 + 49999, &out);
-	cr_assert_eq(spread->ack_path, 0);
 	qp->replay.queue_head = 0;
-	rc_spread_begin(qp, T0 + 50000, &out);
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 0);
 	qp->replay.queue_head = REPLAY_NONE;
+	rc_spread_begin(qp, T0, &out);
+	cr_assert_eq(spread->ack_path, 0, "the PROBE has been answered");
 	qp->replay.has_parts = true;
-	rc_spread_begin(qp, T0 + 50000, &out);
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 0);
 	qp->replay.has_parts = false;
-	qp->responder.ack.due = 0;
-	rc_spread_begin(qp, T0 + 50000, &out);
-	cr_assert_eq(spread->ack_path, 0, "none is owed");
-	qp->responder.ack.due = WORK_ACK;
-	rc_spread_begin(qp, T0 + 50000, &out);
+	rc_spread_probed(qp, 0);
+	rc_spread_begin(qp, T0, &out);
 	cr_assert_eq(spread->ack_path, 1);
 }
 
@@ -489,13 +577,14 @@ Test(spread, without_room_nothing_is_written)
 	struct rc_spread *spread = open_paths(PATHS);
 
 	RULE("W-10");
-	qp->responder.ack.due = WORK_ACK;
 	out.packet_limit = 0;
 	out.template = NULL;
+	rc_spread_probed(qp, 64);
 	rc_spread_begin(qp, T0, &out);
 	rc_spread_answers(qp, &out);
 	cr_assert_eq(spread->ack_path, 0);
 	cr_assert_eq(spread->now_ns, T0);
+	cr_assert_eq(rc_spread_next_probe(qp, &out), 64);
 }
 
 /* ---- PROBEs ---- */
@@ -628,14 +717,25 @@ Test(spread, probes_of_the_peer_wait_for_their_turn)
 	struct rc_spread *spread = open_paths(PATHS);
 
 	RULE("S-23");
-	cr_assert_eq(rc_spread_next_probe(qp), 0);
-	rc_spread_keep_probe(qp, 64 + 5);
-	rc_spread_keep_probe(qp, 64 + 2);
-	rc_spread_keep_probe(qp, 128 + 5);
-	cr_assert_eq(rc_spread_next_probe(qp), 64 + 2);
-	cr_assert_eq(rc_spread_next_probe(qp), 128 + 5);
-	cr_assert_eq(rc_spread_next_probe(qp), 0);
+	RULE("W-10");
+	qp->responder.nak_outstanding = true;
+	rc_spread_probed(qp, 64 + 5);
+	rc_spread_probed(qp, 64 + 2);
+	rc_spread_probed(qp, 128 + 5);
+	rc_spread_probed(qp, 128 + 7);
+	rc_spread_begin(qp, T0, &out);
+	make_bad(2, 1);
+	cr_assert_eq(rc_spread_next_probe(qp, &out), 64 + 2);
+	cr_assert_eq(port_of_frame(), spread->paths[1].port, "each over another path");
+	cr_assert_eq(rc_spread_next_probe(qp, &out), 128 + 5);
+	cr_assert_eq(port_of_frame(), spread->paths[3].port);
+	cr_assert_eq(rc_spread_next_probe(qp, &out), 128 + 7);
+	cr_assert_eq(port_of_frame(), spread->paths[0].port);
+	cr_assert_eq(rc_spread_next_probe(qp, &out), 0);
 	cr_assert_eq(spread->waits, 0);
+	cr_assert_eq(spread->ack_path, 0, "what else answers keeps its path");
+	rc_spread_answers(qp, &out);
+	cr_assert_eq(port_of_frame(), spread->paths[0].port);
 }
 
 /* ---- what an answer tells ---- */
@@ -677,9 +777,18 @@ Test(spread, after_silence_an_answer_tells_of_all_paths)
 	cr_assert(rc_spread_answer_tells(qp, psn_of(4), false));
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(6), false), "the peer was heard before it left");
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(2), true));
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(6), false));
 	make_bad(2, 0);
 	cr_assert(rc_spread_answer_tells(qp, psn_of(2), true), "copies over bad paths do not come either");
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(4), true));
+	cr_assert(rc_spread_answer_tells(qp, psn_of(6), false), "of a bad path of all that left before the PROBE");
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(7), false), "its path is none");
+	qp->sack.again = true;
+	qp->sack.again_end = psn_of(7);
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(6), false));
+	qp->sack.again = false;
+	leave(1);
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(10), false), "it left behind the PROBE");
 	cr_assert(rc_spread_answered(qp, rc_spread_probe(qp, 3, &out)));
 	cr_assert(rc_spread_answer_tells(qp, psn_of(2), false), "and so does each later one");
 }
