@@ -150,16 +150,14 @@ static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread,
 
 static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
 {
-	uint32_t outstanding = sendwin_outstanding(&qp->win), newest = ahead(qp, qp->sack.newest);
+	uint32_t newest = ahead(qp, qp->sack.newest);
 
 	spread->aged = qp->win.snd_una;
-	if (newest >= outstanding || qp->rtt.srtt_ns == 0)
+	if (newest >= sendwin_outstanding(&qp->win) || qp->rtt.srtt_ns == 0)
 		return;
+	/* What left long before a mark that snd_una has passed is in flight no more: that mark is not looked for. */
 	for (uint32_t i = 0; i < SPREAD_MARKS && spread->marks[(spread->mark - i) % SPREAD_MARKS].at_ns; i++) {
-		psn_t psn = spread->marks[(spread->mark - i) % SPREAD_MARKS].psn;
-
-		/* A mark that snd_una has passed is before everything that is in flight. */
-		if (ahead(qp, psn) > outstanding || ahead(qp, psn) <= newest) {
+		if (ahead(qp, spread->marks[(spread->mark - i) % SPREAD_MARKS].psn) <= newest) {
 			spread->aged = long_before(qp, spread, i);
 			return;
 		}
@@ -251,6 +249,8 @@ uint64_t rc_spread_retries(struct rc_qp *qp)
 	struct rc_spread *spread = spread_of(qp);
 	uint64_t paths = 0;
 
+	if (spread->turns == spread->count) /* nearly always */
+		return 0;
 	for (uint32_t i = 0; i < spread->count; i++) {
 		struct rc_spread_path *path = &spread->paths[i];
 

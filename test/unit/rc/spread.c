@@ -638,6 +638,8 @@ Test(spread, a_bad_path_is_tried_after_ever_longer_waits)
 	make_bad(3, 18);
 	spread->paths[1].retry_ns = spread->paths[3].retry_ns = T0;
 	spread->paths[0].retry_ns = T0; /* it is good */
+	spread->skipped = 1;
+	rc_spread_turn(spread);
 	spread->now_ns = T0 - 1;
 	cr_assert_eq(rc_spread_retries(qp), 0);
 	spread->now_ns = T0;
@@ -719,6 +721,7 @@ Test(spread, probes_of_the_peer_wait_for_their_turn)
 	RULE("S-23");
 	RULE("W-10");
 	qp->responder.nak_outstanding = true;
+	rc_spread_probed(qp, 0);
 	rc_spread_probed(qp, 64 + 5);
 	rc_spread_probed(qp, 64 + 2);
 	rc_spread_probed(qp, 128 + 5);
@@ -736,6 +739,13 @@ Test(spread, probes_of_the_peer_wait_for_their_turn)
 	cr_assert_eq(spread->ack_path, 0, "what else answers keeps its path");
 	rc_spread_answers(qp, &out);
 	cr_assert_eq(port_of_frame(), spread->paths[0].port);
+	rc_spread_probed(qp, 0);
+	rc_spread_probed(qp, 64 + 1);
+	rc_spread_next_probe(qp, &out);
+	rc_spread_begin(qp, T0, &out);
+	rc_spread_probed(qp, 64 + 1);
+	rc_spread_next_probe(qp, &out);
+	cr_assert_eq(port_of_frame(), spread->paths[1].port, "each call begins with the path of all answers");
 }
 
 /* ---- what an answer tells ---- */
