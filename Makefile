@@ -118,10 +118,12 @@ nic-test: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 	@test/nic/nic --build $(BUILD) $(if $(FULL),--full) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
-# An own build directory: the prefix is part of what is built, and users get an optimised build.
+# An own build directory: the prefix is part of what is built, and users get an optimised build. Without dpkg-dev meson
+# does not know Debian's folder of libraries, and takes lib64, where neither the linker nor pkg-config looks.
+multiarch = $(shell gcc -print-multiarch 2>/dev/null)
 install: packages-build
 	@[ -f $(BUILD)-install/build.ninja ] || meson setup $(BUILD)-install --buildtype=release -Dtests=false
-	meson configure $(BUILD)-install --prefix=$(abspath $(PREFIX))
+	meson configure $(BUILD)-install --prefix=$(abspath $(PREFIX)) $(multiarch:%=--libdir=lib/%)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)-install
 
 abi: packages-build $(BUILD)/build.ninja
@@ -143,7 +145,7 @@ arm64:
 
 image-test:
 	@$(install_packages) image-test
-	@test/containers/containers $(BUILD)-image-test
+	@test/containers/containers $(if $(ONLY),--only '$(ONLY)') $(BUILD)-image-test
 
 # More seeds than make test takes; each prints itself when it fails.
 sim: packages-test $(BUILD)/build.ninja
