@@ -23,7 +23,7 @@ serve() {
 		cat "/tmp/$1"
 		echo
 		echo "END $1 $status"
-	} 9> /run/lock > /dev/ttyS1
+	} 9> /run/answering > /dev/ttyS1
 	rm -f "/tmp/$1"
 }
 

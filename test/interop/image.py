@@ -22,10 +22,12 @@ MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
 MODULES += ["sch_tbf", "sch_codel"]
 # A host of an NVMe target (storage.py).
 MODULES += ["nvme_rdma", "ext4"]
+# A host of an iSER target (iser.py).
+MODULES += ["ib_iser", "sd_mod"]
 TOOLS = ["ibv_rc_pingpong", "ibv_srq_pingpong", "ibv_ud_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw",
          "ib_atomic_bw", "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat",
          "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "tc", "nvme", "mkfs.ext4", "fio",
-         "tcpdump"]
+         "tcpdump", "iscsid", "iscsiadm"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
@@ -140,6 +142,7 @@ def fill_peer(root):
     provider, = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
     put_with_libraries(root, provider, provider)
     put(root, "/etc/libibverbs.d/rxe.driver", "/etc/libibverbs.d/rxe.driver")
+    put(root, "/etc/iscsi/iscsid.conf", "/etc/iscsi/iscsid.conf")
     # tcpdump wants to be somebody by name.
     with open(root + "/etc/passwd", "w") as users:
         users.write("root:x:0:0:root:/:/bin/sh\n")
@@ -178,7 +181,7 @@ class Image:
 PEER = Image("peer", MODULES, os.path.join(HERE, "guest-roce.sh"), fill_peer,
              [*SCRIPT_SOURCES, MEET_SOURCE, SENDER_SOURCE],
              ["ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils", "nvme-cli", "e2fsprogs", "fio",
-              "tcpdump"])
+              "tcpdump", "open-iscsi"])
 
 
 def ready(image=PEER):
@@ -208,7 +211,7 @@ def missing():
     if not os.path.exists("/dev/net/tun"):
         return "there is no /dev/net/tun; load the module tun, or give the container the device"
     for tool in ("qemu-system-x86_64", "ip", "busybox", "cpio", "ibv_rc_pingpong", "gcc", "nvme", "mkfs.ext4", "fio",
-                 "tcpdump"):
+                 "tcpdump", "iscsiadm", "tgtd"):
         if not shutil.which(tool, path=SEARCH_PATH):
             return f"there is no {tool}; {INSTALL}"
     if not os.path.exists("/usr/include/infiniband/verbs.h"):

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 
+import iser  # of `make interop`
+
 PINGPONG = r"bytes in .* seconds"
 TABLE = r"^ *\d+ +\d+ +\d+\.\d+"  # a line of perftest's
 BUILD = "{build}"  # of the harness
@@ -243,22 +245,10 @@ mpirun --allow-run-as-root --oversubscribe {tcp} {ucx} {ranks}"""
               sees=(r"rank 0 of 2 heard itself say 0, and has number 2", r"rank 1 of 2 heard itself say 1"))
 
 
-TARGET, INITIATOR = "iqn.2026-01.test:disk", "iqn.2026-01.test:host"
-# A disk of tgt's for iSER. Its listener on loopback comes last, so that who waits for that finds everything.
-DISK = f"""folder=$(mktemp -d); export TGT_IPC_SOCKET=$folder/socket; truncate -s 16M $folder/disk
-tgtd -f & until tgtadm --op show --mode sys > /dev/null 2>&1; do sleep 0.1; done
-tgtadm --lld iser --op new --mode target --tid 1 -T {TARGET}
-tgtadm --lld iser --op new --mode logicalunit --tid 1 --lun 1 -b $folder/disk
-tgtadm --lld iser --op bind --mode target --tid 1 -I ALL
-tgtadm --lld iser --op bind --mode target --tid 1 -Q {INITIATOR}
-tgtadm --lld iscsi --op new --mode portal --param portal={HOST}:{TCP_PORT}
-rm -r $folder; wait"""
-
-
-def iser(server, full):
+def disks(server, full):
     """The target of Debian's tgt, and programs that log in by Debian's libiscsi."""
-    disk, portal = ["sh", "-ec", DISK], f"{server}:3260"
-    url = f"iser://{portal}/{TARGET}/1"
+    disk, portal = ["sh", "-ec", iser.serve(16, TCP_PORT)], f"{server}:3260"
+    url = f"iser://{portal}/{iser.TARGET}/1"
     # libiscsi 1.19 has a list of descriptors of a connection that nobody initializes: a process's second login, of
     # iscsi-test-cu the second suite, crashes in it, unless malloc() gives memory of zeros.
     zeros = ["env", "GLIBC_TUNABLES=glibc.malloc.perturb=255:glibc.malloc.tcache_count=0"]
@@ -266,13 +256,13 @@ def iser(server, full):
     def row(name, client, sees, **others):
         return Row(f"tgt, iSER, {name}", disk, client, sees, ends=False, seconds=300, **others)
 
-    yield row("iscsi-inq", ["iscsi-inq", "-i", INITIATOR, url], (r"^Product:VIRTUAL-DISK",))
+    yield row("iscsi-inq", ["iscsi-inq", "-i", iser.INITIATOR, url], (r"^Product:VIRTUAL-DISK",))
     tests = "ALL.Write16.*,ALL.Read16.*"
-    yield row("iscsi-test-cu", [*zeros, "iscsi-test-cu", "-i", INITIATOR, "--dataloss", "-t", tests, url],
+    yield row("iscsi-test-cu", [*zeros, "iscsi-test-cu", "-i", iser.INITIATOR, "--dataloss", "-t", tests, url],
               (r"^ +tests +1\d +1\d +1\d +0 +0",))
     times = 200 if full else 20
-    yield row(f"{times} logins", [*zeros, "/usr/bin/python3", os.path.join(HERE, "iscsi.py"), portal, TARGET,
-                                  INITIATOR, str(times)], (rf"^{times} logins, all blocks as they were written",))
+    yield row(f"{times} logins", [*zeros, "/usr/bin/python3", os.path.join(HERE, "iscsi.py"), portal, iser.TARGET,
+                                  iser.INITIATOR, str(times)], (rf"^{times} logins, all blocks as they were written",))
 
 
 def libfabric(server):
@@ -318,7 +308,7 @@ def by_address(full):
     yield row("a server that ends without disconnecting", [f"{BUILD}/test/verbs/verbs-leaves"],
               [f"{BUILD}/test/verbs/verbs-leaves", server], (r"^RDMA_CM_EVENT_DISCONNECTED after \d+ ms",))
     yield from libfabric(server)
-    yield from iser(server, full)
+    yield from disks(server, full)
     qperf = ["qperf", "-lp", "4000"]
     yield Row("qperf -cm 1", ["timeout", "-s", "KILL", "30", *qperf],
               [*qperf, "-cm", "1", "-t", "1", server, "rc_bw", "rc_lat", "rc_rdma_read_bw"], (r"latency",),
