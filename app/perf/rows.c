@@ -205,8 +205,8 @@ static const struct option_row rows[] = {
 	  .help = "what comes before its turn of a READ is dropped, and all from what is missing on asked for again" },
 	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1, "NAME", .names = app_cc_names,
 	  .help = "congestion control of both ends: dcqcn sends ECN-capable packets, and slows down when it is told "
-		  "that switches mark them; delay slows down when round trips take longer; fixed does neither; default: "
-		  "dcqcn where the link tells its rate" },
+		  "that switches mark them; delay slows down when round trips take longer; fixed does neither; "
+		  "default: dcqcn where the link tells its rate" },
 	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
 	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "
 		  "so many packets in flight; off: everything from it on is sent again" },

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lines of text. The initiator sends "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA [WINDOW [PATHS]]", then a line
- * "QPN PSN" for each queue pair. The target answers with the same (the traffic goes to its RKEY and VA), or with "no REASON". The
- * connection stays open while the traffic lasts; when it ends the target destroys the queue pairs.
+ * "QPN PSN" for each queue pair. The target answers with the same (the traffic goes to its RKEY and VA), or with "no
+ * REASON". The connection stays open while the traffic lasts; when it ends the target destroys the queue pairs.
  */
 #ifndef APP_TESTPMD_EXCHANGE_H
 #define APP_TESTPMD_EXCHANGE_H

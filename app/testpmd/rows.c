@@ -170,8 +170,8 @@ static const struct option_row table[] = {
 	{ "mtu", 'm', OPTION_MTU, AT(mtu), .value = "N", IN("traffic", "mtu"), .help = "path MTU" },
 	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1, "NAME", .names = app_cc_names,
 	  IN("traffic", "cc"),
-	  .help = "congestion control of the queue pairs: dcqcn slows down when switches mark packets, delay when round "
-		  "trips take longer, fixed does neither; `default` is dcqcn where the link tells its rate" },
+	  .help = "congestion control of the queue pairs: dcqcn slows down when switches mark packets, delay when "
+		  "round trips take longer, fixed does neither; `default` is dcqcn where the link tells its rate" },
 	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
 	  IN("traffic", "sack-window"),
 	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "

@@ -139,8 +139,8 @@ static inline void probe_sooner(struct rc_probe *probe, uint64_t patience_ns, ui
 }
 
 /*
- * A loss is suspected: the probe leaves with the next transmit, also in place of an ACK request that was put off. Not if
- * one that has spent a retry does.
+ * A loss is suspected: the probe leaves with the next transmit, also in place of an ACK request that was put off. Not
+ * if one that has spent a retry does.
  */
 static inline void probe_suspect(struct rc_probe *probe)
 {
