@@ -1,0 +1,111 @@
+/* kept_turn.c - what a kept request meets when it has its turn: copies, keys that have gone, receives, credits (S-21) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agreed.h"
+#include "packets.h"
+#include "rc/srq.h"
+#include "rule.h"
+
+static uint64_t word_of_b(const struct pair *pair)
+{
+	uint64_t word;
+
+	memcpy(&word, pair->side[B].memory, sizeof(word));
+	return word;
+}
+
+/* A copy may come before the turn, and another one behind it. */
+Test(kept_turn, an_atomic_is_executed_once)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+
+	RULE("S-21");
+	RULE("S-10");
+	pair_set_word(pair, B, 0, 40);
+	pair_inject(pair, B, fetch_add_packet(pair, 1, 0, 1));
+	pair_inject(pair, B, fetch_add_packet(pair, 1, 0, 1));
+	cr_assert_eq(kept_by_b(pair), 1);
+	cr_assert_eq(word_of_b(pair), 40);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 64, 8, 8));
+	cr_assert_eq(word_of_b(pair), 41);
+	pair_run(pair);
+	pair_forget(pair);
+	pair_request(pair, fetch_add_packet(pair, 1, 0, 1));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=1 credit=31 msn=2 original=0x28");
+	cr_assert_eq(word_of_b(pair), 41);
+	close_agreed(pair);
+}
+
+/* The key was good when the packet came; what counts is the moment at which the memory would be written. */
+Test(kept_turn, a_key_that_has_gone_meanwhile_refuses_it)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+	uint32_t key = pair_region(pair, B, 1, 0, 64, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE);
+	struct wire_packet early = write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8);
+
+	RULE("S-21");
+	RULE("M-2");
+	early.rkey = key;
+	pair_set_word(pair, B, 0, 40);
+	pair_inject(pair, B, early);
+	cr_assert_eq(kept_by_b(pair), 1);
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 64, 8, 8));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B,
+		      "SACK psn=0 ack=+1 entropy=0xface cack=0 mpr=0 map=+0:0x0000000000000001 kept=0", /* it has come */
+		      "NAK_REMOTE_ACCESS psn=1 msn=1");
+	cr_assert_eq(word_of_b(pair), 40);
+	cr_assert_eq(kept_by_b(pair), 0);
+	close_agreed(pair);
+}
+
+/* Before its turn a SEND is no message, and takes no receive: the peer is granted what is really there. */
+Test(kept_turn, messages_and_credits_are_counted_in_turn)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 4 });
+
+	RULE("S-21");
+	RULE("F-2");
+	qp_set_flow_control(pair->side[B].qp, true);
+	for (uint32_t psn = 1; psn < 3; psn++)
+		pair_inject(pair, B, send_packet(OP_SEND_ONLY, psn, 4));
+	cr_assert_eq(kept_by_b(pair), 2);
+	cr_assert_eq(pair->side[B].qp->responder.msn, 0);
+	pair_forget(pair);
+	pair_request(pair, (struct wire_packet){ .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND });
+	cr_assert_eq(pair->side[B].qp->responder.msn, 0);
+	pair_forget(pair);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 4));
+	expect_leaves(pair, B, "ACK psn=2 credit=1 msn=3"); /* one receive is left of four */
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=4", "wr=1001 RECV SUCCESS len=4",
+			 "wr=1002 RECV SUCCESS len=4");
+	close_agreed(pair);
+}
+
+/* The entries of a shared queue go to the messages in the order of their PSNs, whichever came first. */
+Test(kept_turn, entries_of_a_shared_queue_are_taken_in_turn)
+{
+	void *memory = aligned_alloc(64, rc_srq_bytes(8, 2));
+	struct rc_srq *srq = rc_srq_init(memset(memory, 0, rc_srq_bytes(8, 2)), 8, 2, memory);
+	struct pair *pair = open_with((struct pair_options){ .srq_b = srq });
+
+	RULE("S-21");
+	RULE("M-4");
+	for (uint32_t n = 0; n < 3; n++) {
+		struct uroce_sge sge = { (uintptr_t)pair->side[B].memory + 4096 + n * 256, 256, pair->side[B].key };
+
+		cr_assert_eq(rc_srq_post(srq, &(struct uroce_recv_wr){ .wr_id = n, .sg_list = &sge, .num_sge = 1 }), 0);
+	}
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 2, 12));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 1, 8));
+	expect_completes(pair, B);
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 4));
+	pair_run(pair);
+	expect_completes(pair, B, "wr=0 RECV SUCCESS len=4", "wr=1 RECV SUCCESS len=8", "wr=2 RECV SUCCESS len=12");
+	close_agreed(pair);
+	free(srq);
+}
