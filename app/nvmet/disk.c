@@ -340,7 +340,7 @@ static void look_at(struct server *server, struct disk *disk)
 
 	disk->namespace.used_blocks = (used_bytes + disk->namespace.block_bytes - 1) / disk->namespace.block_bytes;
 	if (store->config.kind == STORE_FILE && !store->is_device && disk->namespace.used_blocks == 0)
-		disk->namespace.used_blocks = 1; /* no more blocks than the file has */
+		disk->namespace.used_blocks = 1; /* 0 would say that it is not thin */
 	if (is_cut != disk->is_cut)
 		journal_tell(&server->journal, server->lanes[0].now_ns,
 			     is_cut ? "namespace %u of %s: %s has been cut to %lu bytes; what lies behind them fails" :

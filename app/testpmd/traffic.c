@@ -25,7 +25,7 @@
 	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 
-/* What a completion is of. */
+/* What a completion reports the end of. */
 enum work { WORK_REQUEST, WORK_RECEIVE, WORK_KEY, WORKS };
 
 /* Each queue pair has its own area on both sides: a message, behind it a counter for atomics, and what keys.h says. */

@@ -48,7 +48,7 @@ void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *ou
 /* A READ that asks for so many bytes has been added: what is behind it waits, if that is ahead of the rate. */
 void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out);
 
-/* Time has passed: a wait that is over is not waited for again. The host calls rc_qp_transmit() next. */
+/* Time has passed: ends the wait if it is over. The host calls rc_qp_transmit() next. */
 static inline void pace_timer(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (qp->pace.wake_ns <= now_ns)

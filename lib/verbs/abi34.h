@@ -78,7 +78,7 @@ struct verbs_qp {
 
 typedef void verbs_unused(void);
 
-/* In the order of the ABI, which is that of the names. */
+/* The ABI has them in the alphabetical order of their names. */
 struct verbs_context_ops {
 	verbs_unused *advise_mr, *alloc_dm;
 	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);

@@ -172,7 +172,8 @@ struct wire_frame_template {
 };
 
 /*
- * From now on frames have this UDP source port, but for ACKs of the form of the last one. The template was prepared.
+ * From now on frames have this UDP source port. ACKs that are made from the last ACK keep its port until
+ * frame_renew_ack(). The template was prepared.
  */
 static inline void frame_set_source_port(struct wire_frame_template *frame, uint16_t port)
 {
