@@ -27,8 +27,8 @@ void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_complete
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc);
 
 /*
- * One more than the number of the message that the next successful completion of a flow is for; all before it are done,
- * too. To be called once for each completion.
+ * Returns how many messages of a flow are done with this successful completion: the one that it is for, and all before
+ * that. To be called once for each completion.
  */
 uint64_t perf_stream_completed_by(const struct perf_end *end, struct perf_flow *flow, const struct uroce_wc *wc);
 

@@ -119,7 +119,7 @@ struct rc_sack {
 
 /* The paths that packets are spread over (spread.h). */
 struct rc_spread_at {
-	uint16_t board; /* which one of the lcore's has them, plus 1; 0: the QP has one path */
+	uint16_t board; /* the number of the lcore's board that holds them, from 1 on; 0: the QP has one path */
 };
 
 struct rc_credit {

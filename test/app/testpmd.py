@@ -392,7 +392,7 @@ def the_congestion_control_is_chosen_and_shown(directory):
     """By option or by file; over a loop, which tells no rate, it is `fixed` unless told otherwise."""
     file = os.path.join(directory, "cc.ini")
     open(file, "w").write("[traffic]\ncc = dcqcn\n")
-    for options, shown in (((), "fixed"), (("--cc", "dcqcn"), "dcqcn"), (("--config", file), "dcqcn"),
+    for options, shown in (((), "fixed"), (("--cc", "dcqcn"), "dcqcn"), (("--config", file), "dcqcn"), (("--cc", "delay"), "delay"),
                            (("--config", file, "--cc", "fixed"), "fixed")):
         with Prompt("--qps", "1", "--mix", "write:1", *options) as pmd:
             pmd.ask("show qp", "QPN")
@@ -401,7 +401,7 @@ def the_congestion_control_is_chosen_and_shown(directory):
             pmd.wait_for(f"^  congestion control {shown}, no limit$")
             pmd.quit()
     code, _, err = run("testpmd", "--cc", "reno")
-    want(code == 2 and "--cc reno" in err and "default, fixed or dcqcn" in err, code, err)
+    want(code == 2 and "--cc reno" in err and "default, fixed, dcqcn or delay" in err, code, err)
 
 
 @case
