@@ -111,9 +111,10 @@ struct wish {
 	struct uroce_qp_attr *attr;
 };
 
-/* Until it is accepted, a request is treated as if it got all that it asks for. */
+/* Until it is accepted, a request is treated as if it got all that it asks for. It does not ask for paths of ours. */
 static void propose(struct uroce_cm_id *id, struct cm *cm)
 {
+	static const struct uroce_cm_options usual = { .paths = 1 };
 	const struct uroce_cm_options all = { .max_rd_atomic = LIMIT_RD_ATOMIC, .sack_window = KEPT_SPAN };
 	struct cm_side end = api_cm_side_of(id, &all);
 
@@ -122,7 +123,7 @@ static void propose(struct uroce_cm_id *id, struct cm *cm)
 	end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
 	cm_propose(cm, id->connection, &end);
-	api_cm_set_attr(id, &api_cm_no_options, cm_route_of(cm, id->connection), end.ack_timeout);
+	api_cm_set_attr(id, &usual, cm_route_of(cm, id->connection), end.ack_timeout);
 }
 
 static int attr_on_owner(void *argument)
