@@ -1,0 +1,569 @@
+/* holes.c - the list of what is missing of READs, without a peer: how it grows, shrinks, and what is asked for next */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "rc/holes.h"
+#include "rc/qp.h"
+#include "rule.h"
+
+#define SLOTS 512u
+#define SLOT_BYTES 128u
+#define MTU 256u
+#define FIRST 0xFFFFF0u /* PSNs wrap within the window */
+#define TRIP_NS 10000ull
+#define T0 1000000ull
+
+static _Alignas(64) uint8_t slots[SLOTS * SLOT_BYTES];
+static struct rc_board boards[3];
+static struct rc_boards pool;
+static struct rc_qp at;
+static struct rc_qp *const qp = &at;
+
+/* A QP with an empty window, and boards that another QP has left full of something. */
+static void open_window(enum uroce_read_repair repair)
+{
+	memset(boards, 0x5A, sizeof(boards));
+	boards_init(&pool, boards, 3);
+	memset(slots, 0, sizeof(slots));
+	memset(qp, 0, sizeof(*qp));
+	qp->win.slots = slots;
+	qp->win.slot_bytes = SLOT_BYTES;
+	qp->win.mask = SLOTS - 1;
+	qp->win.snd_una = qp->win.snd_nxt = qp->win.snd_max = psn_make(FIRST);
+	qp->board.pool = &pool;
+	qp->read_repair = (uint8_t)repair;
+	qp->mtu_bytes = MTU;
+	qp->mtu_shift = 8;
+	qp->rtt.srtt_ns = TRIP_NS;
+}
+
+static psn_t psn_of(uint32_t index)
+{
+	return psn_make(FIRST + index);
+}
+
+static uint32_t index_of(psn_t psn)
+{
+	return psn_distance(psn, psn_make(FIRST));
+}
+
+/* A request that has left, with one piece of memory. */
+static struct rc_send_wqe *add(enum uroce_wr_opcode opcode, uint32_t packets, uint64_t addr)
+{
+	struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.started);
+
+	memset(wqe, 0, SLOT_BYTES);
+	wqe->opcode = (uint8_t)opcode;
+	wqe->needs = opcode == UROCE_WR_RDMA_READ ? NEEDS_RESPONSE : 0;
+	wqe->first_psn = qp->win.snd_max;
+	wqe->psn_count = packets;
+	wqe->length_bytes = packets * MTU;
+	wqe->sge_count = 1;
+	wqe->sges[0] = (struct uroce_sge){ .addr = addr, .length = packets * MTU };
+	qp->win.snd_nxt = qp->win.snd_max = psn_add(qp->win.snd_max, packets);
+	qp->win.cursor = ++qp->win.started;
+	qp->win.tail = qp->win.started;
+	return wqe;
+}
+
+static void add_reads(uint32_t count, uint32_t packets)
+{
+	for (uint32_t i = 0; i < count; i++)
+		add(UROCE_WR_RDMA_READ, packets, 0x10000 + (uint64_t)qp->win.started * 0x10000);
+}
+
+static bool may_take(uint32_t index)
+{
+	return rc_holes_may_take(qp, psn_of(index), rc_sendwin_owner(&qp->win, psn_of(index)));
+}
+
+/* The response comes, before its turn. */
+static void take_at(uint32_t index, uint64_t now_ns)
+{
+	cr_assert(may_take(index), "%u", index);
+	rc_holes_take(qp, psn_of(index), rc_sendwin_owner(&qp->win, psn_of(index)), now_ns);
+}
+
+static const struct rc_holes *list(void)
+{
+	return &qp->board.holes->holes;
+}
+
+static void expect_hole(uint32_t place, uint32_t index, uint32_t count, uint32_t slot)
+{
+	const struct rc_hole *hole = &list()->holes[place];
+
+	cr_assert_lt(place, list()->count);
+	cr_assert_eq(index_of(hole->psn), index, "hole %u begins at %u", place, index_of(hole->psn));
+	cr_assert_eq(hole->count, count, "hole %u has %u", place, hole->count);
+	cr_assert_eq(rc_holes_slot(qp, hole), slot);
+}
+
+/* ---- the list ---- */
+
+Test(holes, a_borrowed_board_begins_empty_and_goes_back)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	cr_assert_not(qp_has_holes(qp));
+	add_reads(2, 4);
+	take_at(3, T0);
+	cr_assert(qp_has_holes(qp));
+	cr_assert_eq(list()->count, 1);
+	cr_assert_eq(list()->look_ns, RC_NEVER);
+	cr_assert_eq(list()->clear, 1);
+	cr_assert_eq(index_of(list()->end), 4);
+	expect_hole(0, 0, 3, 0);
+	cr_assert_eq(list()->holes[0].tries, 0);
+	cr_assert_not(list()->holes[0].asked);
+	cr_assert_eq(list()->holes[0].asked_us, T0 / 1000);
+	rc_holes_forget(qp);
+	cr_assert_not(qp_has_holes(qp));
+	cr_assert_eq(qp->board.pool, &pool);
+	cr_assert_eq(pool.free, boards);
+	rc_holes_forget(qp);
+	cr_assert_eq(qp->board.pool, &pool);
+}
+
+/* What SACKs want sent again is still wanted; without them nothing is. */
+Test(holes, nothing_is_asked_for_when_nothing_is_missing)
+{
+	RULE("Q-15");
+	for (uint32_t with_map = 0; with_map < 2; with_map++) {
+		open_window(UROCE_READ_REPAIR_UPWARDS);
+		qp->sack.map = with_map ? &boards[2] : NULL;
+		add_reads(1, 4);
+		take_at(1, T0);
+		cr_assert(qp->gaps.asks_again);
+		rc_holes_forget(qp);
+		cr_assert_eq(qp->gaps.asks_again, with_map);
+	}
+}
+
+Test(holes, each_response_makes_its_hole_shorter_or_two_of_one)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_ANY_ORDER);
+	add_reads(1, 16);
+	take_at(15, T0);
+	expect_hole(0, 0, 15, 0);
+	qp->board.holes->holes.holes[0].asked = true;
+	qp->board.holes->holes.holes[0].tries = 3;
+	take_at(7, T0 + 5000);
+	cr_assert_eq(list()->count, 2);
+	expect_hole(0, 0, 7, 0);
+	expect_hole(1, 8, 7, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		cr_assert_eq(list()->holes[i].tries, 0, "the peer is answering");
+		cr_assert(list()->holes[i].asked);
+	}
+	cr_assert_eq(list()->holes[0].asked_us, T0 / 1000);
+	cr_assert_eq(list()->holes[1].asked_us, T0 / 1000 + 5, "the next one is waited for from now on");
+	qp->board.holes->holes.holes[1].tries = 2;
+	take_at(8, T0 + 6000);
+	expect_hole(1, 9, 6, 0);
+	cr_assert_eq(list()->holes[1].tries, 0);
+	cr_assert_eq(list()->holes[1].asked_us, T0 / 1000 + 6);
+	qp->board.holes->holes.holes[1].tries = 2;
+	take_at(14, T0 + 7000);
+	expect_hole(1, 9, 5, 0);
+	cr_assert_eq(list()->holes[1].tries, 0);
+	cr_assert_eq(list()->holes[1].asked_us, T0 / 1000 + 6);
+	for (uint32_t i = 9; i < 13; i++)
+		take_at(i, T0);
+	expect_hole(1, 13, 1, 0);
+	take_at(3, T0);
+	cr_assert_eq(list()->count, 3);
+	expect_hole(2, 13, 1, 0);
+	qp->gaps.asks_again = false;
+	take_at(13, T0);
+	cr_assert_eq(list()->count, 2);
+	expect_hole(0, 0, 3, 0);
+	expect_hole(1, 4, 3, 0);
+	cr_assert(qp->gaps.asks_again, "another one may have its turn");
+	cr_assert_not(may_take(13), "it has come");
+	cr_assert_eq(index_of(list()->end), 16);
+}
+
+/* The hole in front goes: those behind it move up, and nothing else does. */
+Test(holes, a_hole_that_goes_leaves_the_others_as_they_were)
+{
+	struct rc_board before;
+
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_ANY_ORDER);
+	add_reads(1, 2 * LIMIT_HOLES);
+	for (uint32_t i = 0; i < LIMIT_HOLES; i++)
+		take_at(2 * i + 1, T0);
+	cr_assert_eq(list()->count, LIMIT_HOLES);
+	cr_assert_eq(qp->board.holes, &boards[0]);
+	for (uint32_t i = 0; i < sizeof(boards[1]); i++)
+		((uint8_t *)&boards[1])[i] = (uint8_t)(i * 7 + i / 256);
+	before = boards[1];
+	take_at(2 * 200, T0);
+	cr_assert_eq(list()->count, LIMIT_HOLES - 1);
+	for (uint32_t i = 0; i < LIMIT_HOLES - 1; i++)
+		expect_hole(i, 2 * (i < 200 ? i : i + 1), 1, 0);
+	cr_assert_eq(memcmp(&before, &boards[1], sizeof(before)), 0);
+}
+
+/* ---- its room ---- */
+
+Test(holes, no_more_requests_get_holes_than_can_be_remembered)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add_reads(LIMIT_HOLES + 40, 1);
+	cr_assert(may_take(LIMIT_HOLES));
+	cr_assert_not(may_take(LIMIT_HOLES + 1));
+	pool.next = pool.end;
+	cr_assert_not(may_take(LIMIT_HOLES), "there is no board");
+	pool.next = pool.all;
+	take_at(2, T0);
+	cr_assert_eq(list()->count, 2);
+	cr_assert(may_take(3));
+	cr_assert(may_take(LIMIT_HOLES + 1), "that is one hole less");
+	cr_assert_not(may_take(LIMIT_HOLES + 2));
+	qp->read_repair = UROCE_READ_REPAIR_OFF;
+	cr_assert_not(may_take(3));
+}
+
+/* The peer has answered more than there is room for: it counts as answered as far as holes are remembered. */
+Test(holes, what_the_peer_has_answered_is_seen_as_far_as_there_is_room)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add_reads(LIMIT_HOLES + 1, 1);
+	add(UROCE_WR_RDMA_WRITE, 1, 0);
+	add_reads(20, 1);
+	take_at(2, T0);
+	qp->gaps.asks_again = false;
+	rc_holes_see(qp, psn_of(3), T0);
+	rc_holes_see(qp, psn_of(1), T0);
+	cr_assert_not(qp->gaps.asks_again, "that was known");
+	rc_holes_see(qp, psn_of(LIMIT_HOLES + 10), T0 + 3000);
+	cr_assert(qp->gaps.asks_again);
+	cr_assert_eq(list()->count, LIMIT_HOLES);
+	cr_assert_eq(index_of(list()->end), LIMIT_HOLES + 2, "%u: behind the WRITE", index_of(list()->end));
+	expect_hole(LIMIT_HOLES - 1, LIMIT_HOLES, 1, LIMIT_HOLES);
+	cr_assert_eq(list()->holes[LIMIT_HOLES - 1].asked_us, T0 / 1000 + 3);
+}
+
+/* WRITEs have no holes, and a hole ends with its READ and with what is seen. */
+Test(holes, holes_end_where_requests_do)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add(UROCE_WR_RDMA_WRITE, 2, 0);
+	add_reads(1, 4);
+	add(UROCE_WR_RDMA_WRITE, 3, 0);
+	add_reads(2, 4);
+	take_at(11, T0);
+	cr_assert_eq(list()->count, 2);
+	expect_hole(0, 2, 4, 1);
+	expect_hole(1, 9, 2, 3);
+	take_at(14, T0);
+	cr_assert_eq(list()->count, 4);
+	expect_hole(2, 12, 1, 3);
+	expect_hole(3, 13, 1, 4);
+	cr_assert_eq(list()->clear, 5);
+	take_at(9, T0);
+	cr_assert_eq(list()->clear, 5, "an older one changes nothing");
+}
+
+/* After a rewind: what has left once more, or is about to, counts as asked for. */
+Test(holes, what_the_window_sends_again_is_asked_for)
+{
+	RULE("Q-15");
+	for (uint32_t rewound = 0; rewound < 2; rewound++) {
+		open_window(UROCE_READ_REPAIR_ANY_ORDER);
+		add_reads(3, 4);
+		qp->loss.rewound = rewound;
+		qp->win.snd_nxt = psn_of(8);
+		take_at(10, T0);
+		cr_assert_eq(list()->holes[0].asked, rewound);
+		cr_assert_eq(list()->holes[1].asked, rewound);
+		cr_assert_not(list()->holes[2].asked);
+	}
+}
+
+/* ---- where responses land ---- */
+
+Test(holes, only_the_same_places_or_others_are_landed_in_before_an_older_read)
+{
+	static const struct {
+		struct uroce_sge older[2], newer[2];
+		bool may;
+	} rows[] = {
+		{ { { 0x1000, 512, 0 } }, { { 0x1000, 512, 0 } }, true },
+		{ { { 0x1000, 512, 0 } }, { { 0x1200, 512, 0 } }, true },
+		{ { { 0x1000, 512, 0 } }, { { 0x0E00, 512, 0 } }, true },
+		{ { { 0x1000, 512, 0 } }, { { 0x11FF, 512, 0 } }, false },
+		{ { { 0x1000, 512, 0 } }, { { 0x0E01, 512, 0 } }, false },
+		{ { { 0x1000, 512, 0 } }, { { 0x1000, 256, 0 } }, false },
+		{ { { 0x1000, 256, 0 } }, { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, false },
+		{ { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, { { 0x1000, 256, 0 } }, false },
+		{ { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, true },
+		{ { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, { { 0x1000, 256, 0 }, { 0x3000, 256, 0 } }, false },
+		{ { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, { { 0x3000, 256, 0 }, { 0x2000, 256, 0 } }, false },
+		{ { { 0x1000, 256, 0 }, { 0x2000, 256, 0 } }, { { 0x1000, 128, 0 }, { 0x2000, 384, 0 } }, false },
+		{ { { 0x1000, 256, 0 }, { 0x3000, 256, 0 } }, { { 0x4000, 256, 0 }, { 0x3080, 256, 0 } }, false },
+	};
+
+	RULE("Q-15");
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (uint32_t held = 0; held < 2; held++) { /* without holes, and while there are some */
+			struct rc_send_wqe *wqe[2];
+
+			open_window(UROCE_READ_REPAIR_UPWARDS);
+			for (uint32_t k = 0; k < 2; k++) {
+				const struct uroce_sge *sges = k ? rows[i].newer : rows[i].older;
+
+				wqe[k] = add(UROCE_WR_RDMA_READ, 2, 0);
+				wqe[k]->sge_count = sges[1].length ? 2 : 1;
+				wqe[k]->length_bytes = sges[0].length + sges[1].length;
+				memcpy(wqe[k]->sges, sges, 2 * sizeof(*sges));
+			}
+			if (held)
+				take_at(1, T0);
+			cr_assert_eq(may_take(2), rows[i].may, "row %u, held %u", i, held);
+		}
+	}
+}
+
+/* Of pieces without bytes: not packet for packet the same places. */
+Test(holes, another_number_of_pieces_is_another_place)
+{
+	struct rc_send_wqe *older;
+
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	older = add(UROCE_WR_RDMA_READ, 2, 0x1000);
+	older->sge_count = 2;
+	add(UROCE_WR_RDMA_READ, 2, 0x1000);
+	cr_assert_not(may_take(2));
+}
+
+/* Not the newer READ's own, but one between them is in the way. WRITEs land nowhere. */
+Test(holes, each_older_read_may_be_in_the_way)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add(UROCE_WR_RDMA_WRITE, 2, 0x2000);
+	add(UROCE_WR_RDMA_READ, 2, 0x1000);
+	add(UROCE_WR_RDMA_READ, 2, 0x2000);
+	add(UROCE_WR_RDMA_WRITE, 2, 0x2100);
+	add(UROCE_WR_RDMA_READ, 2, 0x2100);
+	add(UROCE_WR_RDMA_READ, 2, 0x3000);
+	cr_assert(may_take(4));
+	cr_assert_not(may_take(8));
+	cr_assert_not(may_take(10), "if it came the one before it could not");
+	take_at(3, T0);
+	take_at(4, T0);
+	cr_assert_not(may_take(8));
+	cr_assert(may_take(5));
+}
+
+Test(holes, what_a_newer_read_has_brought_stays)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add(UROCE_WR_RDMA_READ, 4, 0x1000);
+	add(UROCE_WR_RDMA_READ, 4, 0x8000);
+	add(UROCE_WR_RDMA_READ, 4, 0x1000);
+	add(UROCE_WR_RDMA_READ, 4, 0x1000);
+	take_at(9, T0);
+	cr_assert(rc_holes_newer_has_come(qp, psn_of(1), 0));
+	cr_assert_not(rc_holes_newer_has_come(qp, psn_of(0), 0));
+	cr_assert_not(rc_holes_newer_has_come(qp, psn_of(2), 0));
+	cr_assert_not(rc_holes_newer_has_come(qp, psn_of(3), 0));
+	cr_assert_not(rc_holes_newer_has_come(qp, psn_of(5), 1), "in other places");
+	take_at(14, T0);
+	cr_assert(rc_holes_newer_has_come(qp, psn_of(2), 0));
+	cr_assert(rc_holes_newer_has_come(qp, psn_of(10), 2));
+	cr_assert_not(rc_holes_newer_has_come(qp, psn_of(9), 2), "none is newer");
+}
+
+/* ---- in turn ---- */
+
+Test(holes, the_window_moves_to_the_next_hole)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_ANY_ORDER);
+	add_reads(3, 4);
+	take_at(2, T0);
+	take_at(3, T0);
+	take_at(6, T0);
+	expect_hole(0, 0, 2, 0);
+	expect_hole(1, 4, 2, 1);
+	qp->board.holes->holes.holes[0].tries = 2;
+	qp->win.snd_una = psn_of(1);
+	qp->gaps.asks_again = false;
+	/* What is at snd_una has come: the window says so itself, and the list loses its first PSN. */
+	qp->win.snd_una = psn_of(0);
+	cr_assert_eq(rc_holes_close(qp, T0 + 2000), 0);
+	expect_hole(0, 1, 1, 0);
+	cr_assert_eq(list()->holes[0].tries, 0);
+	cr_assert_eq(list()->holes[0].asked_us, T0 / 1000 + 2);
+	cr_assert_not(qp->gaps.asks_again);
+	qp->win.snd_una = psn_of(2);
+	cr_assert_eq(rc_holes_close(qp, T0), 1);
+	cr_assert_eq(index_of(qp->win.snd_una), 4);
+	cr_assert_eq(qp->win.acked, 1);
+	cr_assert(qp->gaps.asks_again);
+	cr_assert_eq(list()->count, 1);
+	qp->win.snd_una = psn_of(5);
+	cr_assert_eq(rc_holes_close(qp, T0), 0);
+	qp->win.snd_una = psn_of(6);
+	cr_assert_eq(rc_holes_close(qp, T0), 0);
+	cr_assert_eq(index_of(qp->win.snd_una), 7, "%u", index_of(qp->win.snd_una));
+	cr_assert_not(qp_has_holes(qp));
+}
+
+/* ---- asking again ---- */
+
+static uint32_t next_index(uint64_t now_ns)
+{
+	const struct rc_hole *hole = rc_holes_next(qp, now_ns);
+
+	return hole ? index_of(hole->psn) : UINT32_MAX;
+}
+
+/* Upwards the first hole of each READ, in any order all of them. */
+Test(holes, each_read_asks_for_its_first_hole_or_for_all)
+{
+	RULE("Q-16");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add_reads(2, 4);
+	take_at(1, T0);
+	take_at(6, T0);
+	cr_assert_eq(list()->count, 3);
+	cr_assert_eq(next_index(T0), 0);
+	rc_holes_asked(qp, psn_of(0), T0 + 1000);
+	cr_assert(list()->holes[0].asked);
+	cr_assert_eq(list()->holes[0].asked_us, T0 / 1000 + 1);
+	cr_assert_eq(next_index(T0), 4);
+	rc_holes_asked(qp, psn_of(4), T0 + 1000);
+	cr_assert(qp->gaps.asks_again);
+	cr_assert_eq(next_index(T0 + 1000), UINT32_MAX);
+	cr_assert_not(qp->gaps.asks_again);
+	cr_assert_eq(list()->look_ns, T0 + 1000 + TRIP_NS);
+	qp->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
+	cr_assert_eq(next_index(T0), 2);
+	rc_holes_doubt(qp);
+	cr_assert(qp->gaps.asks_again);
+	cr_assert_eq(next_index(T0), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		cr_assert_not(list()->holes[i].asked);
+}
+
+/* What was asked for longest ago is looked at first, and each time it waits twice as long. */
+Test(holes, what_is_overdue_is_asked_for_again)
+{
+	struct rc_holes *holes;
+
+	RULE("T-5");
+	open_window(UROCE_READ_REPAIR_ANY_ORDER);
+	add_reads(1, 8);
+	take_at(1, T0);
+	take_at(3, T0);
+	take_at(5, T0);
+	holes = &qp->board.holes->holes;
+	rc_holes_asked(qp, psn_of(0), T0 + 2000);
+	rc_holes_asked(qp, psn_of(2), T0);
+	rc_holes_asked(qp, psn_of(4), T0 + 1000);
+	cr_assert_eq(next_index(T0 + TRIP_NS - 1000), UINT32_MAX);
+	cr_assert_eq(holes->look_ns, T0 + TRIP_NS);
+	take_at(7, T0 + TRIP_NS - 1);
+	cr_assert(holes->holes[1].asked);
+	take_at(6, T0 + TRIP_NS);
+	cr_assert_not(holes->holes[1].asked);
+	cr_assert_eq(holes->holes[1].tries, 1);
+	cr_assert(holes->holes[0].asked && holes->holes[2].asked);
+	cr_assert_eq(holes->look_ns, T0 + 1000 + TRIP_NS);
+	cr_assert(qp->gaps.asks_again);
+	rc_holes_asked(qp, psn_of(2), T0 + TRIP_NS);
+	qp->gaps.asks_again = false;
+	cr_assert_eq(next_index(T0 + 2000 + TRIP_NS), UINT32_MAX);
+	cr_assert(qp->gaps.asks_again, "0 and 4 are overdue");
+	cr_assert_not(holes->holes[0].asked || holes->holes[2].asked);
+	cr_assert_eq(holes->look_ns, T0 + 3 * TRIP_NS, "that had been asked for twice");
+	holes->holes[1].tries = PROBE_TRIES_MAX;
+	cr_assert_eq(next_index(T0), 0);
+	rc_holes_asked(qp, psn_of(0), T0);
+	rc_holes_asked(qp, psn_of(4), T0);
+	next_index(T0 + TRIP_NS + (TRIP_NS << PROBE_TRIES_MAX));
+	cr_assert_eq(holes->holes[1].tries, PROBE_TRIES_MAX);
+	cr_assert_eq(holes->look_ns, RC_NEVER);
+}
+
+/* Upwards only what has its turn may be overdue. */
+Test(holes, what_has_no_turn_is_not_overdue)
+{
+	RULE("Q-16");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add_reads(1, 8);
+	take_at(1, T0);
+	take_at(3, T0);
+	rc_holes_asked(qp, psn_of(2), T0);
+	rc_holes_asked(qp, psn_of(0), T0 + 1000);
+	cr_assert_eq(next_index(T0 + TRIP_NS), UINT32_MAX);
+	cr_assert(list()->holes[1].asked);
+	cr_assert_eq(list()->look_ns, T0 + 1000 + TRIP_NS);
+}
+
+/* ---- rewinding ---- */
+
+/* A READ of which the end was not seen begins again at its first hole; one that was seen to its end keeps its holes. */
+Test(holes, a_rewind_begins_the_last_read_again_unless_it_was_seen_to_its_end)
+{
+	RULE("Q-16");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add_reads(3, 4);
+	take_at(1, T0);
+	take_at(4, T0);
+	take_at(6, T0);
+	cr_assert_eq(list()->count, 3);
+	rc_holes_asked(qp, psn_of(0), T0);
+	cr_assert_eq(index_of(rc_holes_rewind(qp)), 5);
+	cr_assert_eq(list()->count, 2);
+	cr_assert_eq(index_of(list()->end), 5);
+	cr_assert_not(list()->holes[0].asked);
+	take_at(7, T0);
+	expect_hole(2, 5, 2, 1);
+	cr_assert_eq(index_of(rc_holes_rewind(qp)), 8);
+	cr_assert_eq(list()->count, 3);
+	cr_assert_eq(index_of(list()->end), 8);
+}
+
+Test(holes, a_rewind_of_the_only_read_leaves_no_hole)
+{
+	RULE("Q-16");
+	open_window(UROCE_READ_REPAIR_UPWARDS);
+	add_reads(1, 8);
+	take_at(1, T0);
+	take_at(3, T0);
+	cr_assert_eq(index_of(rc_holes_rewind(qp)), 0);
+	cr_assert_not(qp_has_holes(qp));
+}
+
+/* The window goes on behind what the peer has answered; of Linux from the first hole of the last READ on. */
+Test(holes, a_rewound_window_skips_what_was_answered_meanwhile)
+{
+	RULE("Q-15");
+	open_window(UROCE_READ_REPAIR_ANY_ORDER);
+	add_reads(3, 4);
+	take_at(5, T0);
+	qp->win.snd_nxt = psn_of(6);
+	cr_assert(rc_holes_skip(qp));
+	cr_assert_eq(index_of(qp->win.snd_nxt), 6, "it is there");
+	rc_sendwin_go_to(&qp->win, psn_of(2));
+	cr_assert(rc_holes_skip(qp));
+	cr_assert_eq(index_of(qp->win.snd_nxt), 6);
+	rc_sendwin_go_to(&qp->win, psn_of(2));
+	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	cr_assert(rc_holes_skip(qp));
+	cr_assert_eq(index_of(qp->win.snd_nxt), 4);
+	cr_assert_eq(list()->count, 1);
+}
