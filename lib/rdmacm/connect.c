@@ -90,11 +90,11 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	options = options_of(id, &param);
 	options.given = UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC | UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC;
 	options.retry_cnt = 0; /* the client's value counts */
-	if (ours->qp && cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0)
+	/* Before the client hears of it: to a queue pair in RTR its first message is an event, COMM_EST. */
+	if (ours->qp && (cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0 ||
+			 cma_move_qp(id, IBV_QPS_RTS, param.initiator_depth) != 0))
 		return -1;
 	error = uroce_cm_accept(id->cm, &options);
-	if (error == 0 && ours->qp)
-		error = cma_move_qp(id, IBV_QPS_RTS, 0) == 0 ? 0 : -errno;
 	if (error) {
 		cma_fail_qp(id);
 		return cma_result(error);

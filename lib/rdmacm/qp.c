@@ -93,15 +93,17 @@ static int agree(struct cma_id *id)
 	return -ibv_set_ece(id->id.qp, &ece);
 }
 
-int cma_move_qp(struct cma_id *id, enum ibv_qp_state state, uint8_t max_dest)
+int cma_move_qp(struct cma_id *id, enum ibv_qp_state state, uint8_t most)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask, error;
 
 	if (rdma_init_qp_attr(&id->id, &attr, &mask) != 0)
 		return -1;
-	if (state == IBV_QPS_RTR && attr.max_dest_rd_atomic > max_dest)
-		attr.max_dest_rd_atomic = max_dest;
+	if (state == IBV_QPS_RTR && attr.max_dest_rd_atomic > most)
+		attr.max_dest_rd_atomic = most;
+	if (state == IBV_QPS_RTS && attr.max_rd_atomic > most)
+		attr.max_rd_atomic = most;
 	error = state == IBV_QPS_RTR && !id->is_ud ? -agree(id) : 0;
 	if (error == 0)
 		error = ibv_modify_qp(id->id.qp, &attr, mask);

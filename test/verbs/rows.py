@@ -310,6 +310,8 @@ def by_address(full):
               ["rping", "-c", "-a", server, "-C", "10", "-V"])
     yield row("a server that ends without disconnecting", [f"{BUILD}/test/verbs/verbs-leaves"],
               [f"{BUILD}/test/verbs/verbs-leaves", server], (r"^RDMA_CM_EVENT_DISCONNECTED after \d+ ms",))
+    yield row("clients that send at once are no event to their server", [f"{BUILD}/test/verbs/verbs-prompt"],
+              [f"{BUILD}/test/verbs/verbs-prompt", server], (r"^5 clients have sent$",))
     yield from libfabric(server)
     yield from disks(server, full)
     qperf = ["qperf", "-lp", "4000"]
