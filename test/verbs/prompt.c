@@ -1,9 +1,9 @@
 /* prompt.c - clients that send as soon as they are connected: their server has no event of a queue pair */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * usage: verbs-prompt [ADDRESS]. Without one it serves TIMES clients, one after another. Its queue pair is in RTS before
- * the client hears that it is accepted, as with rdma-core's own rdma_accept(): to one that is in RTR the first message
- * is COMM_EST, which SPDK takes for the end of the queue pair. Exit 1: it failed, or there was an event.
+ * usage: verbs-prompt [ADDRESS]. Without one it serves TIMES clients, one after another. Its queue pair is in RTS
+ * before the client hears that it is accepted, as with rdma-core's own rdma_accept(): to one that is in RTR the first
+ * message is COMM_EST, which SPDK takes for the end of the queue pair. Exit 1: it failed, or there was an event.
  */
 #include <dlfcn.h>
 #include <poll.h>
