@@ -392,8 +392,8 @@ def the_congestion_control_is_chosen_and_shown(directory):
     """By option or by file; over a loop, which tells no rate, it is `fixed` unless told otherwise."""
     file = os.path.join(directory, "cc.ini")
     open(file, "w").write("[traffic]\ncc = dcqcn\n")
-    for options, shown in (((), "fixed"), (("--cc", "dcqcn"), "dcqcn"), (("--config", file), "dcqcn"), (("--cc", "delay"), "delay"),
-                           (("--config", file, "--cc", "fixed"), "fixed")):
+    for options, shown in (((), "fixed"), (("--cc", "dcqcn"), "dcqcn"), (("--config", file), "dcqcn"),
+                           (("--cc", "delay"), "delay"), (("--config", file, "--cc", "fixed"), "fixed")):
         with Prompt("--qps", "1", "--mix", "write:1", *options) as pmd:
             pmd.ask("show qp", "QPN")
             qpn = pmd.wait_for(r"^(0x\w+) .*asks")[1]

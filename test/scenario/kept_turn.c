@@ -1,4 +1,4 @@
-/* kept_turn.c - what a kept request meets when it has its turn: copies, keys that have gone, receives, credits (S-21) */
+/* kept_turn.c - what a kept request meets when it has its turn: copies, keys that have gone, receives, credits */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdlib.h>
