@@ -208,7 +208,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 {
 	struct verb_qp *qp = qp_of(ex);
 
-	pthread_spin_lock(&qp->send_lock);
+	lock_take(&qp->send_lock);
 	qp->batch->count = 0;
 	qp->batch->error = 0;
 }
@@ -221,13 +221,13 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 	for (uint32_t i = 0; i < batch->count && error == 0; i++)
 		error = verb_post(qp, &batch->requests[i].wr, &batch->requests[i].to);
-	pthread_spin_unlock(&qp->send_lock);
+	lock_release(&qp->send_lock);
 	return verb_result(error);
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	pthread_spin_unlock(&qp_of(ex)->send_lock);
+	lock_release(&qp_of(ex)->send_lock);
 }
 
 /* ---- which operations were asked for ---- */

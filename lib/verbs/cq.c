@@ -46,7 +46,6 @@ static int create(struct verb_cq *cq, struct ibv_context *context, int depth, st
 		return error;
 	}
 	uroce_cq_set_context(cq->cq, (uintptr_t)cq);
-	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
 	cq->ibv.cqe = depth;
 	cq->ibv.context = context; /* set before the first event, which uses it */
 	verb_event_add(VERB_CQ, cq);
@@ -92,10 +91,10 @@ int verb_resize_cq(struct ibv_cq *ibv, int depth)
 	struct verb_cq *cq = verb_cq_of(ibv);
 	int error = depth < 1 ? -EINVAL : 0;
 
-	pthread_spin_lock(&cq->lock);
+	lock_take(&cq->lock);
 	if (error == 0)
 		error = uroce_cq_resize(cq->cq, (uint32_t)depth);
-	pthread_spin_unlock(&cq->lock);
+	lock_release(&cq->lock);
 	if (error == 0)
 		ibv->cqe = depth;
 	return verb_result(error);
@@ -115,7 +114,6 @@ int verb_destroy_cq(struct ibv_cq *ibv)
 		close(cq->channel_fd);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cq->comp_events);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cq->async_events);
-	pthread_spin_destroy(&cq->lock);
 	verb_forget_all(cq);
 	free(cq);
 	return 0;
@@ -154,13 +152,13 @@ int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 	struct uroce_wc ours[POLLED];
 	int done = 0, got;
 
-	pthread_spin_lock(&cq->lock);
+	lock_take(&cq->lock);
 	do {
 		got = verb_take(cq, count - done < POLLED ? count - done : POLLED, ours);
 		for (int i = 0; i < got; i++)
 			convert(&ours[i], &wc[done + i]);
 		done += got;
 	} while (got == POLLED && done < count);
-	pthread_spin_unlock(&cq->lock);
+	lock_release(&cq->lock);
 	return done;
 }

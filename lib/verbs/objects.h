@@ -14,6 +14,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "verbs/lock.h"
 #include "verbs/stack.h"
 
 struct verb_context {
@@ -63,7 +64,7 @@ struct verb_forgotten {
 struct verb_cq {
 	struct ibv_cq_ex ibv;
 	struct uroce_cq *cq;
-	pthread_spinlock_t lock;
+	struct verb_lock lock;
 	int channel_fd;                     /* where a wake-up is written to; -1: no channel */
 	uint32_t comp_events, async_events; /* events that were read, to be acknowledged before it is destroyed */
 	struct uroce_wc current;            /* the completion of start_poll and next_poll */
@@ -75,7 +76,7 @@ struct verb_srq {
 	struct ibv_srq ibv;
 	uint64_t shell[4];
 	struct uroce_srq *srq;
-	pthread_spinlock_t lock;
+	struct verb_lock lock;
 	uint32_t async_events;
 	struct verb_srq *next;
 };
@@ -86,7 +87,7 @@ struct verb_qp {
 	struct uroce_qp *rc; /* exactly one of these two is set */
 	struct uroce_ud *ud;
 	struct verb_batch *batch; /* for ibv_wr_start(); NULL: the program has not asked for it */
-	pthread_spinlock_t send_lock, recv_lock;
+	struct verb_lock send_lock, recv_lock;
 	struct ibv_qp_attr set; /* attributes as the program has set them */
 	struct ibv_qp_cap cap;
 	uint32_t qkey;

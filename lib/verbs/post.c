@@ -135,21 +135,22 @@ int verb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_w
 	struct verb_qp *qp = verb_qp_of(ibv);
 	int error = 0;
 
-	pthread_spin_lock(&qp->send_lock);
+	lock_take(&qp->send_lock);
 	for (; wr && error == 0; wr = error ? wr : wr->next)
 		error = post_one(qp, wr);
-	pthread_spin_unlock(&qp->send_lock);
-	if (error)
-		*bad = wr;
+	lock_release(&qp->send_lock);
+	if (error == 0)
+		return 0;
+	*bad = wr;
 	return verb_result(error);
 }
 
-int verb_post_receives(pthread_spinlock_t *lock, verb_post_function *post, void *queue, struct ibv_recv_wr *wr,
+int verb_post_receives(struct verb_lock *lock, verb_post_function *post, void *queue, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad)
 {
 	int error = 0;
 
-	pthread_spin_lock(lock);
+	lock_take(lock);
 	for (; wr; wr = wr->next) {
 		const struct uroce_recv_wr ours = {
 			.wr_id = wr->wr_id,
@@ -161,9 +162,10 @@ int verb_post_receives(pthread_spinlock_t *lock, verb_post_function *post, void 
 		if (error)
 			break;
 	}
-	pthread_spin_unlock(lock);
-	if (error)
-		*bad = wr;
+	lock_release(lock);
+	if (error == 0)
+		return 0;
+	*bad = wr;
 	return verb_result(error);
 }
 
@@ -198,9 +200,9 @@ int verb_bind_mw(struct ibv_qp *ibv, struct ibv_mw *window, struct ibv_mw_bind *
 	int error = qp->rc ? 0 : -EINVAL;
 
 	if (error == 0) {
-		pthread_spin_lock(&qp->send_lock);
+		lock_take(&qp->send_lock);
 		error = uroce_mw_bind(qp->rc, mw->mw, &ours, bind->wr_id, flags);
-		pthread_spin_unlock(&qp->send_lock);
+		lock_release(&qp->send_lock);
 	}
 	if (error == 0)
 		mw->ibv.rkey = uroce_mw_rkey(mw->mw);

@@ -20,7 +20,7 @@ int verb_post(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct v
 typedef int verb_post_function(void *queue, const struct uroce_recv_wr *wr);
 
 /* Posts a list with the lock held. Returns 0, or a positive errno with *bad at the first one that was not posted. */
-int verb_post_receives(pthread_spinlock_t *lock, verb_post_function *post, void *queue, struct ibv_recv_wr *wr,
+int verb_post_receives(struct verb_lock *lock, verb_post_function *post, void *queue, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad);
 
 #endif

@@ -92,8 +92,6 @@ static void fill(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init
 	qp->sq_sig_all = init->sq_sig_all != 0;
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
-	pthread_spin_init(&qp->send_lock, PTHREAD_PROCESS_PRIVATE);
-	pthread_spin_init(&qp->recv_lock, PTHREAD_PROCESS_PRIVATE);
 }
 
 struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
@@ -174,8 +172,6 @@ int verb_destroy_qp(struct ibv_qp *ibv)
 	verb_event_remove(VERB_QP, qp);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->async_events);
 	verb_batch_destroy(qp);
-	pthread_spin_destroy(&qp->send_lock);
-	pthread_spin_destroy(&qp->recv_lock);
 	free(qp);
 	return 0;
 }

@@ -23,7 +23,6 @@ struct ibv_srq *verb_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *ini
 		return NULL;
 	}
 	uroce_srq_set_context(srq->srq, (uintptr_t)srq);
-	pthread_spin_init(&srq->lock, PTHREAD_PROCESS_PRIVATE);
 	init->attr.max_wr = attr.max_wr;
 	init->attr.max_sge = attr.max_sge;
 	srq->ibv.context = pd->context; /* set before the first event, which uses it */
@@ -56,7 +55,6 @@ int verb_destroy_srq(struct ibv_srq *ibv)
 		return verb_result(error);
 	verb_event_remove(VERB_SRQ, srq);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, srq->async_events);
-	pthread_spin_destroy(&srq->lock);
 	free(srq);
 	return 0;
 }

@@ -25,12 +25,10 @@ static void drop_passed(struct verb_cq *cq)
 	}
 }
 
-int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
+int verb_take_living(struct verb_cq *cq, int count, struct uroce_wc *wc)
 {
 	int taken = 0;
 
-	if (cq->forgotten == NULL)
-		return uroce_cq_poll(cq->cq, count, wc);
 	/* One at a time, because a completion behind the mark may belong to a new queue pair with the same number. */
 	while (taken < count && uroce_cq_poll(cq->cq, 1, &wc[taken]) == 1) {
 		if (!is_forgotten(cq, wc[taken].qp_num))
@@ -47,11 +45,11 @@ void verb_forget(struct ibv_cq *ibv, uint32_t qp_num)
 
 	if (one == NULL)
 		return; /* these are dropped when they are polled */
-	pthread_spin_lock(&cq->lock);
+	lock_take(&cq->lock);
 	*one = (struct verb_forgotten){ cq->forgotten, qp_num, uroce_cq_mark(cq->cq) };
 	cq->forgotten = one;
 	drop_passed(cq);
-	pthread_spin_unlock(&cq->lock);
+	lock_release(&cq->lock);
 }
 
 void verb_forget_all(struct verb_cq *cq)

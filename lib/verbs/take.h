@@ -5,8 +5,15 @@
 
 #include "verbs/objects.h"
 
+/* Leaves out those of queue pairs that are gone. */
+int verb_take_living(struct verb_cq *cq, int count, struct uroce_wc *wc);
+
 /* Takes up to `count` completions, with the queue's lock held. Returns how many. */
-int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc);
+static inline int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
+{
+	return cq->forgotten ? verb_take_living(cq, count, wc) : uroce_cq_poll(cq->cq, count, wc);
+}
+
 /* Drops waiting completions of the queue pair, which was reset or is being destroyed: its user does not expect them. */
 void verb_forget(struct ibv_cq *cq, uint32_t qp_num);
 /* The queue is being destroyed. */

@@ -31,16 +31,16 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if (attr->comp_mask)
 		return EINVAL;
-	pthread_spin_lock(&cq->lock);
+	lock_take(&cq->lock);
 	error = next_poll(ex);
 	if (error)
-		pthread_spin_unlock(&cq->lock);
+		lock_release(&cq->lock);
 	return error;
 }
 
 static void end_poll(struct ibv_cq_ex *ex)
 {
-	pthread_spin_unlock(&VERB_OF(verb_cq, ibv, ex)->lock);
+	lock_release(&VERB_OF(verb_cq, ibv, ex)->lock);
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
