@@ -186,26 +186,34 @@ Test(holes, each_response_makes_its_hole_shorter_or_two_of_one)
 	cr_assert_eq(index_of(list()->end), 16);
 }
 
-/* The hole in front goes: those behind it move up, and nothing else does. */
-Test(holes, a_hole_that_goes_leaves_the_others_as_they_were)
+/* Those behind it move by one place, and nothing behind the list does: the next board is another QP's. */
+Test(holes, a_hole_that_goes_or_is_split_leaves_the_others_as_they_were)
 {
 	struct rc_board before;
 
 	RULE("Q-15");
-	open_window(UROCE_READ_REPAIR_ANY_ORDER);
-	add_reads(1, 2 * LIMIT_HOLES);
-	for (uint32_t i = 0; i < LIMIT_HOLES; i++)
-		take_at(2 * i + 1, T0);
-	cr_assert_eq(list()->count, LIMIT_HOLES);
-	cr_assert_eq(qp->board.holes, &boards[0]);
-	for (uint32_t i = 0; i < sizeof(boards[1]); i++)
-		((uint8_t *)&boards[1])[i] = (uint8_t)(i * 7 + i / 256);
-	before = boards[1];
-	take_at(2 * 200, T0);
-	cr_assert_eq(list()->count, LIMIT_HOLES - 1);
-	for (uint32_t i = 0; i < LIMIT_HOLES - 1; i++)
-		expect_hole(i, 2 * (i < 200 ? i : i + 1), 1, 0);
-	cr_assert_eq(memcmp(&before, &boards[1], sizeof(before)), 0);
+	for (uint32_t split = 0; split < 2; split++) {
+		uint32_t width = split ? 4 : 2, count = LIMIT_HOLES - split;
+
+		open_window(UROCE_READ_REPAIR_ANY_ORDER);
+		add_reads(1, width * LIMIT_HOLES);
+		for (uint32_t i = 0; i < count; i++)
+			take_at(width * i + width - 1, T0);
+		cr_assert_eq(list()->count, count);
+		cr_assert_eq(qp->board.holes, &boards[0]);
+		for (uint32_t i = 0; i < sizeof(boards[1]); i++)
+			((uint8_t *)&boards[1])[i] = (uint8_t)(i * 7 + i / 256);
+		before = boards[1];
+		take_at(width * 200 + split, T0);
+		cr_assert_eq(list()->count, split ? count + 1 : count - 1);
+		for (uint32_t i = 0; i < 200; i++)
+			expect_hole(i, width * i, width - 1, 0);
+		for (uint32_t i = 201; i < count; i++)
+			expect_hole(split ? i + 1 : i - 1, width * i, width - 1, 0);
+		if (split)
+			expect_hole(201, width * 200 + 2, 1, 0);
+		cr_assert_eq(memcmp(&before, &boards[1], sizeof(before)), 0);
+	}
 }
 
 /* ---- its room ---- */
@@ -556,8 +564,12 @@ Test(holes, a_rewound_window_skips_what_was_answered_meanwhile)
 	add_reads(3, 4);
 	take_at(5, T0);
 	qp->win.snd_nxt = psn_of(6);
-	cr_assert(rc_holes_skip(qp));
-	cr_assert_eq(index_of(qp->win.snd_nxt), 6, "it is there");
+	for (uint32_t upwards = 0; upwards < 2; upwards++) {
+		qp->read_repair = upwards ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_ANY_ORDER;
+		cr_assert(rc_holes_skip(qp));
+		cr_assert_eq(index_of(qp->win.snd_nxt), 6, "it is there");
+	}
+	qp->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
 	rc_sendwin_go_to(&qp->win, psn_of(2));
 	cr_assert(rc_holes_skip(qp));
 	cr_assert_eq(index_of(qp->win.snd_nxt), 6);
