@@ -29,8 +29,8 @@ struct rc_cc_row {
 	void (*delivered)(struct rc_qp *qp);
 
 	/*
-	 * A request that a round trip is measured with has left, or is answered by so many packets. NULL: the algorithm
-	 * does not want to know.
+	 * The request whose round trip is measured has left. packets: how many it has, or, of a READ, how many answer
+	 * it. NULL: the algorithm does not want to know.
 	 */
 	void (*timed)(struct rc_qp *qp, uint32_t packets);
 

@@ -255,6 +255,20 @@ Test(cc_delay, reads_wait_for_the_window_as_well_and_marks_are_not_asked_for)
 	cr_expect_lt(rc_cc_read_window(&qp), WINDOW_PACKETS);
 }
 
+/* A packet that left before has not been told of. */
+Test(cc_delay, who_chooses_it_while_a_packet_is_timed_takes_that_time_for_what_it_is)
+{
+	RULE("N-4");
+	begin();
+	qp.line_mbps = 100000;
+	rtt_begin(&qp.rtt, qp.win.snd_nxt, now_ns);
+	now_ns += 20 * US;
+	qp.win.snd_una = qp.win.snd_nxt = psn_next(qp.win.snd_nxt);
+	cr_assert(rtt_answered(&qp.rtt, qp.win.snd_una, 0, now_ns));
+	cc_trip(&qp, now_ns);
+	cr_expect_eq(qp.delay.shortest_ns, 20 * US, "%u", qp.delay.shortest_ns);
+}
+
 Test(cc_delay, who_chooses_another_algorithm_keeps_neither_window_nor_rate)
 {
 	RULE("N-4");
