@@ -335,12 +335,15 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 	return true;
 }
 
-/* Has the packet at psn left once, and something come that left behind it? */
+/* Has something come that left behind the packet at psn, or a PROBE left behind the last copy of it? */
 static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t outstanding = sendwin_outstanding(&qp->win), newest = ahead(qp, qp->sack.newest);
+	uint32_t state = sackmap_state(qp, psn);
 
-	return newest < outstanding && ahead(qp, psn) < newest && sackmap_state(qp, psn) == SACK_IN_FLIGHT;
+	if (state & SACK_RESENT)
+		return !(state & SACK_RESENT_SINCE);
+	return newest < outstanding && ahead(qp, psn) < newest && state == SACK_IN_FLIGHT;
 }
 
 uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
@@ -384,7 +387,7 @@ bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent)
 	if (!spread->patient || answered->probe_id / SPREAD_MOST < spread->patient_id)
 		return false;
 	if (resent)
-		return bad;
+		return bad || (spread->suspects && spread->asked && psn_equal(psn, spread->suspect));
 	return !again && (psn_before(psn, spread->patient_end) || (bad && left_before));
 }
 
@@ -396,6 +399,7 @@ void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
 
 	*of |= SPREAD_LOST;
+	spread->suspects &= !psn_equal(psn, spread->suspect);
 	if (path->state == SPREAD_BAD)
 		return;
 	if (ahead(qp, path->newest) >= outstanding || ahead(qp, path->newest) < ahead(qp, psn))

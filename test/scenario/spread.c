@@ -371,6 +371,37 @@ Test(spread, a_dead_path_is_asked_about_when_others_have_overtaken_it)
 	}
 }
 
+/* The copy of a lost packet leaves over a path that has just died, and nothing new leaves behind it. */
+Test(spread, a_dead_path_is_asked_about_when_it_has_the_copy)
+{
+	struct pair *pair = open_ways(PATHS);
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t began_ns;
+
+	RULE("S-23");
+	pair_measure(pair, 10000);
+	memset(&way, 0, sizeof(way));
+	pair->copies = carry;
+	way.lost = 1ull << (pair->side[A].packets + 5);
+	pair_write(pair, 2, 32 * MTU);
+	began_ns = pair->now_ns;
+	pair_transmit(pair, A);
+	way.lost = 0;
+	way.dead = 1ull << paths_of(pair, A)->turn[paths_of(pair, A)->next % PATHS];
+	cr_assert_eq(way.sent, 32);
+	for (uint32_t i = 0; i < 20 && qp->win.acked != qp->win.tail; i++) {
+		pair_run(pair);
+		if (qp->win.acked != qp->win.tail)
+			cr_assert(pair_fire(pair));
+	}
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	cr_assert_lt(pair->now_ns, began_ns + 60000, "%lu", pair->now_ns - began_ns);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 2);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	expect_same_memory(pair, 32 * MTU);
+	close_agreed(pair);
+}
+
 /* PROBEs come through, data do not, and then data do as well: the least bad path goes on (W-10). */
 Test(spread, while_all_paths_are_bad_one_goes_on)
 {

@@ -398,8 +398,8 @@ Test(spread, nothing_is_asked_about_that_is_known_or_was_asked_about)
 	qp->sack.newest = psn_of(4);
 	rc_sackmap_set(qp, psn_of(0), SACK_LOST);
 	cr_assert_eq(patience(0, T0), RC_NEVER);
-	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
-	cr_assert_eq(patience(0, T0), RC_NEVER);
+	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | SACK_RESENT_SINCE | 8);
+	cr_assert_eq(patience(0, T0), RC_NEVER, "no PROBE has left since");
 	rc_sackmap_set(qp, psn_of(0), SACK_IN_FLIGHT);
 	patience(0, T0);
 	cr_assert_eq(patience(0, T0 + TRIP_NS), 0);
@@ -412,6 +412,31 @@ Test(spread, nothing_is_asked_about_that_is_known_or_was_asked_about)
 	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), WAIT_NS, "a rewind begins anew");
 	make_bad(spread->path_of[psn_of(2).v % KEPT_SPAN], 0);
 	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), 0, "its path is known to be bad");
+}
+
+/* A PROBE has left since its last copy did, and perhaps its path is dead. */
+Test(spread, what_was_sent_again_is_asked_about_after_a_while)
+{
+	struct rc_spread *spread = open_overtaken();
+
+	RULE("S-23");
+	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
+	cr_assert_eq(patience(0, T0), WAIT_NS);
+	cr_assert_eq(patience(0, T0 + WAIT_NS), 0);
+	rc_spread_probe_paths(qp, true);
+	spread->patient_id = 0;
+	spread->answer_path = 7;
+	cr_assert(rc_spread_answer_tells(qp, psn_of(0), true));
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(2), true), "only the oldest is suspected");
+	rc_spread_lost(qp, psn_of(3));
+	cr_assert(rc_spread_answer_tells(qp, psn_of(0), true), "that was another packet");
+	rc_spread_lost(qp, psn_of(0));
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true), "it is to be sent once more");
+	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | SACK_RESENT_SINCE | 8);
+	cr_assert_eq(patience(0, T0 + WAIT_NS), RC_NEVER, "no PROBE has left since");
+	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
+	cr_assert_eq(patience(0, T0 + WAIT_NS), WAIT_NS, "the wait begins anew");
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true));
 }
 
 /* Only about what others have overtaken, and that is what an answer over another path tells of. */
