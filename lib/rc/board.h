@@ -58,6 +58,7 @@ struct rc_sack_map {
 	psn_t end;
 	uint32_t lost;       /* packets that are to be sent again */
 	psn_t lost_from;     /* while there are such: none of them lies before it */
+	uint32_t given_up;   /* so many packets that come are no news: the peer had them, and has given them up */
 	bool news;           /* something has come since the last PROBE */
 	uint8_t idle_probes; /* PROBEs in a row whose answers told nothing new */
 	uint16_t states[KEPT_SPAN];
@@ -66,12 +67,12 @@ struct rc_sack_map {
 /* One path of a QP that spreads its packets. */
 struct rc_spread_path {
 	uint16_t port;     /* UDP source port of its packets */
-	uint16_t probe_id; /* of the last PROBE over it; 0: none */
-	uint8_t state;     /* enum rc_spread_state */
 	uint8_t missed;    /* packets lost in a row while nothing that left behind them over the path has come */
-	uint8_t tries;     /* BAD: PROBEs without an answer; each doubles the wait for the next */
+	uint8_t state : 2; /* enum rc_spread_state */
+	uint8_t tries : 6; /* BAD: PROBEs without an answer; each doubles the wait for the next */
 	psn_t newest;      /* the highest PSN that has come over it, if that is in flight */
 	psn_t probe_end;   /* snd_max when the last PROBE left */
+	uint32_t probe;    /* the last PROBE over it, counted from 1 over all paths; 0: none */
 	uint64_t retry_ns; /* BAD: when the next PROBE leaves */
 };
 
@@ -93,19 +94,20 @@ struct rc_spread {
 	uint8_t sack_path;          /* of SACKs that answer one of several PROBEs */
 	bool asks_all;              /* the peer has sent a PROBE though nothing was missing */
 	bool seen_is_known;
-	psn_t seen;          /* how much the peer has received, as its newest SACK has told */
-	psn_t quiet_end;     /* snd_max when the peer was last heard */
-	psn_t patient_end;   /* what had been silent for long when the last PROBE by a timer left lies before it */
-	psn_t aged;          /* packets have come that left long after all before it; if it is in flight */
-	psn_t suspect;       /* the oldest packet that has not come though others have that left behind it */
-	uint16_t probes;     /* counts PROBEs */
-	uint16_t patient_id; /* the PROBEs from this count on left then or later */
-	bool patient;        /* patient_end is valid */
-	bool suspects;       /* suspect and suspect_ns are valid */
-	bool asked;          /* a PROBE has left because of that packet */
-	uint64_t suspect_ns; /* since when it is known that others have overtaken it */
-	uint64_t now_ns;     /* of the last call */
-	uint64_t waits;      /* bit i: the PROBE of the peer in waiting[i] is to be answered, too */
+	psn_t seen;            /* how much the peer has received, as its newest SACK has told */
+	psn_t quiet_end;       /* snd_max when the peer was last heard */
+	psn_t patient_end;     /* what had been silent for long when the last PROBE by a timer left lies before it */
+	psn_t aged;            /* packets have come that left long after all before it; if it is in flight */
+	psn_t suspect;         /* the oldest packet that has not come though others have that left behind it */
+	uint32_t probes;       /* counts PROBEs */
+	uint32_t patient_from; /* the PROBEs from this count on left then or later */
+	uint32_t seen_after;   /* so many PROBEs had left when `seen` became known */
+	bool patient;          /* patient_end is valid */
+	bool suspects;         /* suspect and suspect_ns are valid */
+	bool asked;            /* a PROBE has left because of that packet */
+	uint64_t suspect_ns;   /* since when it is known that others have overtaken it */
+	uint64_t now_ns;       /* of the last call */
+	uint64_t waits;        /* bit i: the PROBE of the peer in waiting[i] is to be answered, too */
 	struct rc_spread_mark marks[SPREAD_MARKS];
 	struct rc_spread_path paths[SPREAD_MOST];
 	uint16_t waiting[SPREAD_MOST];

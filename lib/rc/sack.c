@@ -33,6 +33,12 @@ static uint32_t limit_of(psn_t psn)
 
 /* ---- judging ---- */
 
+/* What the map of a SACK is worth. */
+struct judgement {
+	bool answered;  /* it answers our PROBE, and was written after that came */
+	bool overtaken; /* by a newer one: what it says is missing may have come */
+};
+
 /* A PSN of which a SACK says that it has come: it is in flight, or acknowledged. */
 static bool may_have_come(const struct rc_qp *qp, psn_t psn)
 {
@@ -85,8 +91,9 @@ static bool has_passed(const struct rc_qp *qp, psn_t later, uint32_t limit)
 }
 
 /*
- * May a PROBE's answer alone have a packet sent once more that was sent again already? While such answers tell nothing
- * new only the oldest may: perhaps no packet of its length passes at all, and the others would follow it in vain.
+ * May a PROBE's answer alone have a packet sent once more that was sent again already, or that the peer had and has given
+ * up? While such answers tell nothing new only the oldest may: perhaps no packet of its length passes at all, and the
+ * others would follow it in vain.
  */
 static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 {
@@ -109,27 +116,31 @@ static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t
 }
 
 /* Does the answer to a PROBE that is at hand tell of the last copy of the packet at psn? */
-static bool answer_tells(const struct rc_qp *qp, psn_t psn, uint32_t state)
+static bool answer_tells(const struct rc_qp *qp, psn_t psn, uint32_t state, bool overtaken)
 {
 	bool resent = state & SACK_RESENT;
 
-	if (resent && ((state & SACK_RESENT_SINCE) || !may_go_again(qp, psn)))
+	if (resent && (state & SACK_RESENT_SINCE))
+		return false;
+	if (state == SACK_KEPT && overtaken)
+		return false;
+	if ((resent || state == SACK_KEPT) && !may_go_again(qp, psn))
 		return false;
 	if (qp_spreads(qp))
 		return rc_spread_answer_tells(qp, psn, resent);
 	return resent || psn_before(psn, qp->sack.probe_end);
 }
 
-/* The peer says that the packet at psn has not come: is it lost (T-7)? answered: it said so after the PROBE came. */
-static bool is_lost(const struct rc_qp *qp, psn_t psn, bool answered)
+/* The peer says that the packet at psn has not come: is it lost (T-7)? */
+static bool is_lost(const struct rc_qp *qp, psn_t psn, struct judgement judgement)
 {
 	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
 
 	if (state == SACK_LOST || !is_packet(qp, psn))
 		return false;
-	if (answered && answer_tells(qp, psn, state))
+	if (judgement.answered && answer_tells(qp, psn, state, judgement.overtaken))
 		return true;
-	if (state == SACK_KEPT)
+	if (state == SACK_KEPT || judgement.overtaken)
 		return false;
 	if (qp_spreads(qp)) /* S-23 */
 		return left_before(qp, psn, state, spread_newest(qp, psn)) ||
@@ -175,9 +186,11 @@ static void note_paths(struct rc_qp *qp, const struct wire_packet *packet, uint3
 	}
 }
 
-/* The packet at psn is lost. false: there is no memory for that. */
+/* The packet at psn is lost, or the peer has given it up. false: there is no memory for that. */
 static bool lose(struct rc_qp *qp, psn_t psn)
 {
+	if (qp->sack.map)
+		map_of(qp)->given_up += sackmap_state(qp, psn) == SACK_KEPT;
 	if (!learn(qp, psn, SACK_LOST))
 		return false;
 	if (qp_spreads(qp))
@@ -186,11 +199,18 @@ static bool lose(struct rc_qp *qp, psn_t psn)
 	return true;
 }
 
-/* What the map of a SACK is worth. */
-struct judgement {
-	bool answered;  /* it answers our PROBE */
-	bool overtaken; /* by a newer one: what it says is missing may have come */
-};
+/* The packet at psn has come. Returns whether that is news. */
+static bool note_came(struct rc_qp *qp, psn_t psn)
+{
+	if (!learn(qp, psn, SACK_KEPT))
+		return true;
+	if (map_of(qp)->given_up > 0) {
+		map_of(qp)->given_up--;
+		return false;
+	}
+	map_of(qp)->news = true;
+	return true;
+}
 
 /* Takes the map of a SACK. *news: something new has come. false: something is lost, and there is no memory for that. */
 static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struct judgement judgement, bool *news)
@@ -208,10 +228,8 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 		if (ahead(qp, psn) >= limit || !psn_before(cack, psn))
 			continue;
 		if (came && (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)) {
-			if (learn(qp, psn, SACK_KEPT))
-				map_of(qp)->news = true;
-			*news = true;
-		} else if (!came && !judgement.overtaken && is_lost(qp, psn, judgement.answered) && !lose(qp, psn)) {
+			*news |= note_came(qp, psn);
+		} else if (!came && is_lost(qp, psn, judgement) && !lose(qp, psn)) {
 			return false;
 		}
 	}

@@ -25,7 +25,7 @@ bool rc_sackmap_borrow(struct rc_qp *qp)
 		return false;
 	board = boards_lend(pool);
 	board->sack.base = board->sack.end = qp->win.snd_una;
-	board->sack.lost = 0;
+	board->sack.lost = board->sack.given_up = 0;
 	board->sack.news = true;
 	board->sack.idle_probes = 0;
 	memset(board->sack.states, 0, sizeof(board->sack.states));
@@ -94,6 +94,7 @@ void rc_sackmap_acknowledged(struct rc_qp *qp)
 	for (uint32_t i = 0; i < passed && i < KEPT_SPAN; i++)
 		set(map, psn_add(map->base, i), SACK_IN_FLIGHT);
 	map->base = qp->win.snd_una;
+	map->given_up = 0;
 	map->news = true;
 	if (ahead(qp, map->end) > sendwin_outstanding(&qp->win) || psn_equal(map->end, qp->win.snd_una))
 		give_back(qp);

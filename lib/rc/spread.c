@@ -237,7 +237,7 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 		return paths;
 	spread->patient = ahead(qp, end) <= outstanding;
 	spread->patient_end = end;
-	spread->patient_id = (uint16_t)(spread->probes + 1);
+	spread->patient_from = spread->probes + 1;
 	/* If a path is dead whose packets are missed the answer over another one tells it. */
 	for (uint32_t i = 0; i < 2 && i < spread->turns; i++)
 		paths |= 1ull << spread->turn[(spread->next + i) % spread->turns];
@@ -263,17 +263,21 @@ uint64_t rc_spread_retries(struct rc_qp *qp)
 	return paths;
 }
 
-/* The id of a PROBE: its path in the low bits, and above them a number that is never 0. */
+/* The id of the last PROBE over a path: the path in the low bits, and above them a number that is never 0. */
+static uint16_t probe_id(const struct rc_spread *spread, uint32_t path)
+{
+	return (uint16_t)(((spread->paths[path].probe - 1) % (UINT16_MAX / SPREAD_MOST) + 1) * SPREAD_MOST + path);
+}
+
 uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out)
 {
 	struct rc_spread *spread = spread_of(qp);
 	struct rc_spread_path *of = &spread->paths[path];
 
-	spread->probes = (uint16_t)(spread->probes % (UINT16_MAX / SPREAD_MOST) + 1);
-	of->probe_id = (uint16_t)(spread->probes * SPREAD_MOST + path);
+	of->probe = ++spread->probes;
 	of->probe_end = qp->win.snd_max;
 	frame_set_source_port(out->template, of->port);
-	return of->probe_id;
+	return probe_id(spread, path);
 }
 
 bool rc_spread_answered(struct rc_qp *qp, uint16_t id)
@@ -281,7 +285,7 @@ bool rc_spread_answered(struct rc_qp *qp, uint16_t id)
 	struct rc_spread *spread = spread_of(qp);
 	struct rc_spread_path *path = &spread->paths[id & SPREAD_INDEX];
 
-	if (id == 0 || (id & SPREAD_INDEX) >= spread->count || path->probe_id != id)
+	if ((id & SPREAD_INDEX) >= spread->count || path->probe == 0 || probe_id(spread, id & SPREAD_INDEX) != id)
 		return false;
 	spread->answer_path = id & SPREAD_INDEX;
 	path->missed = path->tries = 0;
@@ -323,13 +327,16 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns)
 {
 	struct rc_spread *spread = spread_of(qp);
-	bool fresh = answers || !spread->seen_is_known || !psn_before(received, spread->seen);
+	bool less = spread->seen_is_known && psn_before(received, spread->seen);
 
 	mark_time(qp, spread, now_ns);
 	spread->quiet_end = qp->win.snd_max;
 	find_aged(qp, spread);
-	if (!fresh)
+	/* A PROBE that left when `seen` was known already asked later: its answer tells what the peer has given up. */
+	if (less && !(answers && spread->paths[spread->answer_path].probe > spread->seen_after))
 		return false;
+	if (!spread->seen_is_known || !psn_equal(received, spread->seen))
+		spread->seen_after = spread->probes;
 	spread->seen = received;
 	spread->seen_is_known = true;
 	return true;
@@ -349,8 +356,10 @@ static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
 uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
 {
 	struct rc_spread *spread = spread_of(qp);
-	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns) / 2;
+	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
 
+	if (!(sackmap_state(qp, missing) & SACK_RESENT))
+		wait_ns /= 2; /* what has overtaken it needed a round trip to come */
 	if (!spread->suspects || !psn_equal(spread->suspect, missing)) {
 		spread->asked = false;
 		spread->suspect = missing;
@@ -384,7 +393,7 @@ bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent)
 
 	if (index == spread->answer_path)
 		return resent || left_before;
-	if (!spread->patient || answered->probe_id / SPREAD_MOST < spread->patient_id)
+	if (!spread->patient || answered->probe < spread->patient_from)
 		return false;
 	if (resent)
 		return bad || (spread->suspects && spread->asked && psn_equal(psn, spread->suspect));

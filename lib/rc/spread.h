@@ -81,7 +81,7 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer);
 /* Bit i: path i is BAD, and it is time to try it. */
 uint64_t rc_spread_retries(struct rc_qp *qp);
 
-/* A PROBE leaves over this path: returns its id. */
+/* A PROBE leaves over this path: returns its id, which repeats after 1023 PROBEs. */
 uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out);
 
 /* An answer to PROBE `id` has come. true: to the last one over its path. */

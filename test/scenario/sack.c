@@ -399,6 +399,31 @@ Test(sack, what_is_told_again_after_a_rewind_gives_no_retry_back)
 	close_agreed(pair);
 }
 
+/* B keeps what it is sent and gives it up again, over and over, and PSN 100 never comes: that is no progress either. */
+Test(sack, what_was_given_up_gives_neither_time_nor_retries_back_when_it_comes_again)
+{
+	struct pair *pair = open_sent(4);
+	const struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-4");
+	RULE("T-7");
+	for (uint32_t i = 0; i < 1000 && pair->side[A].done_count == 0; i++) {
+		tell(pair, 0, 3, 0xE);
+		pair->now_ns += qp->loss.timeout_ns / 20;
+		if (rc_qp_deadline(qp) <= pair->now_ns)
+			rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+		pair_transmit(pair, A);
+		pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
+							 .control_kind = WIRE_SACK_OF_PROBE,
+							 .probe_id = qp->sack.probe_id,
+							 .cack_psn = 99,
+							 .sack_offset = 1 });
+		pair_transmit(pair, A);
+	}
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	close_agreed(pair);
+}
+
 Test(sack, who_waits_for_a_receive_does_not_listen)
 {
 	struct pair *pair = open_sent(4);

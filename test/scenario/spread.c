@@ -259,8 +259,8 @@ Test(spread, an_answer_that_comes_late_tells_nothing_of_what_left_since)
 	pair_transmit(pair, A);
 	while (pair->side[A].qp->counters[CNT_EARLY_PROBES] == 0)
 		cr_assert(pair_fire(pair));
-	answer.probe_id = paths_of(pair, A)->paths[1].probe_id;
-	cr_assert_neq(answer.probe_id, 0);
+	cr_assert_neq(paths_of(pair, A)->paths[1].probe, 0);
+	answer.probe_id = (uint16_t)(paths_of(pair, A)->paths[1].probe * SPREAD_MOST + 1);
 	pair_respond(pair, (struct wire_packet){ .opcode = OP_READ_RESPONSE_ONLY,
 						 .psn = 0xFFFFFD,
 						 .payload_bytes = 8,

@@ -337,11 +337,16 @@ Test(spread, an_overtaken_sack_tells_of_no_loss)
 	leave(8);
 	cr_assert(rc_spread_heard(qp, psn_of(5), false, T0));
 	cr_assert_eq(spread->now_ns, T0);
-	cr_assert(rc_spread_heard(qp, psn_of(5), false, T0));
+	rc_spread_answered(qp, rc_spread_probe(qp, 0, &out));
+	cr_assert(rc_spread_heard(qp, psn_of(6), false, T0));
 	cr_assert_not(rc_spread_heard(qp, psn_of(4), false, T0));
 	cr_assert_not(rc_spread_heard(qp, psn_of(4), false, T0), "what it says is not the newest");
-	cr_assert(rc_spread_heard(qp, psn_of(4), true, T0), "an answer tells in any case");
+	cr_assert_not(rc_spread_heard(qp, psn_of(4), true, T0), "the PROBE left before that was known");
+	rc_spread_answered(qp, rc_spread_probe(qp, 1, &out));
+	cr_assert(rc_spread_heard(qp, psn_of(6), false, T0), "the same once more");
+	cr_assert(rc_spread_heard(qp, psn_of(4), true, T0), "the peer has given something up");
 	cr_assert(rc_spread_heard(qp, psn_of(4), false, T0));
+	cr_assert_not(rc_spread_heard(qp, psn_of(3), true, T0), "and not more before that PROBE left");
 	rc_spread_heard(qp, psn_of(6), false, T0);
 	rc_spread_rewound(qp);
 	cr_assert(rc_spread_heard(qp, psn_of(1), false, T0));
@@ -421,10 +426,11 @@ Test(spread, what_was_sent_again_is_asked_about_after_a_while)
 
 	RULE("S-23");
 	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
-	cr_assert_eq(patience(0, T0), WAIT_NS);
-	cr_assert_eq(patience(0, T0 + WAIT_NS), 0);
+	cr_assert_eq(patience(0, T0), 2 * WAIT_NS);
+	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS - 1), 1);
+	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), 0);
 	rc_spread_probe_paths(qp, true);
-	spread->patient_id = 0;
+	spread->patient_from = 0;
 	spread->answer_path = 7;
 	cr_assert(rc_spread_answer_tells(qp, psn_of(0), true));
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(2), true), "only the oldest is suspected");
@@ -433,9 +439,9 @@ Test(spread, what_was_sent_again_is_asked_about_after_a_while)
 	rc_spread_lost(qp, psn_of(0));
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true), "it is to be sent once more");
 	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | SACK_RESENT_SINCE | 8);
-	cr_assert_eq(patience(0, T0 + WAIT_NS), RC_NEVER, "no PROBE has left since");
+	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), RC_NEVER, "no PROBE has left since");
 	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
-	cr_assert_eq(patience(0, T0 + WAIT_NS), WAIT_NS, "the wait begins anew");
+	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), 2 * WAIT_NS, "the wait begins anew");
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true));
 }
 

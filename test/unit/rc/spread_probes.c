@@ -157,7 +157,7 @@ Test(spread_probes, a_probe_has_a_number_of_its_own_and_its_paths_port)
 	RULE("S-23");
 	leave(2);
 	cr_assert_eq(rc_spread_probe(qp, 3, &out), 1 * SPREAD_MOST + 3);
-	cr_assert_eq(spread->paths[3].probe_id, 1 * SPREAD_MOST + 3);
+	cr_assert_eq(spread->paths[3].probe, 1);
 	cr_assert_eq(spread->paths[3].probe_end.v, psn_of(2).v);
 	cr_assert_eq(port_of_frame(), spread->paths[3].port);
 	cr_assert_eq(rc_spread_probe(qp, 0, &out), 2 * SPREAD_MOST);
@@ -196,7 +196,7 @@ Test(spread_probes, only_the_answer_to_the_last_probe_over_a_path_counts)
 	cr_assert(rc_spread_answered(qp, id));
 	cr_assert_eq(spread->paths[2].state, SPREAD_SKIP);
 	/* No such path, though something stands in its place. */
-	spread->paths[PATHS].probe_id = SPREAD_MOST + PATHS;
+	spread->paths[PATHS].probe = 1;
 	cr_assert_not(rc_spread_answered(qp, SPREAD_MOST + PATHS));
 }
 
@@ -207,6 +207,8 @@ Test(spread_probes, a_path_of_which_no_probe_has_left_has_no_answer)
 	RULE("S-23");
 	cr_assert_not(rc_spread_answered(qp, 0));
 	cr_assert_not(rc_spread_answered(qp, 1));
+	for (uint32_t number = 0; number < 1024; number++)
+		cr_assert_not(rc_spread_answered(qp, (uint16_t)(number * SPREAD_MOST)));
 }
 
 Test(spread_probes, probes_of_the_peer_wait_for_their_turn)
@@ -272,7 +274,7 @@ Test(spread_probes, after_silence_an_answer_tells_of_all_paths)
 	hear(T0);
 	rc_spread_probe(qp, 1, &out); /* before the timer's */
 	leave(4);
-	cr_assert(rc_spread_answered(qp, spread->paths[1].probe_id));
+	cr_assert(rc_spread_answered(qp, SPREAD_MOST + 1));
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(2), false));
 	rc_spread_probe_paths(qp, true);
 	cr_assert(spread->patient);
