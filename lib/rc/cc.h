@@ -90,7 +90,7 @@ static inline void cc_delivered(struct rc_qp *qp)
 		rc_cc_delivered(qp);
 }
 
-/* The request that a round trip is measured with has left: it has one packet, or that many responses. */
+/* A request has left whose round trip is measured. packets: how many responses it has, or 1 for a packet of its own. */
 static inline void cc_timed(struct rc_qp *qp, uint32_t packets)
 {
 	if (qp->cc.times_trips)

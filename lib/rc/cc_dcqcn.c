@@ -20,17 +20,17 @@
 #include "rc/pace.h"
 
 #define ALPHA_ONE (1u << 20)
-#define ALPHA_SHIFT 8u            /* dce_tcp_g: a new sample weighs 1/256 */
-#define ALPHA_PERIOD_US 55u       /* dce_tcp_rtt */
-#define TIME_PERIOD_US 300u       /* rpg_time_reset */
-#define BYTE_PERIOD 10000000u     /* rpg_byte_reset */
-#define FAST_STEPS 5u             /* rpg_threshold: so many steps go half of the way back */
-#define ACTIVE_MBPS 40u           /* rpg_ai_rate: further ones aim that much higher */
-#define HYPER_MBPS 400u           /* rpg_hai_rate: and that much when time and bytes both say so */
-#define LEAST_MBPS 1u             /* rpg_min_rate */
-#define SAMPLE 16u                /* so many packets tell what the path carries */
-#define FALL 16u                  /* no sample lowers the rate further at once: it may be a part of what is sent */
-#define PATIENCE 16u              /* and packets so often in an ACK timeout */
+#define ALPHA_SHIFT 8u        /* dce_tcp_g: a new sample weighs 1/256 */
+#define ALPHA_PERIOD_US 55u   /* dce_tcp_rtt */
+#define TIME_PERIOD_US 300u   /* rpg_time_reset */
+#define BYTE_PERIOD 10000000u /* rpg_byte_reset */
+#define FAST_STEPS 5u         /* rpg_threshold: so many steps go half of the way back */
+#define ACTIVE_MBPS 40u       /* rpg_ai_rate: further ones aim that much higher */
+#define HYPER_MBPS 400u       /* rpg_hai_rate: and that much when time and bytes both say so */
+#define LEAST_MBPS 1u         /* rpg_min_rate */
+#define SAMPLE 16u            /* so many packets tell what the path carries */
+#define FALL 16u     /* one sample divides the rate by this at most, because it may have seen only a part of it */
+#define PATIENCE 16u /* and packets so often in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
 #define USUAL_GAP_US 50u          /* between notifications: min_time_between_cnps */
 #define LONGEST_GAP_US 10000u     /* a longer silence counts as one of that length */

@@ -141,6 +141,17 @@ void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool progress, uin
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
 
 /*
+ * What SACKs told to be lost has left once more, and draws so many responses, or an ACK if none. A running wait for a
+ * probe goes on, because who sends again and again would never ask.
+ */
+static inline void rc_loss_sent_again(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
+{
+	rc_loss_copy_sent(qp, responses, responses == 0);
+	if (qp->probe.deadline_ns == RC_NEVER)
+		rc_loss_hole_asked(qp, 0, now_ns); /* after a rewind no timer runs */
+}
+
+/*
  * An ACK of `trigger`, or a NAK of the PSN behind it, shows that the response at snd_una was lost. It may answer a
  * probe.
  */

@@ -289,7 +289,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
 		rc_loss_response_came_early(qp, psn_next(cack), !qp->loss.rewound, now_ns);
-	else
+	else if (qp->sack.map == NULL)
 		loss_heard(qp, now_ns);
 	if (qp_spreads(qp) && qp->sack.map)
 		rc_loss_something_is_missing(
@@ -320,8 +320,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_o
 		request_write_pieces(qp, wqe, index, true, &pieces, out);
 	qp->counters[CNT_RETRANSMITTED_PACKETS]++;
 	rtt_forget(&qp->rtt);
-	rc_loss_copy_sent(qp, 0, !wqe_needs_response(wqe));
-	rc_loss_hole_asked(qp, wqe_needs_response(wqe) ? wqe->psn_count : 0, now_ns);
+	rc_loss_sent_again(qp, wqe_needs_response(wqe) ? wqe->psn_count : 0, now_ns);
 	return true;
 }
 

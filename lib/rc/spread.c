@@ -132,8 +132,8 @@ static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t
 }
 
 /*
- * Something has come that left at or behind the PSN of mark number `from`, counted back from the newest one: what left
- * long before that mark lies before the PSN that this returns. snd_una: nothing does.
+ * Returns the PSN before which everything left long before the time of a mark; snd_una: nothing in flight did. from:
+ * which mark; 0 is the newest one, and each further one is older.
  */
 static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread, uint32_t from)
 {

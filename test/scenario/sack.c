@@ -399,6 +399,36 @@ Test(sack, what_is_told_again_after_a_rewind_gives_no_retry_back)
 	close_agreed(pair);
 }
 
+/* SACKs that tell nothing new and packets that are sent again may go on for ever: a PROBE leaves nevertheless. */
+Test(sack, what_tells_nothing_new_puts_no_probe_off)
+{
+	struct pair *pair = open_sent(6);
+	const struct rc_qp *qp = pair->side[A].qp;
+	uint64_t deadline_ns;
+
+	RULE("T-6");
+	tell(pair, 0, 2, 1 << 2);
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 2);
+	deadline_ns = qp->probe.deadline_ns;
+	cr_assert_neq(deadline_ns, RC_NEVER);
+	pair->now_ns += 1000;
+	tell(pair, 0, 2, 1 << 2);
+	cr_assert_eq(qp->probe.deadline_ns, deadline_ns);
+	pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
+						 .control_kind = WIRE_SACK_OF_PROBE,
+						 .probe_id = 1,
+						 .cack_psn = 99,
+						 .sack_offset = 1,
+						 .sack_bitmap = 1 << 2 });
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 7);
+	cr_assert_eq(qp->probe.deadline_ns, deadline_ns);
+	tell(pair, 0, 3, 3 << 2);
+	cr_assert_gt(qp->probe.deadline_ns, deadline_ns, "but what is new does");
+	close_agreed(pair);
+}
+
 /* B keeps what it is sent and gives it up again, over and over, and PSN 100 never comes: that is no progress either. */
 Test(sack, what_was_given_up_gives_neither_time_nor_retries_back_when_it_comes_again)
 {
