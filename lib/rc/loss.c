@@ -5,6 +5,7 @@
 #include "rc/ackreq.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
+#include "rc/echoes.h"
 #include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/kept.h"
@@ -32,43 +33,6 @@ void rc_loss_reset(struct rc_qp *qp)
 	rc_rtt_reset(&qp->rtt);
 }
 
-/* ---- responses that copies still draw ---- */
-
-void rc_loss_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
-{
-	struct rc_owed *owed = &qp->loss.owed;
-
-	owed->responses += responses;
-	owed->acks += acks;
-	owed->limit = qp->win.snd_max;
-	if (!qp->loss.echoes)
-		owed->first = owed->limit;
-	qp->loss.echoes = true;
-}
-
-static uint8_t at_most_255(uint32_t count)
-{
-	return count < UINT8_MAX ? (uint8_t)count : UINT8_MAX;
-}
-
-/*
- * snd_una has moved. A peer that has answered what first left behind the last copy has answered all copies. Before
- * that, an ACK that comes once more may answer a copy, unless no copy left before the oldest packet in flight.
- */
-NOINLINE void review_echoes(struct rc_qp *qp)
-{
-	struct rc_loss *loss = &qp->loss;
-	struct rc_owed *owed = &loss->owed;
-
-	if (psn_before(owed->limit, qp->win.snd_una)) {
-		*owed = (struct rc_owed){ 0 };
-		loss->echoes = qp->sack.map != NULL;
-	}
-	if (qp->sack.map)
-		rc_sackmap_acknowledged(qp);
-	probe_doubt(&qp->probe, psn_before(qp->win.snd_una, owed->first) ? 0 : at_most_255(owed->acks));
-}
-
 bool rc_loss_is_losing(const struct rc_qp *qp)
 {
 	return qp->loss.loses && !cc_burst_is_full(qp);
@@ -94,24 +58,23 @@ static void take_back_silence(struct rc_loss *loss)
 	loss->silences = loss->asked = 0;
 }
 
-/* Takes one response off what copies may draw. false: no copy can have drawn it. */
-static bool take_echo(struct rc_loss *loss, uint32_t *owed, uint64_t now_ns)
+/* false: no copy can have drawn what has come. */
+static bool take_echo(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
-	if (!loss->echoes || *owed == 0)
-		return false;
-	--*owed;
-	put_off_timer(loss, now_ns);
-	return true;
+	bool echo = rc_echoes_take(qp, ack);
+
+	if (echo)
+		put_off_timer(&qp->loss, now_ns);
+	return echo;
 }
 
 bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
-	struct rc_loss *loss = &qp->loss;
-	bool owed = take_echo(loss, ack ? &loss->owed.acks : &loss->owed.responses, now_ns);
+	bool echo = take_echo(qp, ack, now_ns);
 
-	if (owed && !ack)
-		take_back_silence(loss);
-	return owed;
+	if (echo && !ack)
+		take_back_silence(&qp->loss);
+	return echo;
 }
 
 /* ---- packets sent, and responses that came ---- */
@@ -202,8 +165,8 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	loss->rewound = false;
 	loss->since_ns = now_ns;
 	probe_forget_behind(&qp->probe);
-	if (__builtin_expect(loss->echoes, 0))
-		review_echoes(qp);
+	if (__builtin_expect(loss->echoes.expected, 0))
+		rc_echoes_acknowledged(qp);
 	if (__builtin_expect(loss->resending, 0))
 		in_flight = look_back(qp, in_flight);
 	if (loss_waits_for_receiver(qp) && is_before_rnr(qp))
@@ -246,13 +209,13 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 	rc_spread_rewound(qp);
 	loss->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
-	rc_loss_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
+	rc_echoes_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
 	loss->again = !first;
 	if (first) {
 		loss->silences = loss->asked = 0;
 		loss->reprieves = loss->owed.responses;
 	}
-	probe_doubt(&qp->probe, at_most_255(loss->owed.acks));
+	rc_echoes_rewound(qp);
 	loss->resending = rc_sendwin_go_to(&qp->win, from);
 }
 
@@ -429,7 +392,7 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 	if (old && qp->probe.answered) /* the wait was to end with "the peer lacks snd_una", but it is answering */
 		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-	take_echo(&qp->loss, &qp->loss.owed.responses, now_ns);
+	take_echo(qp, false, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
@@ -439,7 +402,7 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una > 0;
 
 	probe_forget_behind(&qp->probe);
-	take_echo(&qp->loss, &qp->loss.owed.acks, now_ns);
+	take_echo(qp, true, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	if (!old || probed)
 		response_was_lost(qp, psn_next(trigger), now_ns);
@@ -467,7 +430,7 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
-	rc_loss_copy_sent(qp, responses, 0);
+	rc_echoes_copy_sent(qp, responses, 0);
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the rewind has stopped the timer */
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	if (!qp->probe.deferred)
@@ -489,7 +452,7 @@ static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
 void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 {
 	if (!unasked)
-		take_echo(&qp->loss, &qp->loss.owed.acks, now_ns);
+		take_echo(qp, true, now_ns);
 	if (!probe_is_answer(&qp->probe, unasked)) {
 		probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 		return;
@@ -518,7 +481,7 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 		loss->rnr_left--;
 	take_back_ask(qp);
 	rewind_window(qp, qp->win.snd_una, false);
-	loss->owed.first = qp->win.snd_una; /* what lies behind was dropped: it leaves anew, behind all copies */
+	rc_echoes_dropped(qp);
 	loss->after_rnr = true;
 	loss->rnr_psn = psn;
 	loss->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
@@ -529,7 +492,7 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
 {
 	probe_ask_behind(&qp->probe, rc_loss_is_losing(qp), unsolicited);
-	rc_loss_copy_sent(qp, 0, 1);
+	rc_echoes_copy_sent(qp, 0, 1);
 }
 
 void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
@@ -537,7 +500,7 @@ void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns
 	probe_left(&qp->probe);
 	qp->loss.beside = true;
 	qp->loss.ack_deadline_ns = now_ns + timeout_ns;
-	rc_loss_copy_sent(qp, 0, 1);
+	rc_echoes_copy_sent(qp, 0, 1);
 }
 
 void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)

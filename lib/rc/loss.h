@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/echoes.h"
 #include "rc/qp_state.h"
 
 #define LOSS_AT_ONCE 0u /* as a deadline: the timer starts at the next call that knows the time */
@@ -82,9 +83,6 @@ static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool as
 	       (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred));
 }
 
-/* Copies have left of what the peer may have answered already: they may draw so many responses and ACKs more. */
-void rc_loss_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
-
 /*
  * Packets up to `end` have gone out once more, `messages` of them of SENDs and WRITEs. A peer that already has such a
  * packet answers each copy, whether the copy asks or not (S-8). takes_receive: the peer may refuse the request (R-1).
@@ -94,7 +92,7 @@ static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, b
 	qp->loss.resent_end = end;
 	qp->loss.refusable |= takes_receive;
 	if (messages > 0)
-		rc_loss_copy_sent(qp, 0, messages);
+		rc_echoes_copy_sent(qp, 0, messages);
 }
 
 /* A probe, or an ACK request that was put off, has left: a response is owed. */
@@ -146,7 +144,7 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
  */
 static inline void rc_loss_sent_again(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
-	rc_loss_copy_sent(qp, responses, responses == 0);
+	rc_echoes_copy_sent(qp, responses, responses == 0);
 	if (qp->probe.deadline_ns == RC_NEVER)
 		rc_loss_hole_asked(qp, 0, now_ns); /* after a rewind no timer runs */
 }

@@ -240,6 +240,11 @@ struct rc_owed {
 		limit;
 };
 
+/* Is there anything in `owed`, or does a map tell of packets in flight? Then it is looked at when snd_una moves. */
+struct rc_echoes {
+	bool expected;
+};
+
 struct rc_loss {
 	uint64_t ack_deadline_ns; /* RC_NEVER: the timer does not run */
 	uint64_t rnr_deadline_ns; /* RC_NEVER: there is no RNR wait */
@@ -252,7 +257,7 @@ struct rc_loss {
 	bool rewound; /* the window was rewound and snd_una has not moved since: `resent` is valid */
 	bool resent;
 	bool resending; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
-	bool echoes;    /* `owed` is not empty */
+	struct rc_echoes echoes;
 
 	/* only read after a loss, so on a cache line of their own */
 	uint64_t resent_ns;

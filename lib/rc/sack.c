@@ -165,7 +165,7 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 	if (qp->sack.map == NULL) {
 		if (!rc_sackmap_borrow(qp))
 			return false;
-		rc_loss_copy_sent(qp, 0, 0); /* so that it tells the map when snd_una moves */
+		rc_echoes_copy_sent(qp, 0, 0); /* so that the map is told when snd_una moves */
 		if (qp_spreads(qp))
 			rc_spread_map_begins(qp);
 	}

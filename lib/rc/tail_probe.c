@@ -41,7 +41,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	}
 	if (cause != UROCE_CAUSE_NONE)
 		return false;
-	rc_loss_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
+	rc_echoes_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
 	qp->counters[CNT_EARLY_PROBES]++;
 	return true;
 }

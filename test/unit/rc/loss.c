@@ -59,7 +59,7 @@ Test(loss, an_rnr_nak_begins_anew_with_what_was_refused)
 {
 	RULE("R-3");
 	open_waiting();
-	rc_loss_copy_sent(qp, 0, 1);
+	rc_echoes_copy_sent(qp, 0, 1);
 	cr_assert_eq(qp->loss.owed.first.v, psn_of(4).v);
 	rc_loss_rnr_nak(qp, psn_of(1), 1, T0);
 	cr_assert_eq(qp->loss.owed.first.v, psn_of(0).v);

@@ -1,0 +1,55 @@
+/* echoes.c - answers that copies of packets may still draw */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/echoes.h"
+
+#include "rc/sackmap.h"
+
+void rc_echoes_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
+{
+	struct rc_owed *owed = &qp->loss.owed;
+
+	owed->responses += responses;
+	owed->acks += acks;
+	owed->limit = qp->win.snd_max;
+	if (!qp->loss.echoes.expected)
+		owed->first = owed->limit;
+	qp->loss.echoes.expected = true;
+}
+
+bool rc_echoes_take(struct rc_qp *qp, bool ack)
+{
+	uint32_t *owed = ack ? &qp->loss.owed.acks : &qp->loss.owed.responses;
+
+	if (!qp->loss.echoes.expected || *owed == 0)
+		return false;
+	--*owed;
+	return true;
+}
+
+/* So many ACKs of the packet before snd_una may be echoes. */
+static void doubt(struct rc_qp *qp, uint32_t acks)
+{
+	probe_doubt(&qp->probe, acks < UINT8_MAX ? (uint8_t)acks : UINT8_MAX);
+}
+
+/*
+ * A peer that has answered what first left behind the last copy has answered all copies. Before that, an ACK that comes
+ * once more may answer a copy, unless no copy left before the oldest packet in flight.
+ */
+void rc_echoes_acknowledged(struct rc_qp *qp)
+{
+	struct rc_owed *owed = &qp->loss.owed;
+
+	if (psn_before(owed->limit, qp->win.snd_una)) {
+		*owed = (struct rc_owed){ 0 };
+		qp->loss.echoes.expected = qp->sack.map != NULL;
+	}
+	if (qp->sack.map)
+		rc_sackmap_acknowledged(qp);
+	doubt(qp, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
+}
+
+void rc_echoes_rewound(struct rc_qp *qp)
+{
+	doubt(qp, qp->loss.owed.acks);
+}

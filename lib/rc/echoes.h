@@ -1,0 +1,34 @@
+/* echoes.h - answers that copies of packets may still draw */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer that has a packet already answers each copy of it. Such an answer, an echo, is no progress: it shows only that
+ * the peer lives. So all who send a packet again say so here, and loss detection (loss.h) asks here what to make of an
+ * answer that is of no other use. No more echoes are believed than copies have left.
+ */
+#ifndef RC_ECHOES_H
+#define RC_ECHOES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/qp_state.h"
+
+/* Copies have left of what the peer may have answered already: they may draw so many responses and ACKs more. */
+void rc_echoes_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
+
+/* A response, or an ACK, has come that is of no other use. false: no copy can have drawn it. */
+bool rc_echoes_take(struct rc_qp *qp, bool ack);
+
+/* snd_una has moved. Only while qp->loss.echoes.expected. */
+void rc_echoes_acknowledged(struct rc_qp *qp);
+
+/* The window was rewound: each ACK that copies may draw may come before those to what is sent from now on. */
+void rc_echoes_rewound(struct rc_qp *qp);
+
+/* The peer has dropped all from snd_una on: it leaves anew, behind all copies. */
+static inline void rc_echoes_dropped(struct rc_qp *qp)
+{
+	qp->loss.owed.first = qp->win.snd_una;
+}
+
+#endif
