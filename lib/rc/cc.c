@@ -41,7 +41,8 @@ void rc_cc_reset(struct rc_qp *qp)
 
 void rc_cc_delivered(struct rc_qp *qp)
 {
-	row_of(qp)->delivered(qp);
+	if (row_of(qp)->delivered)
+		row_of(qp)->delivered(qp);
 }
 
 void rc_cc_timed(struct rc_qp *qp, uint32_t packets)
@@ -76,12 +77,13 @@ void rc_cc_notified(struct rc_qp *qp, uint64_t now_ns)
 
 void rc_cc_elapsed(struct rc_qp *qp, uint64_t now_ns)
 {
-	row_of(qp)->elapsed(qp, now_ns);
+	if (row_of(qp)->elapsed)
+		row_of(qp)->elapsed(qp, now_ns);
 }
 
 void rc_cc_sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
 {
-	if (qp->pace.on)
+	if (qp->pace.on && row_of(qp)->sent)
 		row_of(qp)->sent(qp, bytes, now_ns);
 }
 

@@ -20,7 +20,10 @@
 #define CC_OPEN PSN_WINDOW /* the window in PSNs that limits nothing */
 #define CC_LEAST 8u        /* the smallest window */
 
-/* One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. */
+/*
+ * One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. All
+ * but reset, lost, timed_out and undo may be NULL: the algorithm does not want to know.
+ */
 struct rc_cc_row {
 	/* A new connection, or another path: nothing is known. */
 	void (*reset)(struct rc_qp *qp);
@@ -28,10 +31,7 @@ struct rc_cc_row {
 	/* snd_una may have moved. Called only while the window or the burst limits something. */
 	void (*delivered)(struct rc_qp *qp);
 
-	/*
-	 * The request whose round trip is measured has left. packets: how many it has, or, of a READ, how many answer
-	 * it. NULL: the algorithm does not want to know.
-	 */
+	/* The request whose round trip is measured has left. packets: how many it has, or, of a READ, answer it. */
 	void (*timed)(struct rc_qp *qp, uint32_t packets);
 
 	/* It has been answered, took_ns after it left. */
@@ -49,7 +49,7 @@ struct rc_cc_row {
 	/* The peer was only slow: the last timed_out() was told of no loss. */
 	void (*undo)(struct rc_qp *qp);
 
-	/* The peer tells that a switch has marked what we have sent. NULL: the algorithm does not listen. */
+	/* The peer tells that a switch has marked what we have sent. */
 	void (*notified)(struct rc_qp *qp, uint64_t now_ns);
 
 	/* While the QP is paced, before it sends: time has passed. */

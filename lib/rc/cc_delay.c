@@ -59,11 +59,6 @@ static void reset(struct rc_qp *qp)
 	set_frames(qp, ONE, 0);
 }
 
-static void delivered(struct rc_qp *qp)
-{
-	(void)qp; /* what counts is how long it took */
-}
-
 /*
  * How long a round trip may take. The smaller the window the longer, about as its square root: many that share a link
  * need a longer queue than few, and who has more than others gives way first.
@@ -196,24 +191,11 @@ static void undo(struct rc_qp *qp)
 	delay->before = 0;
 }
 
-static void elapsed(struct rc_qp *qp, uint64_t now_ns)
-{
-	(void)qp, (void)now_ns;
-}
-
-static void sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
-{
-	(void)qp, (void)bytes, (void)now_ns;
-}
-
 const struct rc_cc_row rc_cc_delay = {
 	.reset = reset,
-	.delivered = delivered,
 	.timed = timed,
 	.trip = trip,
 	.lost = lost,
 	.timed_out = timed_out,
 	.undo = undo,
-	.elapsed = elapsed,
-	.sent = sent,
 };

@@ -1,6 +1,7 @@
 /* cc_delay.c - the window that round trips make smaller, and how it grows again (N-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "rc/cc.h"
 #include "rule.h"
@@ -267,6 +268,22 @@ Test(cc_delay, who_chooses_it_while_a_packet_is_timed_takes_that_time_for_what_i
 	cr_assert(rtt_answered(&qp.rtt, qp.win.snd_una, 0, now_ns));
 	cc_trip(&qp, now_ns);
 	cr_expect_eq(qp.delay.shortest_ns, 20 * US, "%u", qp.delay.shortest_ns);
+}
+
+Test(cc_delay, what_is_delivered_and_what_leaves_at_the_rate_changes_nothing)
+{
+	struct rc_qp before;
+
+	RULE("N-4");
+	begin();
+	trip(100);
+	trips(30, 1000);
+	cr_assert(qp.pace.on && qp.cc.limited);
+	before = qp;
+	cc_delivered(&qp);
+	rc_cc_elapsed(&qp, now_ns + 1000000);
+	rc_cc_sent(&qp, 100000000, now_ns + 2000000);
+	cr_expect_eq(memcmp(&before, &qp, sizeof(qp)), 0);
 }
 
 Test(cc_delay, who_chooses_another_algorithm_keeps_neither_window_nor_rate)

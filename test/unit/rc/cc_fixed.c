@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "rc/cc.h"
+#include "rc/pace.h"
 #include "rule.h"
 
 static struct rc_qp qp; /* of which only the window and where it begins are used */
@@ -105,4 +106,16 @@ Test(cc_fixed, a_time_out_leaves_the_least_and_undoing_it_all)
 	rc_cc_fixed.undo(&qp);
 	expect_window(7 + 1010, CC_OPEN);
 	cr_assert(cc_burst_is_full(&qp));
+}
+
+/* A row need not have all functions: whoever has set a rate for a QP with this algorithm keeps it. */
+Test(cc_fixed, what_an_algorithm_does_not_want_to_know_it_is_not_told)
+{
+	RULE("N-3");
+	rc_cc_choose(&qp, UROCE_CC_FIXED);
+	rc_pace_set(&qp, 100, 0);
+	rc_cc_elapsed(&qp, 1000000);
+	rc_cc_sent(&qp, 100000000, 2000000);
+	cr_assert(qp.pace.on);
+	cr_assert_eq(qp.pace.mbps, 100);
 }
