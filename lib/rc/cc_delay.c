@@ -54,7 +54,6 @@ static void set_frames(struct rc_qp *qp, uint32_t frames, uint64_t now_ns)
 static void reset(struct rc_qp *qp)
 {
 	burst_reset(&qp->cc.burst);
-	rc_pace_stop(qp);
 	qp->delay = (struct rc_delay){ .starts = true, .cut_at = qp->win.snd_una, .timed_packets = 1 };
 	set_frames(qp, ONE, 0);
 }

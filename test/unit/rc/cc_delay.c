@@ -270,6 +270,182 @@ Test(cc_delay, who_chooses_it_while_a_packet_is_timed_takes_that_time_for_what_i
 	cr_expect_eq(qp.delay.shortest_ns, 20 * US, "%u", qp.delay.shortest_ns);
 }
 
+/* So much in parts of a packet, and the last round trip took so long; the window does not double. */
+static void begin_with_parts(uint32_t frames, uint32_t took_us)
+{
+	begin();
+	trip(20);
+	qp.delay.frames = frames;
+	qp.delay.last_ns = took_us * US;
+	qp.delay.starts = false;
+}
+
+/* 151/256 of 1024 bytes in 20 us are 241.6 Mbit/s. */
+Test(cc_delay, the_rate_is_that_of_the_window_in_a_mean_round_trip)
+{
+	RULE("N-4");
+	begin_with_parts(100, 20);
+	trip_of(20, 1);
+	cr_assert_eq(qp.delay.frames, 151);
+	cr_assert_eq(qp.rtt.srtt_ns, 20 * US);
+	cr_expect_eq(qp.pace.mbps, 242, "%u", qp.pace.mbps);
+}
+
+Test(cc_delay, reset_ends_rate_and_burst)
+{
+	RULE("N-4");
+	begin();
+	trip(100);
+	trips(30, 1000);
+	rc_cc_lost(&qp, now_ns);
+	cr_assert(qp.pace.on && !cc_burst_is_full(&qp));
+	rc_cc_reset(&qp);
+	cr_expect(!qp.pace.on && cc_burst_is_full(&qp));
+	cr_expect_eq(cc_window(&qp), 1);
+}
+
+Test(cc_delay, what_shrinks_the_window_ends_its_doubling)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	rc_cc_lost(&qp, now_ns);
+	cr_assert_eq(cc_window(&qp), 8);
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 9);
+}
+
+/* The 64th long one in a row, and short ones begin the count anew. */
+Test(cc_delay, long_round_trips_are_counted_while_the_window_is_the_least)
+{
+	RULE("N-4");
+	begin_with_parts(4, 1000);
+	qp.delay.stuck = 62;
+	trip(1000);
+	cr_expect_eq(qp.delay.shortest_ns, 20 * US);
+	cr_expect_eq(qp.delay.stuck, 63);
+	trip(1000);
+	cr_expect_eq(qp.delay.shortest_ns, 1000 * US);
+	cr_expect_eq(qp.delay.stuck, 0);
+	begin_with_parts(4, 20);
+	qp.delay.stuck = 62;
+	trip(20);
+	cr_expect_eq(qp.delay.stuck, 0);
+}
+
+Test(cc_delay, it_grows_by_half_below_a_packet_and_by_a_packet_from_there_on)
+{
+	RULE("N-4");
+	begin_with_parts(100, 20);
+	trip_of(20, 1);
+	cr_expect_eq(qp.delay.frames, 151);
+	begin_with_parts(256, 20);
+	trip_of(20, 1);
+	cr_expect_eq(qp.delay.frames, 512);
+}
+
+Test(cc_delay, as_long_as_all_is_calm_it_grows_by_an_eighth)
+{
+	uint32_t frames = 100 * 256;
+
+	RULE("N-4");
+	begin_with_parts(frames, 20);
+	qp.delay.calm = 5;
+	for (uint32_t i = 0; i < 4; i++) {
+		trip_of(20, 1000);
+		frames += frames / 8;
+		cr_expect_eq(qp.delay.frames, frames, "%u", qp.delay.frames);
+	}
+}
+
+/* 100 Gbit/s: 256 packets of 1024 bytes take 20971 ns. */
+Test(cc_delay, what_takes_no_longer_than_its_own_time_took_some_time)
+{
+	RULE("N-4");
+	begin();
+	qp.line_mbps = 100000;
+	rtt_begin(&qp.rtt, qp.win.snd_nxt, now_ns);
+	cc_timed(&qp, 257);
+	now_ns += 20971;
+	qp.win.snd_una = qp.win.snd_nxt = psn_add(qp.win.snd_nxt, 257);
+	cr_assert(rtt_answered(&qp.rtt, qp.win.snd_una, 0, now_ns));
+	cc_trip(&qp, now_ns);
+	cr_expect_eq(qp.delay.shortest_ns, 1, "%u", qp.delay.shortest_ns);
+}
+
+/* 20 + 10 + 30/2 us for four packets. */
+Test(cc_delay, a_round_trip_may_take_as_long_as_it_may)
+{
+	RULE("N-4");
+	begin_with_parts(4 * 256, 45);
+	trip_of(45, 4);
+	cr_expect_eq(qp.delay.frames, 5 * 256, "%u", qp.delay.frames);
+	begin_with_parts(4 * 256, 46);
+	trip_of(46, 4);
+	cr_expect_lt(qp.delay.frames, 4 * 256, "%u", qp.delay.frames);
+}
+
+/* Half of all PSNs lie ahead of another one: the end of what was in flight at a loss must not stay behind. */
+Test(cc_delay, a_loss_long_after_the_last_one_halves_the_window_as_well)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	rc_cc_lost(&qp, now_ns);
+	cr_assert_eq(cc_window(&qp), 8);
+	for (uint32_t i = 0; i < 3; i++)
+		trip_of(20, 1u << 22);
+	cr_assert_eq(cc_window(&qp), 11);
+	rc_cc_lost(&qp, now_ns);
+	cr_expect_eq(cc_window(&qp), 5);
+}
+
+Test(cc_delay, a_round_trip_that_ends_in_what_was_in_flight_leaves_its_end_where_it_is)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	qp.win.snd_nxt = psn_add(qp.win.snd_una, 16);
+	rc_cc_lost(&qp, now_ns);
+	cr_assert_eq(cc_window(&qp), 8);
+	rtt_begin(&qp.rtt, qp.win.snd_una, now_ns);
+	qp.win.snd_una = psn_next(qp.win.snd_una);
+	now_ns += 20 * US;
+	cr_assert(rtt_answered(&qp.rtt, qp.win.snd_una, 0, now_ns));
+	cc_trip(&qp, now_ns);
+	rc_cc_lost(&qp, now_ns);
+	cr_expect_geq(cc_window(&qp), 8, "%u", cc_window(&qp));
+}
+
+Test(cc_delay, a_time_out_shrinks_the_burst_and_the_window_doubles_again)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	stop_doubling();
+	rc_cc_timed_out(&qp);
+	cr_expect_not(cc_burst_is_full(&qp));
+	trips(3, 20);
+	cr_expect_eq(cc_window(&qp), 8, "%u", cc_window(&qp));
+}
+
+/* The window that is given back is that before the last time-out, and once. */
+Test(cc_delay, a_window_is_given_back_once_and_only_a_larger_one)
+{
+	RULE("N-4");
+	begin_with_16(20);
+	rc_cc_timed_out(&qp);
+	rc_cc_undo(&qp);
+	cr_assert_eq(cc_window(&qp), 16);
+	rc_cc_lost(&qp, now_ns);
+	rc_cc_undo(&qp);
+	cr_expect_eq(cc_window(&qp), 8);
+	begin();
+	trip(20);
+	rc_cc_timed_out(&qp);
+	trip(20);
+	cr_assert_eq(cc_window(&qp), 2);
+	rc_cc_undo(&qp);
+	trip(20);
+	cr_expect_eq(cc_window(&qp), 4, "it goes on doubling: %u", cc_window(&qp));
+}
+
 Test(cc_delay, what_is_delivered_and_what_leaves_at_the_rate_changes_nothing)
 {
 	struct rc_qp before;
