@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/commands.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmdline_parse_num.h>
@@ -38,50 +40,45 @@ const char *commands_file_to_load(void)
 	return path;
 }
 
+/* What was typed. */
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
-	uint16_t port;  /* 0: the port of the settings */
-	uint16_t bytes; /* bytes to keep of each frame */
+	uint16_t number; /* N or PORT; 0: none was typed */
 	uint32_t qp_num;
+	bool has_n; /* N was typed */
 };
 
 /* Output of commands goes to standard output, like everything else that the program prints. */
-static void start_command(void *parsed, struct cmdline *terminal, void *data)
+static void start_command(const struct words *words)
 {
-	(void)parsed;
-	(void)terminal;
-	(void)data;
+	(void)words;
 	traffic_start(the_traffic);
 	printf("started\n");
 }
 
-static void stop_command(void *parsed, struct cmdline *terminal, void *data)
+static void stop_command(const struct words *words)
 {
-	(void)parsed;
-	(void)terminal;
-	(void)data;
+	(void)words;
 	traffic_stop(the_traffic);
 	printf("stopped\n");
 	show_port_stats(the_traffic, SHOW_ALL, stdout);
 }
 
 /* Finds the port that is named, or SHOW_ALL. false: there is no such port. */
-static bool parse_port(const struct words *words, const void *named, int *port)
+static bool parse_port(const struct words *words, int *port)
 {
-	*port = named ? words->port : SHOW_ALL;
-	if (named == NULL || words->port < the_traffic->port_count)
+	*port = words->has_n ? words->number : SHOW_ALL;
+	if (*port == SHOW_ALL || words->number < the_traffic->port_count)
 		return true;
-	printf("port %u: there are 0 ... %u, or all\n", words->port, the_traffic->port_count - 1);
+	printf("port %u: there are 0 ... %u, or all\n", words->number, the_traffic->port_count - 1);
 	return false;
 }
 
-static void show_port_command(void *parsed, struct cmdline *terminal, void *named)
+static void show_port_command(const struct words *words)
 {
-	const struct words *words = parsed;
 	int port;
 
-	(void)terminal;
-	if (!parse_port(words, named, &port))
+	if (!parse_port(words, &port))
 		return;
 	if (strcmp(words->third, "info") == 0)
 		show_port_info(the_traffic, port, stdout);
@@ -91,12 +88,8 @@ static void show_port_command(void *parsed, struct cmdline *terminal, void *name
 		show_port_xstats(the_traffic, port, stdout);
 }
 
-static void show_command(void *parsed, struct cmdline *terminal, void *data)
+static void show_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	(void)data;
 	if (strcmp(words->second, "qp") == 0)
 		show_qps(the_traffic, stdout);
 	else if (strcmp(words->second, "cm") == 0)
@@ -117,13 +110,11 @@ static void show_command(void *parsed, struct cmdline *terminal, void *data)
 		settings_print(the_traffic->settings, stdout);
 }
 
-static void port_command(void *parsed, struct cmdline *terminal, void *named)
+static void port_command(const struct words *words)
 {
-	const struct words *words = parsed;
 	int port;
 
-	(void)terminal;
-	if (!parse_port(words, named, &port))
+	if (!parse_port(words, &port))
 		return;
 	for (unsigned i = 0; i < the_traffic->port_count; i++) {
 		if (port == SHOW_ALL || i == (unsigned)port)
@@ -133,90 +124,63 @@ static void port_command(void *parsed, struct cmdline *terminal, void *named)
 
 static unsigned port_of(const struct words *words)
 {
-	return words->port ? words->port : the_traffic->settings->tcp_port;
+	return words->number ? words->number : the_traffic->settings->tcp_port;
 }
 
-static void listen_command(void *parsed, struct cmdline *terminal, void *data)
+static void listen_command(const struct words *words)
 {
-	(void)terminal;
-	(void)data;
-	meet_listen(the_traffic, port_of(parsed));
+	meet_listen(the_traffic, port_of(words));
 }
 
-static void connect_command(void *parsed, struct cmdline *terminal, void *data)
+static void connect_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	(void)data;
 	if (meet_connect(the_traffic, words->second, port_of(words)) == 0)
 		printf("connected to %s\n", words->second);
 }
 
-static void disconnect_command(void *parsed, struct cmdline *terminal, void *data)
+static void disconnect_command(const struct words *words)
 {
-	(void)parsed;
-	(void)terminal;
-	(void)data;
+	(void)words;
 	traffic_stop(the_traffic);
 	printf(meet_end() == 0 ? "disconnected\n" : "there is no peer by address\n");
 }
 
-static void clear_command(void *parsed, struct cmdline *terminal, void *named)
+static void clear_command(const struct words *words)
 {
-	const struct words *words = parsed;
 	int port;
 
-	(void)terminal;
-	if (!parse_port(words, named, &port))
+	if (!parse_port(words, &port))
 		return;
 	show_clear(the_traffic, port, strcmp(words->third, "xstats") == 0);
 	printf("cleared\n");
 }
 
-static void quit_command(void *parsed, struct cmdline *terminal, void *data)
+static void quit_command(const struct words *words)
 {
-	(void)parsed;
-	(void)data;
-	(void)terminal;
+	(void)words;
 	quit_soon();
 }
 
-static void show_qp_command(void *parsed, struct cmdline *terminal, void *data)
+static void show_qp_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	(void)data;
 	show_qp(the_traffic, words->qp_num, stdout);
 }
 
-static void why_command(void *parsed, struct cmdline *terminal, void *data)
+static void why_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	(void)data;
 	show_why(the_traffic, words->qp_num, stdout);
 }
 
-static void migrate_command(void *parsed, struct cmdline *terminal, void *data)
+static void migrate_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	(void)data;
 	paths_migrate(the_traffic, words->qp_num);
 }
 
 /* A depth must not exceed that of the existing queues. */
-static void set_command(void *parsed, struct cmdline *terminal, void *data)
+static void set_command(const struct words *words)
 {
-	const struct words *words = parsed;
 	struct settings changed = *the_traffic->settings;
 
-	(void)terminal;
-	(void)data;
 	if (settings_change(&changed, words->second, words->third) != 0)
 		return;
 	if (changed.depth > the_traffic->depth) {
@@ -232,201 +196,153 @@ static void set_command(void *parsed, struct cmdline *terminal, void *data)
 	printf("%s is %s\n", words->second, words->third);
 }
 
-/* "inject loss 1%" and "inject cut", also with "port 1" behind; data: whether a port is named. */
-static void inject_command(void *parsed, struct cmdline *terminal, void *data)
+static uint16_t faulty_port(const struct words *words)
 {
-	const struct words *words = parsed;
-	uint16_t port = data ? words->port : INJECT_ALL;
+	return words->has_n ? words->number : INJECT_ALL;
+}
 
-	(void)terminal;
-	if (inject_set(port, words->second, words->third) == 0)
+static void inject_command(const struct words *words)
+{
+	if (inject_set(faulty_port(words), words->second, words->third) == 0)
 		inject_show(stdout);
 }
 
-static void cut_command(void *parsed, struct cmdline *terminal, void *data)
+static void cut_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	if (inject_cut(data ? words->port : INJECT_ALL, strcmp(words->second, "cut") == 0) == 0)
+	if (inject_cut(faulty_port(words), strcmp(words->second, "cut") == 0) == 0)
 		inject_show(stdout);
 }
 
-static void inject_off_command(void *parsed, struct cmdline *terminal, void *data)
+static void inject_off_command(const struct words *words)
 {
-	(void)parsed;
-	(void)terminal;
-	(void)data;
+	(void)words;
 	inject_none();
 	inject_show(stdout);
 }
 
-/* "capture stop" and "capture FILE", also with "bytes N" behind; data: which of these are named. */
-static void capture_command(void *parsed, struct cmdline *terminal, void *data)
+static void capture_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	if (!data && strcmp(words->second, "stop") == 0)
+	if (!words->has_n && strcmp(words->second, "stop") == 0)
 		capture_end(true);
-	else if (data && words->bytes == 0)
+	else if (words->has_n && words->number == 0)
 		app_complain(APP_EXIT_USAGE, "bytes 0: use 1 to 65535, or leave it out for all of each frame");
 	else
-		capture_begin(the_traffic, words->second, data ? words->bytes : 0);
+		capture_begin(the_traffic, words->second, words->number);
 }
 
-static void load_command(void *parsed, struct cmdline *terminal, void *data)
+static void load_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	(void)data;
 	snprintf(file_to_load, sizeof(file_to_load), "%s", words->second);
 }
 
-/* data: whether a section is named. */
-static void help_command(void *parsed, struct cmdline *terminal, void *data)
+static void help_command(const struct words *words)
 {
-	const struct words *words = parsed;
-
-	(void)terminal;
-	help_print(data ? words->second : NULL, stdout);
+	help_print(words->second[0] ? words->second : NULL, stdout);
 }
 
-static cmdline_parse_token_string_t start_word = TOKEN_STRING_INITIALIZER(struct words, first, "start");
-static cmdline_parse_token_string_t stop_word = TOKEN_STRING_INITIALIZER(struct words, first, "stop");
-static cmdline_parse_token_string_t quit_word = TOKEN_STRING_INITIALIZER(struct words, first, "quit");
-static cmdline_parse_token_string_t help_word = TOKEN_STRING_INITIALIZER(struct words, first, "help");
-static cmdline_parse_token_string_t show_word = TOKEN_STRING_INITIALIZER(struct words, first, "show");
-static cmdline_parse_token_string_t clear_word = TOKEN_STRING_INITIALIZER(struct words, first, "clear");
-static cmdline_parse_token_string_t shown_word =
-	TOKEN_STRING_INITIALIZER(struct words, second, "qp#cq#mr#srq#path#lcore#cm#inject#config");
-static cmdline_parse_token_string_t port_word = TOKEN_STRING_INITIALIZER(struct words, second, "port");
-static cmdline_parse_token_string_t what_word = TOKEN_STRING_INITIALIZER(struct words, third, "info#stats#xstats");
-static cmdline_parse_token_string_t stats_word = TOKEN_STRING_INITIALIZER(struct words, third, "stats#xstats");
-static cmdline_parse_token_string_t sides_word = TOKEN_STRING_INITIALIZER(struct words, third, "fwd#rxtx#cores");
-static cmdline_parse_token_string_t config_word = TOKEN_STRING_INITIALIZER(struct words, second, "config");
-static cmdline_parse_token_string_t all_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "all");
-
-static cmdline_parse_token_string_t a_port_word = TOKEN_STRING_INITIALIZER(struct words, first, "port");
-static cmdline_parse_token_string_t running_word = TOKEN_STRING_INITIALIZER(struct words, second, "stop#start");
-static cmdline_parse_token_string_t all_ports_word = TOKEN_STRING_INITIALIZER(struct words, third, "all");
-
-static cmdline_parse_token_string_t listen_word = TOKEN_STRING_INITIALIZER(struct words, first, "listen");
-static cmdline_parse_token_string_t connect_word = TOKEN_STRING_INITIALIZER(struct words, first, "connect");
-static cmdline_parse_token_string_t disconnect_word = TOKEN_STRING_INITIALIZER(struct words, first, "disconnect");
-static cmdline_parse_token_string_t address_word = TOKEN_STRING_INITIALIZER(struct words, second, NULL);
-static cmdline_parse_token_num_t port_number = TOKEN_NUM_INITIALIZER(struct words, port, RTE_UINT16);
-
-static cmdline_parse_token_string_t qp_word = TOKEN_STRING_INITIALIZER(struct words, second, "qp");
-static cmdline_parse_token_num_t qp_number = TOKEN_NUM_INITIALIZER(struct words, qp_num, RTE_UINT32);
-static cmdline_parse_token_string_t why_word = TOKEN_STRING_INITIALIZER(struct words, first, "why");
-static cmdline_parse_token_string_t migrate_word = TOKEN_STRING_INITIALIZER(struct words, first, "migrate");
-static cmdline_parse_token_string_t set_word = TOKEN_STRING_INITIALIZER(struct words, first, "set");
-static cmdline_parse_token_string_t setting_word =
-	TOKEN_STRING_INITIALIZER(struct words, second, "size#depth#burst#mix#stats-period#verbose");
-static cmdline_parse_token_string_t value_word = TOKEN_STRING_INITIALIZER(struct words, third, NULL);
-static cmdline_parse_token_string_t inject_word = TOKEN_STRING_INITIALIZER(struct words, first, "inject");
-static cmdline_parse_token_string_t fault_word =
-	TOKEN_STRING_INITIALIZER(struct words, second, "loss#dup#reorder#corrupt");
-static cmdline_parse_token_string_t cut_word = TOKEN_STRING_INITIALIZER(struct words, second, "cut#mend");
-static cmdline_parse_token_string_t off_word = TOKEN_STRING_INITIALIZER(struct words, second, "off");
-static cmdline_parse_token_string_t probability_word = TOKEN_STRING_INITIALIZER(struct words, third, NULL);
-static cmdline_parse_token_string_t of_port_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "port");
-static cmdline_parse_token_string_t capture_word = TOKEN_STRING_INITIALIZER(struct words, first, "capture");
-static cmdline_parse_token_string_t bytes_word = TOKEN_STRING_INITIALIZER(struct words, third, "bytes");
-static cmdline_parse_token_num_t bytes_number = TOKEN_NUM_INITIALIZER(struct words, bytes, RTE_UINT16);
-static cmdline_parse_token_string_t load_word = TOKEN_STRING_INITIALIZER(struct words, first, "load");
-static cmdline_parse_token_string_t file_word = TOKEN_STRING_INITIALIZER(struct words, second, NULL);
-static cmdline_parse_token_string_t section_word = TOKEN_STRING_INITIALIZER(struct words, second, HELP_SECTIONS);
-
-#define COMMAND(name, function, help_text, ...) COMMAND_WITH(name, function, NULL, help_text, __VA_ARGS__)
-#define NAMED ((void *)(uintptr_t)1) /* data of a command in which the optional word is there */
-#define COMMAND_WITH(name, function, what, help_text, ...) \
-	static cmdline_parse_inst_t name = {               \
-		.f = function,                             \
-		.data = what,                              \
-		.help_str = help_text,                     \
-		.tokens = { __VA_ARGS__, NULL },           \
-	}
-
-COMMAND(start, start_command, "start", (void *)&start_word);
-COMMAND(stop, stop_command, "stop", (void *)&stop_word);
-COMMAND(quit, quit_command, "quit", (void *)&quit_word);
-COMMAND(help, help_command, "help", (void *)&help_word);
-COMMAND_WITH(help_section, help_command, NAMED, "help SECTION", (void *)&help_word, (void *)&section_word);
-COMMAND(show, show_command, "show qp|cq|mr|srq|path|lcore|cm|inject|config", (void *)&show_word, (void *)&shown_word);
-COMMAND(show_port, show_port_command, "show port info|stats|xstats all", (void *)&show_word, (void *)&port_word,
-	(void *)&what_word, (void *)&all_word);
-COMMAND_WITH(show_port_one, show_port_command, NAMED, "show port info|stats|xstats N", (void *)&show_word,
-	     (void *)&port_word, (void *)&what_word, (void *)&port_number);
-COMMAND(show_sides, show_command, "show config fwd|rxtx|cores", (void *)&show_word, (void *)&config_word,
-	(void *)&sides_word);
-COMMAND(clear, clear_command, "clear port stats|xstats all", (void *)&clear_word, (void *)&port_word,
-	(void *)&stats_word, (void *)&all_word);
-COMMAND_WITH(clear_one, clear_command, NAMED, "clear port stats|xstats N", (void *)&clear_word, (void *)&port_word,
-	     (void *)&stats_word, (void *)&port_number);
-
-COMMAND(port, port_command, "port stop|start all", (void *)&a_port_word, (void *)&running_word,
-	(void *)&all_ports_word);
-COMMAND_WITH(port_one, port_command, NAMED, "port stop|start N", (void *)&a_port_word, (void *)&running_word,
-	     (void *)&port_number);
-
-COMMAND(listen_at, listen_command, "listen PORT", (void *)&listen_word, (void *)&port_number);
-COMMAND(listen_here, listen_command, "listen", (void *)&listen_word);
-COMMAND(connect_port, connect_command, "connect ADDRESS PORT", (void *)&connect_word, (void *)&address_word,
-	(void *)&port_number);
-COMMAND(connect_address, connect_command, "connect ADDRESS", (void *)&connect_word, (void *)&address_word);
-COMMAND(disconnect, disconnect_command, "disconnect", (void *)&disconnect_word);
-
-COMMAND(show_one, show_qp_command, "show qp QPN", (void *)&show_word, (void *)&qp_word, (void *)&qp_number);
-COMMAND(why, why_command, "why QPN", (void *)&why_word, (void *)&qp_number);
-COMMAND(migrate, migrate_command, "migrate QPN", (void *)&migrate_word, (void *)&qp_number);
-COMMAND(set, set_command, "set size|depth|burst|mix|stats-period|verbose VALUE", (void *)&set_word,
-	(void *)&setting_word, (void *)&value_word);
-COMMAND(inject_fault, inject_command, "inject loss|dup|reorder|corrupt P", (void *)&inject_word, (void *)&fault_word,
-	(void *)&probability_word);
-COMMAND_WITH(inject_fault_port, inject_command, NAMED, "inject loss|dup|reorder|corrupt P port N", (void *)&inject_word,
-	     (void *)&fault_word, (void *)&probability_word, (void *)&of_port_word, (void *)&port_number);
-COMMAND(inject_cable, cut_command, "inject cut|mend", (void *)&inject_word, (void *)&cut_word);
-COMMAND_WITH(inject_cable_port, cut_command, NAMED, "inject cut|mend port N", (void *)&inject_word, (void *)&cut_word,
-	     (void *)&of_port_word, (void *)&port_number);
-COMMAND(inject_off, inject_off_command, "inject off", (void *)&inject_word, (void *)&off_word);
-COMMAND(capture_file, capture_command, "capture FILE|stop", (void *)&capture_word, (void *)&file_word);
-COMMAND_WITH(capture_file_bytes, capture_command, NAMED, "capture FILE bytes N", (void *)&capture_word,
-	     (void *)&file_word, (void *)&bytes_word, (void *)&bytes_number);
-COMMAND(load, load_command, "load FILE", (void *)&load_word, (void *)&file_word);
-
-cmdline_parse_ctx_t commands_all[] = {
-	(cmdline_parse_inst_t *)&start,
-	(cmdline_parse_inst_t *)&stop,
-	(cmdline_parse_inst_t *)&quit,
-	(cmdline_parse_inst_t *)&help,
-	(cmdline_parse_inst_t *)&help_section,
-	(cmdline_parse_inst_t *)&show,
-	(cmdline_parse_inst_t *)&show_one,
-	(cmdline_parse_inst_t *)&why,
-	(cmdline_parse_inst_t *)&migrate,
-	(cmdline_parse_inst_t *)&set,
-	(cmdline_parse_inst_t *)&inject_fault,
-	(cmdline_parse_inst_t *)&inject_fault_port,
-	(cmdline_parse_inst_t *)&inject_cable,
-	(cmdline_parse_inst_t *)&inject_cable_port,
-	(cmdline_parse_inst_t *)&inject_off,
-	(cmdline_parse_inst_t *)&capture_file,
-	(cmdline_parse_inst_t *)&capture_file_bytes,
-	(cmdline_parse_inst_t *)&load,
-	(cmdline_parse_inst_t *)&show_port,
-	(cmdline_parse_inst_t *)&show_port_one,
-	(cmdline_parse_inst_t *)&show_sides,
-	(cmdline_parse_inst_t *)&clear,
-	(cmdline_parse_inst_t *)&clear_one,
-	(cmdline_parse_inst_t *)&port,
-	(cmdline_parse_inst_t *)&port_one,
-	(cmdline_parse_inst_t *)&listen_here,
-	(cmdline_parse_inst_t *)&listen_at,
-	(cmdline_parse_inst_t *)&connect_address,
-	(cmdline_parse_inst_t *)&connect_port,
-	(cmdline_parse_inst_t *)&disconnect,
-	NULL,
+/*
+ * A row for each command, as it is written: a word in small letters is typed, one of those that a bar divides; one in
+ * capitals stands for what it names.
+ */
+static const struct command {
+	const char *text;
+	void (*run)(const struct words *words);
+} commands[] = {
+	{ "start", start_command },
+	{ "stop", stop_command },
+	{ "quit", quit_command },
+	{ "help", help_command },
+	{ "help SECTION", help_command },
+	{ "show qp|cq|mr|srq|path|lcore|cm|inject|config", show_command },
+	{ "show qp QPN", show_qp_command },
+	{ "why QPN", why_command },
+	{ "migrate QPN", migrate_command },
+	{ "set size|depth|burst|mix|stats-period|verbose VALUE", set_command },
+	{ "inject loss|dup|reorder|corrupt P", inject_command },
+	{ "inject loss|dup|reorder|corrupt P port N", inject_command },
+	{ "inject cut|mend", cut_command },
+	{ "inject cut|mend port N", cut_command },
+	{ "inject off", inject_off_command },
+	{ "capture FILE|stop", capture_command },
+	{ "capture FILE bytes N", capture_command },
+	{ "load FILE", load_command },
+	{ "show port info|stats|xstats all", show_port_command },
+	{ "show port info|stats|xstats N", show_port_command },
+	{ "show config fwd|rxtx|cores", show_command },
+	{ "clear port stats|xstats all", clear_command },
+	{ "clear port stats|xstats N", clear_command },
+	{ "port stop|start all", port_command },
+	{ "port stop|start N", port_command },
+	{ "listen", listen_command },
+	{ "listen PORT", listen_command },
+	{ "connect ADDRESS", connect_command },
+	{ "connect ADDRESS PORT", connect_command },
+	{ "disconnect", disconnect_command },
 };
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define WORDS_MAX 5u
+
+static void run(void *parsed, struct cmdline *terminal, void *row)
+{
+	const struct command *command = row;
+	struct words *words = parsed;
+	const char *last = strrchr(command->text, ' ');
+
+	(void)terminal;
+	words->has_n = last && strcmp(last, " N") == 0;
+	command->run(words);
+}
+
+/* A word of a command, as rte_cmdline has it. */
+union token {
+	struct cmdline_token_hdr begin;
+	cmdline_parse_token_string_t string;
+	cmdline_parse_token_num_t number;
+};
+
+/* word: such as "cut#mend" or "VALUE"; index: of it in the command. */
+static union token token_of(const char *word, unsigned index)
+{
+	if (strcmp(word, "N") == 0 || strcmp(word, "PORT") == 0)
+		return (union token){ .number = TOKEN_NUM_INITIALIZER(struct words, number, RTE_UINT16) };
+	if (strcmp(word, "QPN") == 0)
+		return (union token){ .number = TOKEN_NUM_INITIALIZER(struct words, qp_num, RTE_UINT32) };
+	if (strcmp(word, "SECTION") == 0)
+		word = HELP_SECTIONS;
+	else if (isupper((unsigned char)*word))
+		word = NULL; /* anything */
+	return (union token){ .string = { { &cmdline_token_string_ops, index * sizeof(cmdline_fixed_string_t) },
+					  { word } } };
+}
+
+/* Of what is made of a row nothing is ever freed. NULL: no memory. */
+static cmdline_parse_inst_t *instance_of(const struct command *command)
+{
+	union token *tokens = calloc(WORDS_MAX, sizeof(*tokens));
+	cmdline_parse_inst_t *inst = calloc(1, sizeof(*inst) + (WORDS_MAX + 1) * sizeof(inst->tokens[0]));
+	char *text = strdup(command->text), *rest, *word;
+
+	if (tokens == NULL || inst == NULL || text == NULL)
+		return NULL;
+	for (char *bar = text; (bar = strchr(bar, '|')) != NULL;)
+		*bar = '#';
+	word = strtok_r(text, " ", &rest);
+	for (unsigned i = 0; word; i++, word = strtok_r(NULL, " ", &rest)) {
+		tokens[i] = token_of(word, i);
+		inst->tokens[i] = &tokens[i].begin;
+	}
+	inst->f = run;
+	inst->data = (void *)(uintptr_t)command;
+	inst->help_str = command->text;
+	return inst;
+}
+
+cmdline_parse_ctx_t *commands_all(void)
+{
+	static cmdline_parse_ctx_t all[COMMANDS + 1];
+
+	for (size_t i = 0; i < COMMANDS && all[i] == NULL; i++)
+		all[i] = instance_of(&commands[i]);
+	return all;
+}

@@ -7,8 +7,8 @@
 
 #include "testpmd/traffic.h"
 
-/* For cmdline_new(); ends with NULL. */
-extern cmdline_parse_ctx_t commands_all[];
+/* All of them, for cmdline_new(); NULL is behind the last one. */
+cmdline_parse_ctx_t *commands_all(void);
 
 /* From now on the commands act on this traffic. */
 void commands_use(struct traffic *traffic);

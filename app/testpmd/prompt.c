@@ -141,7 +141,7 @@ static int run_file(const char *path)
 
 	if (code != APP_EXIT_OK)
 		return code;
-	terminal = cmdline_new(commands_all, "", STDIN_FILENO, STDOUT_FILENO);
+	terminal = cmdline_new(commands_all(), "", STDIN_FILENO, STDOUT_FILENO);
 	code = terminal ? run_lines(&loaded, terminal) : APP_EXIT_INTERNAL;
 	if (terminal)
 		cmdline_free(terminal);
@@ -253,7 +253,7 @@ void prompt_interact(struct traffic *traffic)
 {
 	struct termios before;
 	bool taken = take_terminal(&before);
-	struct cmdline *terminal = cmdline_new(commands_all, "", STDIN_FILENO, STDOUT_FILENO);
+	struct cmdline *terminal = cmdline_new(commands_all(), "", STDIN_FILENO, STDOUT_FILENO);
 	struct rdline *line = terminal ? rdline_new(cmdline_write_char, run_typed, complete_typed, terminal) : NULL;
 
 	commands_use(traffic);
