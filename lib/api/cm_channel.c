@@ -109,8 +109,7 @@ struct uroce_cm_id *api_cm_pop_unread(struct uroce_cm_channel *channel, const st
 	struct uroce_cm_id *id;
 
 	rte_spinlock_lock(&channel->lock);
-	TAILQ_FOREACH(id, &channel->queue, in_queue)
-	{
+	TAILQ_FOREACH(id, &channel->queue, in_queue) {
 		const struct uroce_cm_event *first = &id->events[id->event_head % CONNECT_EVENTS];
 
 		if (first->type == UROCE_CM_REQUEST && first->listener == listener)

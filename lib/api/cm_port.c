@@ -42,8 +42,7 @@ static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id
 {
 	const struct uroce_cm_id *id;
 
-	LIST_FOREACH(id, &engine->bound, with_bound)
-	{
+	LIST_FOREACH(id, &engine->bound, with_bound) {
 		if (id->listener.service_id == service_id && meet(&id->listener, addr, family))
 			return true;
 	}
