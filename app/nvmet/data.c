@@ -49,20 +49,10 @@ void data_await(struct slot *slot)
 	struct queue *queue = slot->queue;
 	struct lane *lane = queue->lane;
 
-	slot->next = NULL;
-	if (queue->waiting_first)
-		queue->waiting_last->next = slot;
-	else
-		queue->waiting_first = slot;
-	queue->waiting_last = slot;
+	STAILQ_INSERT_TAIL(&queue->waiting, slot, next_waiting);
 	lane_count(&lane->counts.waits_for_memory, 1);
 	if (queue->in_waiting)
 		return;
 	queue->in_waiting = true;
-	queue->next_waiting = NULL;
-	if (lane->waiting_first)
-		lane->waiting_last->next_waiting = queue;
-	else
-		lane->waiting_first = queue;
-	lane->waiting_last = queue;
+	STAILQ_INSERT_TAIL(&lane->waiting, queue, next_waiting);
 }

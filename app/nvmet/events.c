@@ -9,26 +9,18 @@
 
 #define EVENTS_NS 50000ull /* how often a lane looks at what all of them share, if there are several */
 
-static void append(struct lane *lane, struct request *request)
-{
-	request->next = NULL;
-	if (lane->requests)
-		lane->last_request->next = request;
-	else
-		lane->requests = request;
-	lane->last_request = request;
-	lane->has_requests = true;
-}
-
 /* With the lock held, so that a queue named by an event still exists. Returns whether the request has been kept. */
 static bool hand_out(struct server *server, struct request *request)
 {
 	const struct uroce_cm_event *event = &request->event;
 	struct queue *queue = (struct queue *)(uintptr_t)event->context;
+	struct lane *lane;
 
 	switch (event->type) {
 	case UROCE_CM_REQUEST:
-		append(&server->lanes[uroce_cm_lcore(event->id) - 1], request);
+		lane = &server->lanes[uroce_cm_lcore(event->id) - 1];
+		STAILQ_INSERT_TAIL(&lane->requests, request, next);
+		lane->has_requests = true;
 		return true;
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
@@ -67,41 +59,38 @@ void events_hand_out(struct lane *lane)
 	pthread_mutex_unlock(&server->events_lock);
 }
 
-static struct request *take_requests(struct lane *lane)
+static void take_requests(struct lane *lane, struct requests *requests)
 {
-	struct request *requests;
-
 	pthread_mutex_lock(&lane->server->events_lock);
-	requests = lane->requests;
-	lane->requests = NULL;
+	STAILQ_CONCAT(requests, &lane->requests);
 	lane->has_requests = false;
 	pthread_mutex_unlock(&lane->server->events_lock);
-	return requests;
 }
 
 unsigned events_handle(struct lane *lane)
 {
-	struct request *requests = NULL, *next;
+	struct requests requests = STAILQ_HEAD_INITIALIZER(requests);
+	struct request *request;
 	unsigned count = 0;
 
 	if (lane->server->lane_count == 1 || lane->now_ns - lane->events_ns >= EVENTS_NS)
 		events_hand_out(lane);
 	if (lane->has_requests)
-		requests = take_requests(lane);
-	for (; requests; requests = next, count++) {
-		next = requests->next;
-		queue_open(lane, &requests->event);
-		free(requests);
+		take_requests(lane, &requests);
+	for (; (request = STAILQ_FIRST(&requests)) != NULL; count++) {
+		STAILQ_REMOVE_HEAD(&requests, next);
+		queue_open(lane, &request->event);
+		free(request);
 	}
 	return count;
 }
 
 void events_forget(struct lane *lane)
 {
-	while (lane->requests) {
-		struct request *request = lane->requests;
+	struct request *request;
 
-		lane->requests = request->next;
+	while ((request = STAILQ_FIRST(&lane->requests)) != NULL) {
+		STAILQ_REMOVE_HEAD(&lane->requests, next);
 		uroce_cm_id_destroy(request->event.id);
 		free(request);
 	}

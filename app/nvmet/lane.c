@@ -155,7 +155,7 @@ bool lane_poll(struct lane *lane)
 		end_told(lane);
 	if (lane->server->ending && !lane->ended)
 		end_all(lane);
-	if (lane->waiting_first)
+	if (!STAILQ_EMPTY(&lane->waiting))
 		slot_try_again(lane);
 	if (lane->ending_queues)
 		queue_close_done(lane);

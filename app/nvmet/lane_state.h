@@ -9,6 +9,7 @@
 #define NVMET_LANE_STATE_H
 
 #include <stdatomic.h>
+#include <sys/queue.h>
 #include <uroce/uroce.h>
 
 #include "nvmet/pool.h"
@@ -39,7 +40,7 @@ struct lane_port {
 /* A request to connect. */
 struct request {
 	struct uroce_cm_event event;
-	struct request *next;
+	STAILQ_ENTRY(request) next;
 };
 
 /* Lanes share no cache line: each writes to its own in every poll. */
@@ -55,7 +56,7 @@ struct lane {
 	struct queue *ending_queues; /* closed queues that still have something posted */
 	struct peer *peers;
 	_Atomic uint32_t queue_count;
-	struct queue *waiting_first, *waiting_last; /* queues with commands that wait for memory, first come first */
+	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
 	 * The clock by which hosts are judged: a pause between two polls counts for at most LANE_PAUSE_NS. So what a
@@ -65,7 +66,7 @@ struct lane {
 	bool ended;
 	struct server_counts counts;
 	/* Other lanes write to these. */
-	struct request *requests, *last_request; /* under the lock of events */
+	STAILQ_HEAD(requests, request) requests; /* under the lock of events */
 	_Atomic bool has_requests, told;         /* told: some of its queues are to end */
 	/* finished polls: nothing that the lane has looked up is in use after the poll in which it did */
 	_Atomic uint64_t polls;

@@ -167,6 +167,7 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	if (queue == NULL)
 		return NULL;
 	queue->lane = lane;
+	STAILQ_INIT(&queue->waiting);
 	queue->port = port_of(server, event);
 	queue->port_index = (uint32_t)(queue->port - server->ports);
 	queue->id = event->id;

@@ -40,9 +40,9 @@ struct queue {
 	uint64_t taken, errors;
 	uint32_t commands; /* begun and not answered */
 	uint32_t store_requests;
-	struct slot *waiting_first, *waiting_last;
-	bool in_waiting; /* in the lane's list of queues with commands that wait for memory */
-	struct queue *next_waiting;
+	STAILQ_HEAD(, slot) waiting; /* commands that wait for memory, first come first */
+	bool in_waiting;             /* in the lane's list of queues that have such */
+	STAILQ_ENTRY(queue) next_waiting;
 	bool ending;                  /* the connection is over, or is being closed */
 	bool _Atomic failed;          /* told_end says what has happened to its connection */
 	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
@@ -60,9 +60,10 @@ struct slot {
 	struct nvmf_command command;
 	struct store_request request;
 	struct queue *queue;
-	struct slot *next; /* next free slot, or next one that waits for memory */
-	uint32_t capsule;  /* number of its capsule */
-	uint8_t *data;     /* data of the command, wherever it lies; NULL: nowhere yet */
+	struct slot *next; /* next free slot */
+	STAILQ_ENTRY(slot) next_waiting;
+	uint32_t capsule; /* number of its capsule */
+	uint8_t *data;    /* data of the command, wherever it lies; NULL: nowhere yet */
 	uint32_t data_lkey;
 	uint32_t pool_bytes; /* not 0: data was taken from the pool, with so many bytes */
 	bool counted;        /* counted in queue->commands */

@@ -89,6 +89,8 @@ static int open_lanes(struct server *server, const struct server_config *config)
 	if (pool_bytes < POOL_LEAST_SHARE)
 		pool_bytes = POOL_LEAST_SHARE;
 	for (uint32_t i = 0; i < server->lane_count && code == APP_EXIT_OK; i++) {
+		STAILQ_INIT(&server->lanes[i].waiting);
+		STAILQ_INIT(&server->lanes[i].requests);
 		server->lanes[i].server = server;
 		server->lanes[i].index = i;
 		server->lanes[i].lcore = uroce_engine_lcore(server->engine, i);
@@ -178,7 +180,8 @@ void server_close_queues(struct server *server)
 
 		while (lane->queues)
 			queue_close(lane->queues);
-		lane->ending_queues = lane->waiting_first = lane->waiting_last = NULL;
+		lane->ending_queues = NULL;
+		STAILQ_INIT(&lane->waiting);
 	}
 }
 

@@ -208,12 +208,12 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 /* false: the first command that waits, and those of other queues behind it, go on waiting. */
 static bool serve_waiting(struct queue *queue)
 {
-	while (queue->waiting_first && data_has_share(queue->waiting_first)) {
-		struct slot *slot = queue->waiting_first;
+	struct slot *slot;
 
+	while ((slot = STAILQ_FIRST(&queue->waiting)) != NULL && data_has_share(slot)) {
 		if (!pool_has(&queue->lane->pool, slot->command.data_bytes))
 			return false;
-		queue->waiting_first = slot->next;
+		STAILQ_REMOVE_HEAD(&queue->waiting, next_waiting);
 		slot_go_on(slot, slot->step);
 	}
 	return true;
@@ -221,23 +221,20 @@ static bool serve_waiting(struct queue *queue)
 
 void slot_try_again(struct lane *lane)
 {
-	struct queue **link = &lane->waiting_first, *last = NULL;
+	struct waiting_queues looked_at = STAILQ_HEAD_INITIALIZER(looked_at);
+	struct queue *queue;
 	bool goes_on = true;
 
-	while (*link) {
-		struct queue *queue = *link;
-
+	while ((queue = STAILQ_FIRST(&lane->waiting)) != NULL) {
+		STAILQ_REMOVE_HEAD(&lane->waiting, next_waiting);
 		goes_on = goes_on && (queue->ending || serve_waiting(queue));
-		if (queue->ending || queue->waiting_first == NULL) {
-			queue->in_waiting = false;
-			queue->waiting_first = NULL;
-			*link = queue->next_waiting;
-		} else {
-			last = queue;
-			link = &queue->next_waiting;
-		}
+		queue->in_waiting = !queue->ending && !STAILQ_EMPTY(&queue->waiting);
+		if (queue->in_waiting)
+			STAILQ_INSERT_TAIL(&looked_at, queue, next_waiting);
+		else
+			STAILQ_INIT(&queue->waiting);
 	}
-	lane->waiting_last = last;
+	STAILQ_CONCAT(&lane->waiting, &looked_at);
 }
 
 /* The controller in this entry, if its admin queue is the lane's, so that no other thread frees it; else NULL. */

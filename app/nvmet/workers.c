@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/queue.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,19 +20,15 @@ struct job {
 	struct io_uring_sqe sqe;
 	struct ring_entry *entry;
 	int result;
-	struct job *next;
+	STAILQ_ENTRY(job) next;
 };
 
-/* A first-in first-out list. */
-struct list {
-	struct job *first, *last;
-};
+STAILQ_HEAD(list, job);
 
 struct workers {
 	struct job jobs[JOBS];
 	/* for the polling thread only */
-	struct job *free;
-	struct list prepared;
+	struct list free, prepared;
 	unsigned under_way;
 	/* for all threads, under the lock */
 	pthread_mutex_t lock;
@@ -43,26 +40,14 @@ struct workers {
 	int fd; /* written to when a job is done */
 };
 
-static void append(struct list *list, struct job *job)
+/* NULL: the list is empty. */
+static struct job *take(struct list *list)
 {
-	job->next = NULL;
-	if (list->first)
-		list->last->next = job;
-	else
-		list->first = job;
-	list->last = job;
-}
+	struct job *job = STAILQ_FIRST(list);
 
-static void append_all(struct list *list, struct list *other)
-{
-	if (other->first == NULL)
-		return;
-	if (list->first)
-		list->last->next = other->first;
-	else
-		list->first = other->first;
-	list->last = other->last;
-	other->first = NULL;
+	if (job)
+		STAILQ_REMOVE_HEAD(list, next);
+	return job;
 }
 
 /* Carries out the operations that file.c submits. */
@@ -98,16 +83,15 @@ static void *work(void *argument)
 	for (;;) {
 		struct job *job;
 
-		while (workers->queued.first == NULL && !workers->ending)
+		while (STAILQ_EMPTY(&workers->queued) && !workers->ending)
 			pthread_cond_wait(&workers->come, &workers->lock);
-		job = workers->queued.first;
+		job = take(&workers->queued);
 		if (job == NULL)
 			break;
-		workers->queued.first = job->next;
 		pthread_mutex_unlock(&workers->lock);
 		job->result = carry_out(&job->sqe);
 		pthread_mutex_lock(&workers->lock);
-		append(&workers->done, job);
+		STAILQ_INSERT_TAIL(&workers->done, job, next);
 		eventfd_write(workers->fd, 1); /* fails only while the descriptor is readable anyway */
 	}
 	pthread_mutex_unlock(&workers->lock);
@@ -123,10 +107,12 @@ struct workers *workers_open(void)
 	workers->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_mutex_init(&workers->lock, NULL);
 	pthread_cond_init(&workers->come, NULL);
-	for (uint32_t i = 0; i < JOBS; i++) {
-		workers->jobs[i].next = workers->free;
-		workers->free = &workers->jobs[i];
-	}
+	STAILQ_INIT(&workers->free);
+	STAILQ_INIT(&workers->prepared);
+	STAILQ_INIT(&workers->queued);
+	STAILQ_INIT(&workers->done);
+	for (uint32_t i = 0; i < JOBS; i++)
+		STAILQ_INSERT_HEAD(&workers->free, &workers->jobs[i], next);
 	while (workers->thread_count < THREADS &&
 	       pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0)
 		workers->thread_count++;
@@ -169,40 +155,37 @@ void workers_wake(const struct workers *workers)
 
 struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry)
 {
-	struct job *job = workers->free;
+	struct job *job = take(&workers->free);
 
 	if (job == NULL)
 		return NULL;
-	workers->free = job->next;
 	memset(&job->sqe, 0, sizeof(job->sqe));
 	job->entry = entry;
-	append(&workers->prepared, job);
+	STAILQ_INSERT_TAIL(&workers->prepared, job, next);
 	return &job->sqe;
 }
 
 unsigned workers_poll(struct workers *workers)
 {
-	struct list done = { NULL, NULL };
+	struct list done = STAILQ_HEAD_INITIALIZER(done);
+	struct job *job;
 	unsigned count = 0;
 
-	if (workers->prepared.first == NULL && workers->under_way == 0)
+	if (STAILQ_EMPTY(&workers->prepared) && workers->under_way == 0)
 		return 0;
-	for (const struct job *job = workers->prepared.first; job; job = job->next)
+	STAILQ_FOREACH(job, &workers->prepared, next)
 		workers->under_way++;
 	pthread_mutex_lock(&workers->lock);
-	if (workers->prepared.first)
+	if (!STAILQ_EMPTY(&workers->prepared))
 		pthread_cond_broadcast(&workers->come);
-	append_all(&workers->queued, &workers->prepared);
-	append_all(&done, &workers->done);
+	STAILQ_CONCAT(&workers->queued, &workers->prepared);
+	STAILQ_CONCAT(&done, &workers->done);
 	pthread_mutex_unlock(&workers->lock);
-	while (done.first) {
-		struct job *job = done.first;
+	while ((job = take(&done)) != NULL) {
 		struct ring_entry *entry = job->entry;
 		int result = job->result;
 
-		done.first = job->next;
-		job->next = workers->free;
-		workers->free = job;
+		STAILQ_INSERT_HEAD(&workers->free, job, next);
 		workers->under_way--;
 		entry->complete(entry, result);
 		count++;
