@@ -196,8 +196,8 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.imprecise_errors = config->imprecise,
 		.no_probe = config->no_probe,
 		.cc = (enum uroce_cc)config->cc,
-		.sack_window = config->window,
-		.paths = boards_has_one(&world->pool) ? config->paths : 0,
+		.sack_window = end->plain ? 0 : config->window,
+		.paths = boards_has_one(&world->pool) && !end->plain ? config->paths : 0,
 		.read_repair = config->any_order ? UROCE_READ_REPAIR_ANY_ORDER : config->repair,
 		.path = { .source = sim_network_address(world, end->node, 0),
 			  .dest = sim_network_address(world, peer->node, 0),
@@ -212,7 +212,7 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	end->over = false;
 	create(world, end);
 	sim_model_reset(end); /* what is counted goes on */
-	if (world->config.window)
+	if (world->config.window && !end->plain)
 		end->model.kept = calloc(KEPT_SPAN, sizeof(uint64_t));
 	memcpy(end->model.counts, end->qp->counters, sizeof(end->model.counts));
 	end->model.counts[CNT_RETRANSMITTED_PACKETS] +=

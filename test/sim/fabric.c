@@ -132,6 +132,7 @@ void sim_fabric_place(const struct sim_world *world, struct sim_end *end)
 	bool sends = !(end->index & 1);
 
 	end->node = sends ? flow->from : flow->to;
+	end->plain = !sim_plan_has_sacks(world->fabric->plan, flow);
 	end->quota = sends;
 	end->steady_bytes = flow->bytes;
 	end->begins_ns = sends ? BEGIN_NS + flow->start_ns : 0;

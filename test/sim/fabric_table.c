@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/fabric_table.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/fabric.h"
 #include "sim/median.h"
@@ -12,10 +14,13 @@
 #define SEEDS_MAX 100u
 
 enum measure { LAST, MEDIAN, P99, FIRST, DROPS, MARKS, CNPS, SENT, RESENT, ASKS, TIMEOUTS, QUEUE, JAIN, MEASURES };
+/* Of flows with SACKs, or of those without. RATE is the mean of the flows' goodputs in Gbit/s. */
+enum half_measure { HALF_FLOWS, HALF_LAST, HALF_MEDIAN, HALF_FIRST, HALF_RATE, HALF_MEASURES };
 
 /* Of one run. Times in us, the queue in KiB. */
 struct result {
 	double of[MEASURES];
+	double half[2][HALF_MEASURES]; /* without SACKs, and with them */
 	uint64_t hash;
 	bool bad; /* a flow is not done, or an oracle objects */
 };
@@ -34,24 +39,31 @@ static struct sim_config config_of(const struct sim_plan *plan, enum sim_fabric_
 	config.max_packets = (plan->largest + MTU - 1) / MTU;
 	config.only_writes = true;
 	config.paths = plan->paths;
-	config.window = plan->paths ? WINDOW_PACKETS : 0;
+	config.window = plan->sacks ? WINDOW_PACKETS : 0;
 	config.cc = cc == FABRIC_DCQCN ? UROCE_CC_DCQCN : cc == FABRIC_DELAY ? UROCE_CC_DELAY : UROCE_CC_DEFAULT;
 	config.byte_ps = plan->limits.byte_ps;
 	config.delay_ns = plan->limits.delay_ns;
 	return config;
 }
 
-/* Each flow's time from its start to its completion; throughputs say how fair it was. */
+/* From its start to its completion. */
+static double flow_us(const struct sim_world *world, uint32_t flow)
+{
+	const struct sim_end *end = &world->ends[2 * flow];
+
+	return (double)(end->last_progress_ns - end->begins_ns) / 1000;
+}
+
+/* When flows were done; their throughputs say how fair it was. */
 static void measure_flows(const struct sim_world *world, const struct sim_plan *plan, struct result *result)
 {
 	double *times = calloc(plan->flow_count, sizeof(*times)), sum = 0, squares = 0;
 	uint32_t count = plan->flow_count;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct sim_end *end = &world->ends[2 * i];
 		double rate;
 
-		times[i] = (double)(end->last_progress_ns - end->begins_ns) / 1000;
+		times[i] = flow_us(world, i);
 		rate = plan->flows[i].bytes / times[i];
 		sum += rate;
 		squares += rate * rate;
@@ -61,6 +73,27 @@ static void measure_flows(const struct sim_world *world, const struct sim_plan *
 	result->of[LAST] = times[count - 1];
 	result->of[P99] = times[(uint64_t)count * 99 / 100];
 	result->of[JAIN] = sum * sum / (count * squares);
+	free(times);
+}
+
+static void measure_half(const struct sim_world *world, const struct sim_plan *plan, bool sacks, double *half)
+{
+	double *times = calloc(plan->flow_count, sizeof(*times)), sum = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan->flow_count; i++) {
+		if (sim_plan_has_sacks(plan, &plan->flows[i]) != sacks)
+			continue;
+		times[count++] = flow_us(world, i);
+		sum += plan->flows[i].bytes * 8 / (flow_us(world, i) * 1000);
+	}
+	half[HALF_FLOWS] = count;
+	if (count) {
+		half[HALF_MEDIAN] = sim_median(times, count); /* which sorts them */
+		half[HALF_FIRST] = times[0];
+		half[HALF_LAST] = times[count - 1];
+		half[HALF_RATE] = sum / count;
+	}
 	free(times);
 }
 
@@ -85,6 +118,8 @@ static struct result run_once(const struct sim_plan *plan, enum sim_fabric_cc cc
 	result.bad = world->failed || world->successes != plan->flow_count;
 	result.hash = world->hash;
 	measure_flows(world, plan, &result);
+	for (uint32_t i = 0; i < 2; i++)
+		measure_half(world, plan, i, result.half[i]);
 	result.of[DROPS] = (double)counts.drops;
 	result.of[MARKS] = (double)counts.marks;
 	result.of[CNPS] = (double)world->tally[CNT_CNP_HANDLED];
@@ -136,36 +171,77 @@ static double ideal_us(const struct sim_plan *plan)
 	return (double)most_ps / 1e6;
 }
 
-static void print_line(const char *seed, enum sim_fabric_cc cc, const double *of, bool bad)
+static void print_half(const double *half)
 {
-	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |"
-	       "%s\n",
+	printf(" %.0f | %.1f | %.1f | %.1f | %.2f |", half[HALF_FLOWS], half[HALF_LAST], half[HALF_MEDIAN],
+	       half[HALF_FIRST], half[HALF_RATE]);
+}
+
+static void print_line(const struct sim_plan *plan, enum sim_fabric_cc cc, const char *seed,
+		       const struct result *result)
+{
+	const double *of = result->of;
+
+	printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.3f |",
 	       names[cc], seed, of[LAST], of[MEDIAN], of[P99], of[FIRST], of[DROPS], of[MARKS], of[CNPS], of[SENT],
-	       of[RESENT], of[ASKS], of[TIMEOUTS], of[QUEUE], of[JAIN], bad ? " not ok" : "");
+	       of[RESENT], of[ASKS], of[TIMEOUTS], of[QUEUE], of[JAIN]);
+	for (int i = 1; i >= 0 && plan->sacks == SACKS_EVEN; i--)
+		print_half(result->half[i]);
+	printf("%s\n", result->bad ? " not ok" : "");
 	fflush(stdout);
+}
+
+/* The median of one measure of all runs. */
+static double middle(const struct result *results, uint32_t count, size_t offset)
+{
+	double values[SEEDS_MAX];
+
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(&values[i], (const char *)&results[i] + offset, sizeof(values[i]));
+	return sim_median(values, count);
+}
+
+static struct result medians_of(const struct result *results, uint32_t count)
+{
+	struct result medians = { .bad = false };
+
+	for (uint32_t i = 0; i < MEASURES; i++)
+		medians.of[i] = middle(results, count, offsetof(struct result, of[i]));
+	for (uint32_t i = 0; i < 2 * HALF_MEASURES; i++)
+		(&medians.half[0][0])[i] = middle(results, count, offsetof(struct result, half) + i * sizeof(double));
+	return medians;
 }
 
 static uint32_t run_row(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,
 			struct sim_memory *memory)
 {
-	double values[MEASURES][SEEDS_MAX], medians[MEASURES];
+	struct result results[SEEDS_MAX], medians;
 	uint32_t bad = 0;
 
 	for (uint32_t i = 0; i < seeds; i++) {
-		struct result result = run_once(plan, cc, seed + i, memory);
 		char name[24];
 
+		results[i] = run_once(plan, cc, seed + i, memory);
 		snprintf(name, sizeof(name), "%lu", seed + i);
-		print_line(name, cc, result.of, result.bad);
-		bad += result.bad;
-		for (uint32_t j = 0; j < MEASURES; j++)
-			values[j][i] = result.of[j];
+		print_line(plan, cc, name, &results[i]);
+		bad += results[i].bad;
 	}
-	for (uint32_t j = 0; j < MEASURES; j++)
-		medians[j] = sim_median(values[j], seeds);
+	medians = medians_of(results, seeds);
 	if (seeds > 1)
-		print_line("median", cc, medians, false);
+		print_line(plan, cc, "median", &medians);
 	return bad;
+}
+
+static void print_head(const struct sim_plan *plan)
+{
+	bool halves = plan->sacks == SACKS_EVEN;
+
+	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | "
+	       "asked early | time-outs | longest queue, KiB | Jain |%s\n",
+	       halves ? " with SACKs | last | median | first | Gbit/s | without | last | median | first | Gbit/s |" :
+			"");
+	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|%s\n",
+	       halves ? "---|---|---|---|---|---|---|---|---|---|" : "");
 }
 
 uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,
@@ -178,9 +254,7 @@ uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint
 	       plan->hosts, plan->flow_count, MTU, 8000.0 / (double)plan->limits.byte_ps,
 	       (double)plan->limits.delay_ns / 1000, plan->limits.limit >> 10, plan->limits.kmin >> 10,
 	       plan->limits.kmax >> 10, ideal_us(plan));
-	printf("| cc | seed | last | median | p99 | first | drops | marks | CNPs | packets | sent again | "
-	       "asked early | time-outs | longest queue, KiB | Jain |\n");
-	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	print_head(plan);
 	if (seeds > SEEDS_MAX)
 		seeds = SEEDS_MAX;
 	for (enum sim_fabric_cc one = FABRIC_FIXED; one <= FABRIC_DELAY; one *= 2) {

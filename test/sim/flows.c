@@ -184,6 +184,24 @@ void sim_plan_set_buffer(struct sim_plan *plan, uint64_t bytes)
 	plan->limits.kmax = bytes / 5 * 4;
 }
 
+bool sim_plan_read_sacks(const char *word, enum sim_sacks *sacks)
+{
+	static const char *const words[] = { [SACKS_NONE] = "none", [SACKS_EVEN] = "even", [SACKS_ALL] = "all" };
+
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(word, words[i]) == 0) {
+			*sacks = (enum sim_sacks)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool sim_plan_has_sacks(const struct sim_plan *plan, const struct sim_flow *flow)
+{
+	return plan->sacks == SACKS_ALL || (plan->sacks == SACKS_EVEN && flow->from % 2 == 0 && flow->to % 2 == 0);
+}
+
 uint32_t sim_plan_leaf(const struct sim_plan *plan, uint32_t host)
 {
 	return host / ((plan->hosts + plan->leaves - 1) / plan->leaves);

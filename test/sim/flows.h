@@ -17,6 +17,9 @@ struct sim_flow {
 	uint64_t start_ns;
 };
 
+/* Which hosts agree to SACKs: a flow has them if both of its hosts do. */
+enum sim_sacks { SACKS_NONE, SACKS_EVEN, SACKS_ALL };
+
 /* The same of all ports of switches; those of hosts drop and mark nothing. */
 struct sim_port_limits {
 	uint64_t byte_ps;    /* what a byte takes */
@@ -32,10 +35,11 @@ struct sim_port_limits {
  */
 struct sim_plan {
 	uint32_t leaves, spines;
-	uint64_t neck_byte_ps; /* of the link of a dumbbell; 0: as fast as all others */
+	uint64_t neck_byte_ps; /* of the link of a dumbbell, of links to spines; 0: as fast as all others */
 	uint32_t hosts, flow_count, largest;
 	struct sim_flow *flows;
-	uint8_t paths; /* of each flow, which has SACKs then; 0: one */
+	enum sim_sacks sacks;
+	uint8_t paths; /* of each flow that has SACKs; 0: one */
 	struct sim_port_limits limits;
 };
 
@@ -47,6 +51,9 @@ struct sim_plan {
 bool sim_plan_make(const char *words, struct sim_plan *plan, const char **why);
 /* So many bytes a port of a switch, of which 20 to 80 % are for marks. */
 void sim_plan_set_buffer(struct sim_plan *plan, uint64_t bytes);
+/* false: no word for a value of enum sim_sacks. */
+bool sim_plan_read_sacks(const char *word, enum sim_sacks *sacks);
+bool sim_plan_has_sacks(const struct sim_plan *plan, const struct sim_flow *flow);
 /* On which leaf a host is. */
 uint32_t sim_plan_leaf(const struct sim_plan *plan, uint32_t host);
 void sim_plan_forget(struct sim_plan *plan);

@@ -65,7 +65,9 @@ static const char help_text[] =
 	"                   leaf-spine:LEAVES:SPINES:FILE; lines of a FILE are FROM->TO start NS size BYTES.\n"
 	"                   Prints a line a run, --runs of them (default 1)\n"
 	"  --buffer KIB     of a port of those switches, 1 ... 2^20 (default 1024)\n"
-	"  --paths N        each flow of those is spread over so many ports, 4 ... 64, with SACKs (default: one port)\n"
+	"  --sacks WHO      hosts of those that agree to SACKs: none, even (those with even numbers) or all; a flow has\n"
+	"                   them if both of its hosts do (default: none)\n"
+	"  --paths N        each flow with SACKs is spread over so many ports, 4 ... 64; without --sacks all have them\n"
 	"  --cc NAME        of those: fixed, dcqcn or delay (default: all)\n"
 	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
 	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
@@ -90,6 +92,7 @@ enum {
 	OPT_LOSSY,
 	OPT_SPREAD,
 	OPT_PATHS,
+	OPT_SACKS,
 	OPT_PEERS,
 	OPT_STOPS,
 	OPT_CONNECTIONS,
@@ -111,7 +114,8 @@ struct settings {
 	struct sim_plan plan; /* of --fabric */
 	enum sim_fabric_cc cc;
 	uint32_t buffer_kib; /* 0: the usual one */
-	uint32_t plan_paths; /* of each flow of --fabric, which has SACKs then; 0: one, without SACKs */
+	uint32_t plan_paths; /* of each flow of --fabric with SACKs; 0: one */
+	enum sim_sacks sacks;
 	bool sweep, lossy, spread, peers, stops, fabric, connections, verbose, hash, tap, until_failed, help;
 };
 
@@ -286,6 +290,8 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return take_count("buffer", text, 1 << 20, &settings->buffer_kib);
 	case OPT_PATHS:
 		return take_count("paths", text, SPREAD_MOST, &settings->plan_paths);
+	case OPT_SACKS:
+		return sim_plan_read_sacks(text, &settings->sacks) ? 0 : complain("sacks", text, "none, even or all");
 	case OPT_CC:
 		return take_cc(text, settings);
 	case OPT_VERBOSE:
@@ -330,6 +336,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "fabric", required_argument, NULL, OPT_FABRIC },
 		{ "buffer", required_argument, NULL, OPT_BUFFER },
 		{ "paths", required_argument, NULL, OPT_PATHS },
+		{ "sacks", required_argument, NULL, OPT_SACKS },
 		{ "cc", required_argument, NULL, OPT_CC },
 		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
@@ -520,6 +527,7 @@ static bool run_measures(struct settings *settings, struct sim_memory *memory, u
 	if (settings->buffer_kib)
 		sim_plan_set_buffer(&settings->plan, (uint64_t)settings->buffer_kib << 10);
 	settings->plan.paths = (uint8_t)settings->plan_paths;
+	settings->plan.sacks = settings->plan_paths && settings->sacks == SACKS_NONE ? SACKS_ALL : settings->sacks;
 	if (settings->fabric && settings->tap) {
 		*bad = sim_fabric_judge(&settings->plan, options->seed, memory);
 	} else if (settings->fabric) {

@@ -236,7 +236,7 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 		sim_model_duplicate_arrived(world, end, packet, verdict);
 	} else if (model->nak_out || model->nak_expected) {
 		model->counts[CNT_AFTER_NAK]++;
-	} else if (world->config.window) {
+	} else if (model->kept) {
 		sim_model_before_turn(end, ahead, verdict);
 	} else {
 		model->counts[CNT_OUT_OF_SEQUENCE]++;
@@ -415,7 +415,7 @@ void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struc
 		return;
 	if (verdict->restarted)
 		sim_model_restarted(world, end, packet, verdict);
-	if (world->config.window)
+	if (end->model.kept)
 		sim_model_follow_kept(world, end, verdict);
 	if (wire_opcode(packet->opcode)->response && packet->opcode != OP_SACK && !verdict->refused)
 		sim_model_response_taken(world, end, verdict);

@@ -394,11 +394,16 @@ static void close_all(struct sim_world *world)
 		sim_end_close(world, i);
 }
 
-/* A QP that spreads its packets has one all the time. */
+/*
+ * A QP that spreads its packets has one all the time. The hosts of a fabric have one for each sender, and one for each
+ * receiver: few for all of them together would be none for most.
+ */
 static void give_boards(struct sim_world *world)
 {
-	uint32_t each = world->config.paths == 0 ? 0 : world->options->steady ? 6 : 2;
+	uint32_t each = world->options->plan && world->config.window ? 2 : 0;
 
+	if (world->config.paths)
+		each = world->options->steady ? 6 : 2;
 	world->board_count = SIM_BOARDS + world->config.connections * each;
 	world->boards = malloc(world->board_count * sizeof(*world->boards));
 	boards_init(&world->pool, world->boards, world->board_count);
