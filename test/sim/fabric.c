@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/fabric.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static void connect_leaf(struct sim_fabric *fabric, uint32_t leaf)
 	struct route up = { .first = fabric->port_count, .ways = plan->spines ? plan->spines : 1 };
 
 	for (uint32_t i = 0; i < plan->spines; i++)
-		add_port(fabric, plan->leaves + i);
+		fabric->ports[add_port(fabric, plan->leaves + i)].byte_ps = neck_byte_ps(plan);
 	if (plan->spines == 0 && plan->leaves == 2)
 		fabric->ports[add_port(fabric, leaf ^ 1)].byte_ps = neck_byte_ps(plan);
 	for (uint32_t host = 0; host < plan->hosts; host++) {
@@ -102,7 +103,7 @@ void sim_fabric_close(struct sim_world *world)
 	if (counts->frames != counts->arrived + counts->drops)
 		sim_world_fail(world, "%lu frames went into the fabric, %lu came out and %lu were dropped",
 			       counts->frames, counts->arrived, counts->drops);
-	for (uint32_t host = 0; host < world->fabric->plan->hosts; host++) {
+	for (uint32_t host = 0; world->options->plan && host < world->fabric->plan->hosts; host++) {
 		for (uint32_t i = 0; i < CNT_COUNTERS; i++) {
 			if (world->nodes[host].drops[i])
 				sim_world_fail(world, "host %u: %s is %lu, and nothing was spoilt or led astray", host,
@@ -126,6 +127,11 @@ struct sim_fabric_counts sim_fabric_counts(const struct sim_fabric *fabric)
 	return fabric->counts;
 }
 
+void sim_fabric_print(const struct sim_fabric *fabric)
+{
+	printf("switches dropped %lu and marked %lu, ", fabric->counts.drops, fabric->counts.marks);
+}
+
 void sim_fabric_place(const struct sim_world *world, struct sim_end *end)
 {
 	const struct sim_flow *flow = &world->fabric->plan->flows[end->index / 2];
@@ -147,8 +153,8 @@ static uint64_t queued_bytes(const struct sim_world *world, const struct port *p
 	return port->free_ps > now_ps ? (port->free_ps - now_ps) / port->byte_ps : 0;
 }
 
-/* The frame goes behind those that wait, and reaches the other end of the link. */
-static void enqueue(struct sim_world *world, struct port *port, struct sim_frame *frame)
+/* The frame goes behind those that wait, and reaches the other end of the link, perhaps late. */
+static void enqueue(struct sim_world *world, struct port *port, struct sim_frame *frame, uint64_t late_ns)
 {
 	const struct sim_port_limits *limits = &world->fabric->plan->limits;
 	struct sim_due due = { .kind = DUE_HOP, .whom = port->leads, .frame = frame };
@@ -156,7 +162,7 @@ static void enqueue(struct sim_world *world, struct port *port, struct sim_frame
 	if (port->free_ps < world->now_ns * 1000)
 		port->free_ps = world->now_ns * 1000;
 	port->free_ps += (frame->length + FRAME_EXTRA_BYTES) * port->byte_ps;
-	due.when_ns = (port->free_ps + 999) / 1000 + limits->delay_ns;
+	due.when_ns = (port->free_ps + 999) / 1000 + limits->delay_ns + late_ns;
 	if (port->leads & IS_HOST) {
 		due.kind = DUE_ARRIVAL;
 		due.whom = port->leads & ~IS_HOST;
@@ -181,15 +187,34 @@ static bool is_to_mark(const struct sim_world *world, const struct sim_frame *fr
 			     (uint32_t)(limits->pmax * (queued - limits->kmin) / (limits->kmax - limits->kmin)));
 }
 
-/* Congestion experienced, in the IPv4 header, whose checksum stays right. */
+/* Congestion experienced, in the IPv4 header, whose checksum stays right, or as wrong as it was (RFC 1624). */
 static void mark(struct sim_world *world, struct sim_frame *frame)
 {
 	uint8_t *ip = frame->bytes + IP_OFFSET;
+	uint32_t sum = (uint16_t)~load_be16(ip + 10) + (uint16_t)~load_be16(ip);
 
 	ip[1] |= UROCE_ECN_CE;
-	store_be16(ip + 10, 0);
-	store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, WIRE_IPV4_BYTES));
+	sum += load_be16(ip);
+	sum = (sum & 0xFFFF) + (sum >> 16);
+	store_be16(ip + 10, (uint16_t) ~(sum + (sum >> 16)));
 	world->fabric->counts.marks++;
+}
+
+/* ECN-capable, and not cut off before its address. */
+static bool may_be_marked(const struct sim_frame *frame)
+{
+	return frame->length >= IP_OFFSET + WIRE_IPV4_BYTES &&
+	       uroce_traffic_class_ecn(frame->bytes[IP_OFFSET + 1]) != UROCE_ECN_NOT_ECT;
+}
+
+/* A frame that is cut off before its ports goes with all others like it. */
+static uint64_t hash_of(const struct sim_frame *frame)
+{
+	const uint8_t *addresses = frame->bytes + IP_OFFSET + 12, *ports = frame->bytes + IP_OFFSET + WIRE_IPV4_BYTES;
+
+	if (frame->length < IP_OFFSET + WIRE_IPV4_BYTES + 4)
+		return 0;
+	return load_be64(addresses) * 0x9E3779B97F4A7C15ull ^ load_be32(ports);
 }
 
 /* ECMP: the way of a flow follows from its addresses and ports, differently at each switch and in each run. */
@@ -197,17 +222,16 @@ static struct port *choose_port(const struct sim_world *world, uint32_t at, cons
 {
 	const struct sim_fabric *fabric = world->fabric;
 	const struct route *route = &fabric->routes[at * fabric->plan->hosts + frame->to_node];
-	const uint8_t *addresses = frame->bytes + IP_OFFSET + 12, *ports = frame->bytes + IP_OFFSET + WIRE_IPV4_BYTES;
-	uint64_t flow = load_be64(addresses) * 0x9E3779B97F4A7C15ull ^ load_be32(ports);
-	struct sim_random random = random_stream(world->options->seed, (uint64_t)STREAM_ECMP << 32 | at, flow);
+	struct sim_random random =
+		random_stream(world->options->seed, (uint64_t)STREAM_ECMP << 32 | at, hash_of(frame));
 
 	return &fabric->ports[route->first + (route->ways > 1 ? random_below(&random, route->ways) : 0)];
 }
 
-void sim_fabric_send(struct sim_world *world, uint32_t host, struct sim_frame *frame)
+void sim_fabric_send(struct sim_world *world, uint32_t host, struct sim_frame *frame, uint64_t late_ns)
 {
 	world->fabric->counts.frames++;
-	enqueue(world, &world->fabric->hosts[host], frame);
+	enqueue(world, &world->fabric->hosts[host], frame, late_ns);
 }
 
 void sim_fabric_hop(struct sim_world *world, const struct sim_due *due)
@@ -224,10 +248,9 @@ void sim_fabric_hop(struct sim_world *world, const struct sim_due *due)
 		sim_network_free(world, frame);
 		return;
 	}
-	if (uroce_traffic_class_ecn(frame->bytes[IP_OFFSET + 1]) != UROCE_ECN_NOT_ECT &&
-	    is_to_mark(world, frame, queued))
+	if (may_be_marked(frame) && is_to_mark(world, frame, queued))
 		mark(world, frame);
-	enqueue(world, port, frame);
+	enqueue(world, port, frame, 0);
 	queued = queued_bytes(world, port);
 	if (queued > fabric->counts.queue_max)
 		fabric->counts.queue_max = queued;

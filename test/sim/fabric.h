@@ -25,11 +25,12 @@ void sim_fabric_open(struct sim_world *world, const struct sim_plan *plan);
 void sim_fabric_close(struct sim_world *world);
 void sim_fabric_forget(struct sim_fabric *fabric);
 struct sim_fabric_counts sim_fabric_counts(const struct sim_fabric *fabric);
+void sim_fabric_print(const struct sim_fabric *fabric);
 
 /* The end gets its node, and what its flow consists of. */
 void sim_fabric_place(const struct sim_world *world, struct sim_end *end);
-/* A frame leaves a host. */
-void sim_fabric_send(struct sim_world *world, uint32_t host, struct sim_frame *frame);
+/* A frame leaves a host, and its link takes so much longer than usual. */
+void sim_fabric_send(struct sim_world *world, uint32_t host, struct sim_frame *frame, uint64_t late_ns);
 /* A frame has reached a switch. */
 void sim_fabric_hop(struct sim_world *world, const struct sim_due *due);
 /* When the host will have sent all that waits at its port. */

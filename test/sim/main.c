@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/connections.h"
+#include "sim/fabric.h"
 #include "sim/fabric_table.h"
 #include "sim/lossy.h"
 #include "sim/paths.h"
@@ -445,11 +446,12 @@ static void run_one(const struct settings *settings, struct sim_world *world, st
 	totals->failed += failed;
 	totals->hash = (totals->hash ^ world->hash) * 0x9E3779B97F4A7C15ull;
 	if (settings->verbose) {
-		printf("seed %lu: %u requests, %lu done, %lu failed, %lu flushed, %u faults, %lu frames, %.3f ms, "
-		       "hash %016lx%s\n",
+		printf("seed %lu: %u requests, %lu done, %lu failed, %lu flushed, %u faults, %lu frames, ",
 		       options->seed, world->posted, world->successes, world->errors, world->flushes,
-		       world->faults.count, world->frames, (double)world->now_ns / 1e6, world->hash,
-		       failed ? " FAILED" : "");
+		       world->faults.count, world->frames);
+		if (world->fabric)
+			sim_fabric_print(world->fabric);
+		printf("%.3f ms, hash %016lx%s\n", (double)world->now_ns / 1e6, world->hash, failed ? " FAILED" : "");
 		if (failed)
 			printf("  %s\n", world->failure);
 	}

@@ -145,8 +145,13 @@ static bool befalls(struct sim_world *world, struct sim_end *end, struct sim_ran
 	return true;
 }
 
+/* Through switches it takes as long as they let it wait, and what there is between now and when_ns besides. */
 static void put_on_wire(struct sim_world *world, struct sim_frame *frame, uint64_t when_ns)
 {
+	if (world->fabric) {
+		sim_fabric_send(world, world->ends[frame->from].node, frame, when_ns - world->now_ns);
+		return;
+	}
 	sim_agenda_add(
 		&world->agenda,
 		(struct sim_due){ .when_ns = when_ns, .kind = DUE_ARRIVAL, .whom = frame->to_node, .frame = frame });
@@ -263,7 +268,7 @@ static uint64_t *last_arrival(const struct sim_world *world, struct sim_end *end
 	return &ways[i].last_arrival_ns;
 }
 
-/* When it arrives: behind those before it on its way, but for frames that are late. */
+/* When it arrives: behind those before it on its way, but for frames that are late. Switches see to that themselves. */
 static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 			     struct sim_random *random)
 {
@@ -271,6 +276,8 @@ static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const
 	uint64_t jitter = config->jitter_ns ? random_below(random, config->jitter_ns) : 0;
 	uint64_t arrival, wire_ns, last = *last_arrival(world, end, frame->source_port);
 
+	if (world->fabric)
+		return world->now_ns;
 	if (end->wire_free_ns < world->now_ns)
 		end->wire_free_ns = world->now_ns;
 	wire_ns = (frame->length + 24) * config->byte_ps / 1000;
@@ -279,6 +286,11 @@ static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const
 	end->wire_free_ns = sim_slow_awake(world, end->node, end->wire_free_ns + wire_ns);
 	arrival = end->wire_free_ns + config->delay_ns + jitter + skew_of(world, end, frame->source_port);
 	return arrival < last ? last : arrival;
+}
+
+static bool may_overtake(const struct sim_world *world, const struct sim_end *end)
+{
+	return world->config.skew_ns || (world->fabric && qp_spreads(end->qp));
 }
 
 void sim_network_send(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
@@ -293,9 +305,9 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	world->frames++;
 	world->payload_frames += packet->payload_bytes > 0;
 	sim_trace_sent(world, end, packet, frame);
-	if (world->fabric) {
+	if (world->options->plan) { /* nothing happens to it but what switches do */
 		end->frames_sent++;
-		sim_fabric_send(world, end->node, frame);
+		sim_fabric_send(world, end->node, frame, 0);
 		return;
 	}
 	arrival = arrival_time(world, end, frame, &random);
@@ -303,7 +315,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	if (is_lost(world, end, frame, &random))
 		copies = 0;
 	late = random_below(&random, world->config.late_ns + 1);
-	if (config->skew_ns) { /* it may overtake others, which then look as if they were lost */
+	if (may_overtake(world, end)) { /* others then look as if they were lost */
 		frame->disturbed = true;
 		sim_world_trouble(world, end, 1);
 	}
@@ -349,8 +361,11 @@ static void notify_sender(struct sim_world *world, const struct sim_frame *frame
 	rc_cc_notified(sender->qp, world_clock(world, sender));
 }
 
-/* A switch has marked a request that has come: its sender is told by a packet, as lib/engine/congestion.c does it. */
-static void notify_peer(struct sim_world *world, struct sim_end *end)
+/*
+ * A switch has marked what has come: its sender is told by a packet, and who has asked for a response hears of it as
+ * well, as lib/engine/congestion.c does it.
+ */
+static void notify_peer(struct sim_world *world, struct sim_end *end, bool response)
 {
 	const struct wire_packet packet = {
 		.opcode = OP_CNP,
@@ -362,6 +377,10 @@ static void notify_peer(struct sim_world *world, struct sim_end *end)
 	if (world->now_ns < end->next_cnp_ns)
 		return;
 	end->next_cnp_ns = world->now_ns + CNP_INTERVAL_NS;
+	if (response && rc_cc_listens(end->qp)) {
+		rc_cc_notified(end->qp, world_clock(world, end));
+		sim_world_arm(world, end);
+	}
 	sim_network_send(world, end, &packet, path_source_port(end->qpn, packet.dest_qpn));
 }
 
@@ -407,8 +426,9 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		sim_world_arm(world, end);
 		if (world->config.marks)
 			notify_sender(world, frame);
-		if (world->fabric && drop == CNT_COUNTERS && origin->ce && !wire_opcode(packet->opcode)->response)
-			notify_peer(world, end);
+		if (world->fabric && drop == CNT_COUNTERS && origin->ce && packet->opcode != OP_ACKNOWLEDGE &&
+		    opcode_is_rc(packet->opcode))
+			notify_peer(world, end, wire_opcode(packet->opcode)->response);
 	} else {
 		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
 			sim_world_trouble(world, end, 1);

@@ -22,6 +22,8 @@
 #define CONFIG_MARKS 4
 #define CONFIG_KEPT 5
 #define CONFIG_DELAY 6
+#define CONFIG_SWITCHES 7
+#define HEADERS_BYTES 100 /* of a packet on a link, or more */
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -268,6 +270,50 @@ static void make_long(const struct sim_options *options, struct sim_config *conf
 		options->hours * HOUR_NS / 5 * 6 / (config->messages / (config->connections * config->post_batch) + 1);
 }
 
+/* What two frames may wait for in full queues on their way there and back, twice over; hosts have queues as well. */
+static uint64_t longest_queues_ns(const struct sim_config *config)
+{
+	uint64_t of_host = config->connections * OUTBOX_PACKETS * config->mtu + config->switches.buffer;
+
+	return 4 * (2 * of_host * config->byte_ps + config->switches.buffer * config->switches.neck_byte_ps) / 1000;
+}
+
+/*
+ * An eighth of the seeds have switches instead of links: queues that grow, marks, full buffers, several ways. All other
+ * seeds are what they would be without that. Faults come on top, and disorder; that of links between two nodes has no
+ * meaning here. Some of the connections may be those of a peer without SACKs.
+ */
+static void draw_switches(struct sim_random *random, struct sim_config *config)
+{
+	struct sim_switches *switches = &config->switches;
+
+	if (!random_chance(random, 125000))
+		return;
+	switches->leaves = (uint32_t)PICK(random, 1, 2, 2, 2);
+	switches->spines = switches->leaves > 1 ? (uint32_t)PICK(random, 0, 1, 2, 4) : 0;
+	switches->buffer = (config->mtu + HEADERS_BYTES) * PICK(random, 3, 8, 8, 30, 200);
+	switches->neck_byte_ps = config->byte_ps * PICK(random, 1, 4, 20, 100);
+	config->cc = (uint8_t)PICK(random, UROCE_CC_DEFAULT, UROCE_CC_DCQCN, UROCE_CC_DCQCN, UROCE_CC_DELAY);
+	config->plain = (uint32_t)PICK(random, 0, 500000, 500000, MILLION);
+	if (random_chance(random, 500000) && config->window == 0) {
+		config->window = (uint16_t)PICK(random, 256, 512, 2048);
+		config->paths = (uint8_t)PICK(random, 0, 4, 8, 64);
+		config->any_order = true;
+	}
+	if (random_chance(random, 700000)) { /* many that want to be served at once */
+		config->connections = (uint32_t)PICK(random, 4, 8, 16);
+		config->depth = (uint32_t)PICK(random, 16, 64);
+		config->post_batch = config->depth;
+		config->messages += 20 * config->connections;
+	}
+	config->ipv6 = false;
+	config->marks = config->pace.early = 0;
+	config->jitter_ns = config->skew_ns = config->pace.send_ns = 0;
+	config->delay_ns = config->delay_ns / 4 + 1; /* there are up to four links on a way */
+	while (rc_codes_timeout_ns(config->timeout) < longest_queues_ns(config))
+		config->timeout++;
+}
+
 void sim_swarm_draw(const struct sim_options *options, struct sim_config *config)
 {
 	struct sim_random random = random_stream(options->seed, STREAM_CONFIG, 0);
@@ -277,6 +323,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	struct sim_random marks = random_stream(options->seed, STREAM_CONFIG, CONFIG_MARKS);
 	struct sim_random kept = random_stream(options->seed, STREAM_CONFIG, CONFIG_KEPT);
 	struct sim_random delay = random_stream(options->seed, STREAM_CONFIG, CONFIG_DELAY);
+	struct sim_random switches = random_stream(options->seed, STREAM_CONFIG, CONFIG_SWITCHES);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -307,6 +354,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 			config->stop_after = UINT32_MAX;
 		else
 			config->stop_after = (uint32_t)((uint64_t)config->messages * config->stop_after / 100);
+		draw_switches(&switches, config);
 	}
 	if (options->messages != UINT32_MAX)
 		config->messages = options->messages;
@@ -344,8 +392,13 @@ void sim_swarm_print(const struct sim_config *config)
 		       config->dead_ns ? ", one dies" : "");
 	if (config->marks)
 		printf(", marks %u", config->marks);
-	if (config->cc == UROCE_CC_DELAY)
-		printf(", cc delay");
+	if (config->cc)
+		printf(", cc %s", config->cc == UROCE_CC_DELAY ? "delay" : "dcqcn");
+	if (config->plain)
+		printf(", %u per million without SACKs", config->plain);
+	if (config->switches.leaves)
+		printf(", %u leaves, %u spines, %lu bytes a port, neck %lu ps", config->switches.leaves,
+		       config->switches.spines, config->switches.buffer, config->switches.neck_byte_ps);
 	if (config->stop_after == UINT32_MAX)
 		printf(", to the end\n");
 	else

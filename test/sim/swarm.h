@@ -23,6 +23,13 @@ struct sim_pace {
 	bool serial; /* the answers to a QP's READs have left before its next request is looked at */
 };
 
+/* Between the nodes, instead of links; each link to and from one takes delay_ns and byte_ps. */
+struct sim_switches {
+	uint32_t leaves, spines; /* as in struct sim_plan; no leaves: no switches */
+	uint64_t buffer;         /* bytes a port */
+	uint64_t neck_byte_ps;   /* of links between switches that lead away from hosts */
+};
+
 struct sim_config;
 struct sim_plan;
 
@@ -77,6 +84,8 @@ struct sim_config {
 	uint64_t replay_ns;
 	uint32_t burst_packets;
 	struct sim_pace pace;
+	struct sim_switches switches;
+	uint32_t plain;              /* per million connections: one of the two agrees to no SACKs */
 	uint32_t rates[FAULT_KINDS]; /* per million frames, or per million requests */
 	uint32_t stop_after;         /* faults stop when so many requests have been posted; UINT32_MAX: never */
 	uint32_t lives;              /* how often a connection may be set up */

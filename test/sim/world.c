@@ -336,6 +336,14 @@ static void loop(struct sim_world *world)
 	}
 }
 
+/* Some connections have no SACKs, because one of the two knows none. */
+static bool draw_plain(const struct sim_world *world, uint32_t connection)
+{
+	struct sim_random random = random_stream(world->options->seed, STREAM_PLAIN, connection);
+
+	return random_chance(&random, world->config.plain);
+}
+
 static void prepare(struct sim_world *world)
 {
 	const struct sim_config *config = &world->config;
@@ -355,13 +363,14 @@ static void prepare(struct sim_world *world)
 		end->node = (i + i / 2) % config->nodes;
 		if (i & 1 && end->node == world->ends[i - 1].node)
 			end->node = (end->node + 1) % config->nodes;
-		if (world->fabric)
+		end->plain = draw_plain(world, i / 2);
+		if (world->options->plan)
 			sim_fabric_place(world, end);
 		room &= sim_end_prepare(world, end);
 	}
 	if (!room)
 		sim_world_fail(world, "%u connections need more memory than there is", config->connections);
-	for (uint32_t i = 0; i < config->messages && !world->fabric; i++) {
+	for (uint32_t i = 0; i < config->messages && !world->options->plan; i++) {
 		uint32_t connection = (uint32_t)random_below(&random, config->connections);
 		bool back = random_chance(&random, 500000);
 
@@ -419,6 +428,25 @@ static void give_store(struct sim_world *world)
 	world->pool.store = &world->store;
 }
 
+static void open_fabric(struct sim_world *world)
+{
+	const struct sim_config *config = &world->config;
+
+	if (world->options->plan) {
+		sim_fabric_open(world, world->options->plan);
+	} else if (config->switches.leaves) {
+		world->drawn = (struct sim_plan){
+			.leaves = config->switches.leaves,
+			.spines = config->switches.spines,
+			.hosts = config->nodes,
+			.neck_byte_ps = config->switches.neck_byte_ps,
+			.limits = { .byte_ps = config->byte_ps, .delay_ns = config->delay_ns, .pmax = MILLION },
+		};
+		sim_plan_set_buffer(&world->drawn, config->switches.buffer);
+		sim_fabric_open(world, &world->drawn);
+	}
+}
+
 void sim_world_run(struct sim_world *world, const struct sim_options *options, struct sim_memory *memory)
 {
 	struct sim_due due;
@@ -433,8 +461,7 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	world->faults.allowed = options->allowed;
 	world->faults.allowed_count = options->allowed_count;
 	sim_memory_reset(memory, options->seed, arena_bytes(world));
-	if (options->plan)
-		sim_fabric_open(world, options->plan);
+	open_fabric(world);
 	prepare(world);
 	for (uint32_t i = 0; i < world->config.connections && !world->failed; i++)
 		sim_end_open(world, i);

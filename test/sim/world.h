@@ -16,6 +16,7 @@
 #include "rc/srq.h"
 #include "sim/agenda.h"
 #include "sim/fault.h"
+#include "sim/flows.h"
 #include "sim/memory.h"
 #include "sim/op.h"
 #include "sim/random.h"
@@ -38,7 +39,8 @@ enum sim_stream {
 	STREAM_HOST,
 	STREAM_MARK,
 	STREAM_HOP,
-	STREAM_ECMP
+	STREAM_ECMP,
+	STREAM_PLAIN
 };
 
 struct sim_region {
@@ -244,6 +246,7 @@ struct sim_world {
 	struct sim_memory *memory;
 	struct sim_node *nodes;
 	struct sim_end *ends;
+	struct sim_plan drawn;     /* switches without flows of their own */
 	struct sim_fabric *fabric; /* NULL: a link joins each two nodes */
 	struct sim_connection *connections;
 	struct sim_frame *old[SIM_OLD_FRAMES];
