@@ -24,6 +24,7 @@ static struct {
 	bool tried;
 	int error;
 	struct stack stack;
+	sigset_t mask; /* what the program blocks itself */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int complain(int error, const char *text)
@@ -143,22 +144,37 @@ static int read_paths(uint16_t sack_window, uint8_t *paths)
 	return EINVAL;
 }
 
+/* The program can be interrupted meanwhile: no thread begins while we wait. */
+static void wait_a_little(void)
+{
+	sigset_t ours;
+
+	pthread_sigmask(SIG_SETMASK, &process.mask, &ours);
+	usleep(1000000 / TRIES_EACH_S);
+	pthread_sigmask(SIG_SETMASK, &ours, NULL);
+}
+
 /*
  * A port that shares memory with a server has to wait for that; other causes are told at once. Then the link needs a
- * moment, of a NIC too, and many programs look at it once and refuse a port without.
+ * moment, of a NIC too, and many programs look at it once and refuse a port without. A server that was just about to
+ * begin has refused its client, which asks only once: so the client's port is opened anew now and then.
  */
 static int open_or_wait(const char *name, const struct uroce_port_config *config, struct stack *stack)
 {
 	struct uroce_error error = { "" };
 	int code = uroce_port_open(name, config, &stack->port, &error);
 	unsigned left = (code == -EAGAIN ? PATIENCE_S : stack->serves ? 0 : LINK_PATIENCE_S) * TRIES_EACH_S;
+	bool asks = strstr(name, "role=client") != NULL;
 
 	if (code == -EAGAIN)
 		fprintf(stderr, "uroce: %s; waiting up to %u s for it\n", error.text, PATIENCE_S);
 	for (; code == -EAGAIN || (code == 0 && !uroce_port_link_is_up(stack->port->port_id)); left--) {
 		if (left == 0)
 			break;
-		usleep(1000000 / TRIES_EACH_S);
+		wait_a_little();
+		if (code == 0 && asks && left % (TRIES_EACH_S / 2) == 0 &&
+		    !uroce_port_link_is_up(stack->port->port_id) && uroce_port_close(stack->port) == 0)
+			code = -EAGAIN;
 		if (code == -EAGAIN)
 			code = uroce_port_open(name, config, &stack->port, &error);
 	}
@@ -220,6 +236,7 @@ int stack_get(struct stack **stack)
 	sigset_t before = signals_block();
 
 	pthread_mutex_lock(&process.lock);
+	process.mask = before;
 	if (!process.tried)
 		process.error = start(&process.stack);
 	process.tried = true;

@@ -139,6 +139,13 @@ wait $client; kill $server"""], complains=True,
               sees=(r"PORT_ACTIVE", r"start the memif server first; waiting up to 60 s for it"))
 
 
+def interrupted():
+    """The stack blocks signals while it begins, but not while it waits for another program."""
+    run = f"{BUILD}/app/uroce-run -d net_memif0,socket=uroce-verbs-never,role=client --ip 10.8.0.2/24"
+    yield Row("a program that waits for a memif's server can be interrupted",
+              ["sh", "-c", f"timeout -k 20 2 {run} ibv_devinfo; echo $?"], complains=True, sees=(r"^124$",))
+
+
 def memif():
     """A program that refuses a port without a link serves before there is a client."""
     run = f"{BUILD}/app/uroce-run -d net_memif0,socket=uroce-verbs-served,role"
@@ -331,6 +338,7 @@ def matrix(full):
     yield from misuse()
     yield from beside_each_other()
     yield from late_server()
+    yield from interrupted()
     yield from memif()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
