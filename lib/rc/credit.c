@@ -80,7 +80,8 @@ bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t 
 
 	if (!qp->flow_control || credit->probe || !needs_receive(wqe) || left(credit) > 0)
 		return true;
-	if (credit->probe_deadline_ns == RC_NEVER)
+	/* An answer that is owed brings credits; if it is lost, the request leaves again. */
+	if (credit->probe_deadline_ns == RC_NEVER && psn_equal(qp->win.snd_una, qp->win.snd_max))
 		credit->probe_deadline_ns = now_ns + (qp->loss.timeout_ns ? qp->loss.timeout_ns : PROBE_NS);
 	return false;
 }

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requester: each AETH says how many receive entries the peer had when it had received MSN messages. Of the messages
- * behind that MSN at most so many may need an entry. With no credit left the requester waits for another AETH, and
- * after an ACK timeout sends one message as a probe, so that a lost AETH cannot stop it for ever. Responder: each AETH
- * of class ACK says how many entries are free. After it has said "none" the responder sends an ACK unasked as soon as
- * there are entries. A QP without flow control says "no limit" and ignores what the peer says.
+ * behind that MSN at most so many may need an entry. With no credit left the requester waits for another AETH. When no
+ * answer has been owed for an ACK timeout it sends one message as a probe, so that a lost AETH cannot stop it for ever.
+ * Responder: each AETH of class ACK says how many entries are free. After it has said "none" the responder sends an ACK
+ * unasked as soon as there are entries. A QP without flow control says "no limit" and ignores what the peer says.
  */
 #ifndef RC_CREDIT_H
 #define RC_CREDIT_H
@@ -25,7 +25,7 @@ void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns);
 /* An AETH of class ACK came, for a packet in the window or once more: its MSN and credit code. */
 void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code);
 
-/* May the next message start? If not, the probe's timer runs from now on. */
+/* May the next message start? If not, and all before it has been answered, the probe's timer runs from now on. */
 bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns);
 
 /* The message wqe starts. Only for a QP with flow control. */
