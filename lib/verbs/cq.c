@@ -47,6 +47,7 @@ static int create(struct verb_cq *cq, struct ibv_context *context, int depth, st
 	}
 	uroce_cq_set_context(cq->cq, (uintptr_t)cq);
 	cq->ibv.cqe = depth;
+	cq->yields = verb_context_of(context)->stack->one_core;
 	cq->ibv.context = context; /* set before the first event, which uses it */
 	verb_event_add(VERB_CQ, cq);
 	return 0;
@@ -160,5 +161,7 @@ int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 		done += got;
 	} while (got == POLLED && done < count);
 	lock_release(&cq->lock);
+	if (done == 0)
+		verb_took_nothing(cq);
 	return done;
 }

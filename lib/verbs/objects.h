@@ -65,6 +65,7 @@ struct verb_cq {
 	struct ibv_cq_ex ibv;
 	struct uroce_cq *cq;
 	struct verb_lock lock;
+	bool yields;                        /* a poll that finds nothing lets the stack's thread have the core */
 	int channel_fd;                     /* where a wake-up is written to; -1: no channel */
 	uint32_t comp_events, async_events; /* events that were read, to be acknowledged before it is destroyed */
 	struct uroce_wc current;            /* the completion of start_poll and next_poll */

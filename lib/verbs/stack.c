@@ -33,15 +33,22 @@ static int complain(int error, const char *text)
 	return error;
 }
 
+static cpu_set_t allowed_cores(void)
+{
+	cpu_set_t allowed;
+
+	CPU_ZERO(&allowed);
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	return allowed;
+}
+
 /* Writes "--lcores" for a main lcore and a worker, both of which may run on all cores of the process. */
 static void write_lcores(char *out, size_t out_bytes)
 {
 	char cores[CORES_BYTES / 2 - 16] = "";
-	cpu_set_t allowed;
+	cpu_set_t allowed = allowed_cores();
 	size_t at = 0;
 
-	CPU_ZERO(&allowed);
-	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (unsigned i = 0; i < CPU_SETSIZE && at < sizeof(cores); i++) {
 		if (CPU_ISSET(i, &allowed))
 			at += (size_t)snprintf(cores + at, sizeof(cores) - at, "%s%u", at ? "," : "", i);
@@ -213,9 +220,11 @@ static int start(struct stack *stack)
 {
 	const char *port = getenv("UROCE_PORT");
 	enum uroce_idle idle;
+	cpu_set_t cores = allowed_cores();
 	uint32_t mtu_bytes;
 	int error;
 
+	stack->one_core = CPU_COUNT(&cores) == 1;
 	if (port == NULL || getenv("UROCE_IP") == NULL)
 		return complain(ENODEV,
 				"UROCE_PORT and UROCE_IP say which port this program has: start it by uroce-run");

@@ -26,6 +26,7 @@ struct stack {
 	struct uroce_device_info info;
 	uint16_t sack_window; /* that it offers to peers; 0: it does not */
 	uint8_t paths;        /* of connections with SACKs; 0: one */
+	bool one_core;        /* the program and the thread of the stack share the only core that they may use */
 	bool serves;          /* the port is a memif's server: its link comes and goes with its client */
 };
 

@@ -3,6 +3,8 @@
 #ifndef VERBS_TAKE_H
 #define VERBS_TAKE_H
 
+#include <sched.h>
+
 #include "verbs/objects.h"
 
 /* Leaves out those of queue pairs that are gone. */
@@ -12,6 +14,13 @@ int verb_take_living(struct verb_cq *cq, int count, struct uroce_wc *wc);
 static inline int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
 {
 	return cq->forgotten ? verb_take_living(cq, count, wc) : uroce_cq_poll(cq->cq, count, wc);
+}
+
+/* The queue had nothing, and its lock is not held. On one core nothing can come before the stack's thread has run. */
+static inline void verb_took_nothing(const struct verb_cq *cq)
+{
+	if (__builtin_expect(cq->yields, 0))
+		sched_yield();
 }
 
 /* Drops waiting completions of the queue pair, which was reset or is being destroyed: its user does not expect them. */

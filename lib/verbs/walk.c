@@ -33,8 +33,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	lock_take(&cq->lock);
 	error = next_poll(ex);
-	if (error)
+	if (error) {
 		lock_release(&cq->lock);
+		verb_took_nothing(cq);
+	}
 	return error;
 }
 

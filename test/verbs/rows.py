@@ -88,6 +88,14 @@ def signals():
               sees=(r"^400 signals, all came$",))
 
 
+def cores():
+    """On the only core nothing can come before the stack's thread has run."""
+    program = f"{BUILD}/test/verbs/verbs-one-core"
+    yield Row("a poll that finds nothing on the only core yields it", ["taskset", "-c", "0", program],
+              sees=(r"^20 of 20 polls have yielded$",))
+    yield Row("a poll that finds nothing beside other cores goes on", [program], sees=(r"^0 of 20 polls have yielded$",))
+
+
 def misuse():
     """One line with cause and remedy, and the exit code of all programs."""
     yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
@@ -335,6 +343,7 @@ def matrix(full):
     yield from linked()
     yield from refusals()
     yield from signals()
+    yield from cores()
     yield from misuse()
     yield from beside_each_other()
     yield from late_server()
