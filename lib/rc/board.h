@@ -71,7 +71,7 @@ struct rc_spread_path {
 	uint8_t state : 2; /* enum rc_spread_state */
 	uint8_t tries : 6; /* BAD: PROBEs without an answer; each doubles the wait for the next */
 	psn_t newest;      /* the highest PSN that has come over it, if that is in flight */
-	psn_t probe_end;   /* snd_max when the last PROBE left */
+	psn_t probe_end;   /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
 	uint32_t probe;    /* the last PROBE over it, counted from 1 over all paths; 0: none */
 	uint64_t retry_ns; /* BAD: when the next PROBE leaves */
 };

@@ -111,7 +111,7 @@ struct rc_sack {
 	struct rc_board *map; /* NULL: nothing is known of what is in flight */
 	psn_t newest;         /* the highest PSN that has come, if it is in flight */
 	psn_t again_end;      /* what lies before it was sent again by a rewind */
-	psn_t probe_end;      /* snd_max when the last PROBE left */
+	psn_t probe_end;      /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
 	uint16_t probe_id;    /* of that; 0: none has left */
 	bool probing;         /* it is not answered */
 	bool again;           /* again_end is valid */

@@ -268,7 +268,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	/* If something is missing it says what a sequence NAK says (S-22), also to who asks why nothing comes. */
 	if (packet->ooo_count > 0)
 		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
-	if (qp->loss.resending || loss_waits_for_receiver(qp) || psn_equal(qp->win.snd_una, qp->win.snd_max)) {
+	if ((qp->loss.resending && !judgement.answered) || loss_waits_for_receiver(qp) ||
+	    psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		loss_heard(qp, now_ns);
 		return;
 	}
@@ -377,7 +378,7 @@ void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *
 	struct rc_sack *sack = &qp->sack;
 
 	sack->probing = true;
-	sack->probe_end = qp->win.snd_max;
+	sack->probe_end = qp->win.snd_nxt;
 	if (sack->map)
 		rc_sackmap_probed(qp);
 	if (qp_spreads(qp)) {

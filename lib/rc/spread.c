@@ -275,7 +275,7 @@ uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out)
 	struct rc_spread_path *of = &spread->paths[path];
 
 	of->probe = ++spread->probes;
-	of->probe_end = qp->win.snd_max;
+	of->probe_end = qp->win.snd_nxt;
 	frame_set_source_port(out->template, of->port);
 	return probe_id(spread, path);
 }
@@ -426,8 +426,14 @@ void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 
 void rc_spread_rewound(struct rc_qp *qp)
 {
-	if (qp_spreads(qp))
-		spread_of(qp)->seen_is_known = spread_of(qp)->suspects = false;
+	struct rc_spread *spread;
+
+	if (!qp_spreads(qp))
+		return;
+	spread = spread_of(qp);
+	spread->seen_is_known = spread->suspects = false;
+	for (uint32_t i = 0; i < spread->count; i++)
+		spread->paths[i].probe_end = qp->win.snd_una; /* PROBEs left in front of what is sent again */
 }
 
 void rc_spread_map_begins(struct rc_qp *qp)

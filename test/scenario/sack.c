@@ -266,6 +266,40 @@ Test(sack, a_rewind_forgets_what_was_told)
 	close_agreed(pair);
 }
 
+/* Few leave again after a rewind, and the oldest of them is lost once more: a PROBE's answer says so, and no timer. */
+Test(sack, of_what_a_rewind_has_sent_again_the_answer_to_a_probe_tells)
+{
+	struct pair *pair = open_with((struct pair_options){ 0 });
+	const struct rc_qp *qp = pair->side[A].qp;
+	struct wire_packet answer = { .opcode = OP_SACK, .sack_offset = 1 };
+
+	RULE("T-2");
+	RULE("T-7");
+	pair_cut(pair);
+	pair_measure_alone(pair, 1000);
+	pair_write(pair, 1, 3 * CC_LEAST * MTU);
+	pair_transmit(pair, A);
+	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == 0)
+		pair_fire(pair);
+	cr_assert_eq(psn_distance(qp->win.snd_nxt, qp->win.snd_una), CC_LEAST);
+	answer.control_kind = WIRE_SACK_OF_PROBE;
+	answer.probe_id = qp->sack.probe_id;
+	pair_forget(pair);
+	pair_respond(pair, answer);
+	expect_leaves(pair, A); /* that PROBE left before the rewind */
+	cr_assert(pair_fire(pair));
+	expect_sent_count(pair, A, 1);
+	pair_forget(pair);
+	answer.probe_id = qp->sack.probe_id;
+	answer.sack_bitmap = (1u << CC_LEAST) - 2;
+	pair_respond(pair, answer);
+	expect_sent_count(pair, A, 2);
+	expect_sent(pair, A, 0, "WRITE_FIRST psn=1 ackreq va=0x0 len=6144 bytes=256");
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	close_agreed(pair);
+}
+
 /*
  * An ACK request that was put off is an empty WRITE. When its ACK says that the packet behind has not come, nothing is
  * sent again for that: a PROBE asks, and its answer tells what is missing.

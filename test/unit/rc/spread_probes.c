@@ -319,6 +319,29 @@ Test(spread_probes, of_what_a_rewind_has_sent_again_silence_tells_nothing)
 	cr_assert_eq(spread->patient_end.v, psn_of(6).v);
 }
 
+/* Until all has left again a PROBE tells of what had left again before it. */
+Test(spread_probes, a_probe_from_before_a_rewind_tells_nothing_of_what_is_sent_again)
+{
+	struct rc_spread *spread = open_paths(PATHS);
+	uint32_t path, later = 1;
+
+	RULE("S-23");
+	RULE("T-7");
+	leave(12);
+	path = spread->path_of[FIRST % KEPT_SPAN];
+	while (spread->path_of[psn_of(later).v % KEPT_SPAN] != path)
+		later++;
+	cr_assert_lt(later, 12);
+	cr_assert(rc_spread_answered(qp, rc_spread_probe(qp, path, &out)));
+	cr_assert(rc_spread_answer_tells(qp, psn_of(0), false));
+	rc_spread_rewound(qp);
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), false));
+	qp->win.snd_nxt = psn_of(1);
+	cr_assert(rc_spread_answered(qp, rc_spread_probe(qp, path, &out)));
+	cr_assert(rc_spread_answer_tells(qp, psn_of(0), false));
+	cr_assert_not(rc_spread_answer_tells(qp, psn_of(later), false));
+}
+
 /* All that was silent has been acknowledged, or nothing of it has left: there is no end to look for. */
 Test(spread_probes, silence_ends_with_what_was_silent)
 {
