@@ -12,6 +12,7 @@
 
 #define MTU 4096u
 #define SEEDS_MAX 100u
+#define UNFAIR 4
 
 enum measure { LAST, MEDIAN, P99, FIRST, DROPS, MARKS, CNPS, SENT, RESENT, ASKS, TIMEOUTS, QUEUE, JAIN, MEASURES };
 /* Of flows with SACKs, or of those without. RATE is the mean of the flows' goodputs in Gbit/s. */
@@ -272,6 +273,14 @@ static uint32_t report(uint32_t number, bool right, const char *what)
 	return !right;
 }
 
+/* Nobody starves: neither flows with SACKs nor those without get less than a quarter of what the others do. */
+static bool is_fair(const struct result *result)
+{
+	double plain = result->half[0][HALF_RATE], sacks = result->half[1][HALF_RATE];
+
+	return plain > sacks / UNFAIR && sacks > plain / UNFAIR;
+}
+
 uint32_t sim_fabric_judge(const struct sim_plan *plan, uint64_t seed, struct sim_memory *memory)
 {
 	struct result fixed = run_once(plan, FABRIC_FIXED, seed, memory);
@@ -279,7 +288,7 @@ uint32_t sim_fabric_judge(const struct sim_plan *plan, uint64_t seed, struct sim
 	struct result again = run_once(plan, FABRIC_DCQCN, seed, memory);
 	uint32_t bad = 0;
 
-	printf("1..5\n");
+	printf("1..%u\n", plan->sacks == SACKS_EVEN ? 6u : 5u);
 	bad += report(1, !fixed.bad && !dcqcn.bad && !again.bad, "every flow is done, with its bytes");
 	bad += report(2, dcqcn.hash == again.hash, "a seed tells the same twice");
 	bad += report(3, dcqcn.of[MARKS] > 0 && dcqcn.of[CNPS] > 0 && fixed.of[MARKS] + fixed.of[CNPS] == 0,
@@ -290,5 +299,8 @@ uint32_t sim_fabric_judge(const struct sim_plan *plan, uint64_t seed, struct sim
 		      "who listens has fewer frames dropped, or shorter queues where none are");
 	bad += report(5, dcqcn.of[LAST] < 2 * fixed.of[LAST],
 		      "who listens is done with all flows in less than twice the time");
+	if (plan->sacks == SACKS_EVEN)
+		bad += report(6, is_fair(&fixed) && is_fair(&dcqcn),
+			      "neither flows with SACKs nor those without starve");
 	return bad;
 }

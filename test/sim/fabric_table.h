@@ -14,8 +14,8 @@ enum sim_fabric_cc { FABRIC_FIXED = 1, FABRIC_DCQCN = 2, FABRIC_DELAY = 4, FABRI
 uint32_t sim_fabric_run(const struct sim_plan *plan, enum sim_fabric_cc cc, uint64_t seed, uint32_t seeds,
 			struct sim_memory *memory);
 /*
- * Tests that all flows complete, that a seed repeats its run, and that with marks fewer frames are dropped or queues
- * are shorter.
+ * Tests that all flows complete, that a seed repeats its run, that with marks fewer frames are dropped or queues are
+ * shorter, and that flows with SACKs and those without share what there is.
  */
 uint32_t sim_fabric_judge(const struct sim_plan *plan, uint64_t seed, struct sim_memory *memory);
 
