@@ -91,9 +91,9 @@ static bool has_passed(const struct rc_qp *qp, psn_t later, uint32_t limit)
 }
 
 /*
- * May a PROBE's answer alone have a packet sent once more that was sent again already, or that the peer had and has given
- * up? While such answers tell nothing new only the oldest may: perhaps no packet of its length passes at all, and the
- * others would follow it in vain.
+ * May a PROBE's answer alone have a packet sent once more that was sent again already, or that the peer had and has
+ * given up? While such answers tell nothing new only the oldest may: perhaps no packet of its length passes at all, and
+ * the others would follow it in vain.
  */
 static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 {
