@@ -1,58 +1,11 @@
 /* loss.c - what loss detection notes of each thing that happens, without a peer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
-#include <string.h>
 
-#include "rc/cc.h"
-#include "rc/loss.h"
 #include "rc/qp.h"
 #include "rc/spread.h"
+#include "loss_waiting.h"
 #include "rule.h"
-
-#define SLOTS 8u
-#define SLOT_BYTES 128u
-#define FIRST 0xFFFFFEu
-#define TIMEOUT_NS 67108864ull
-#define T0 1000000ull
-
-static _Alignas(64) uint8_t slots[SLOTS * SLOT_BYTES];
-static struct rc_board boards[2];
-static struct rc_boards pool;
-static struct rc_qp at;
-static struct rc_qp *const qp = &at;
-
-static psn_t psn_of(uint32_t index)
-{
-	return psn_make(FIRST + index);
-}
-
-/* Four WRITEs of a packet each have left, and nothing has come. */
-static void open_waiting(void)
-{
-	memset(qp, 0, sizeof(*qp));
-	memset(slots, 0, sizeof(slots));
-	boards_init(&pool, boards, 2);
-	qp->board.pool = &pool;
-	qp->state = UROCE_QPS_RTS;
-	qp->win.slots = slots;
-	qp->win.slot_bytes = SLOT_BYTES;
-	qp->win.mask = SLOTS - 1;
-	qp->win.snd_una = psn_of(0);
-	for (uint32_t i = 0; i < 4; i++) {
-		struct rc_send_wqe *wqe = sendwin_slot(&qp->win, i);
-
-		wqe->opcode = UROCE_WR_RDMA_WRITE;
-		wqe->first_psn = psn_of(i);
-		wqe->psn_count = 1;
-	}
-	qp->win.started = qp->win.tail = qp->win.cursor = 4;
-	qp->win.snd_nxt = qp->win.snd_max = psn_of(4);
-	qp->loss.timeout_ns = TIMEOUT_NS;
-	qp->loss.retry_cnt = qp->loss.rnr_retry = 7;
-	rc_loss_reset(qp);
-	rc_loss_set_probes(qp, true);
-	rc_cc_reset(qp);
-}
 
 /* What was dropped leaves anew behind all copies, so no later answer is doubted because of these. */
 Test(loss, an_rnr_nak_begins_anew_with_what_was_refused)
@@ -227,4 +180,229 @@ Test(loss, after_one_copy_of_a_long_read_silence_only_asks)
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	cr_assert(qp->probe.due && qp->probe.paid);
 	cr_assert_eq(qp->win.snd_nxt.v, qp->win.snd_max.v, "nothing is sent again");
+}
+
+/* A sign of life puts off a timer that runs; it starts none, and what has no timeout of its own has another's. */
+Test(loss, a_sign_of_life_puts_off_a_timer_that_runs_and_starts_none)
+{
+	RULE("T-1");
+	open_waiting();
+	rc_loss_response_came_early(qp, psn_of(3), false, T0);
+	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+	qp->loss.timeout_ns = 0;
+	qp->loss.ack_deadline_ns = T0 + 5; /* of a keep-alive */
+	rc_loss_response_came_early(qp, psn_of(3), false, T0);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 5);
+}
+
+/* The window was rewound after so many silences, and copies may draw so many responses and ACKs. */
+static void open_silent(uint8_t silences, uint32_t reprieves, uint32_t responses, uint32_t acks)
+{
+	open_waiting();
+	rc_echoes_copy_sent(qp, responses, acks);
+	qp->loss.rewound = true;
+	qp->loss.retries_left = 3;
+	qp->loss.silences = silences;
+	qp->loss.reprieves = reprieves;
+}
+
+/* Only a response that a copy has drawn gives retries back, if silence has cost some, and as often as was fixed. */
+Test(loss, what_silence_has_cost_comes_back_with_an_echo)
+{
+	RULE("T-3");
+	open_silent(2, 1, 2, 1);
+	cr_assert(rc_loss_echo_arrived(qp, true, T0));
+	cr_assert_eq(qp->loss.retries_left, 3, "an ACK gives nothing back");
+	cr_assert(rc_loss_echo_arrived(qp, false, T0));
+	cr_assert_eq(qp->loss.retries_left, 5);
+	cr_assert_eq(qp->loss.silences, 0);
+	cr_assert_eq(qp->loss.reprieves, 0);
+	qp->loss.silences = 1;
+	cr_assert(rc_loss_echo_arrived(qp, false, T0));
+	cr_assert_eq(qp->loss.retries_left, 5, "no reprieve is left");
+	open_silent(2, 1, 0, 0);
+	cr_assert_not(rc_loss_echo_arrived(qp, false, T0));
+	cr_assert_eq(qp->loss.retries_left, 3, "no copy has drawn it");
+	open_silent(0, 1, 1, 0);
+	cr_assert(rc_loss_echo_arrived(qp, false, T0));
+	cr_assert_eq(qp->loss.reprieves, 1, "silence has cost nothing");
+	open_silent(2, 1, 1, 0);
+	qp->loss.rewound = false;
+	cr_assert(rc_loss_echo_arrived(qp, false, T0));
+	cr_assert_eq(qp->loss.retries_left, 3);
+}
+
+Test(loss, the_oldest_packet_begins_with_a_full_budget)
+{
+	RULE("T-3");
+	open_waiting();
+	qp->loss.retries_left = 2;
+	rc_loss_sent(qp, psn_of(0), 1, true, true, T0);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	qp->loss.retries_left = 2;
+	rc_loss_sent(qp, psn_of(0), 1, false, true, T0);
+	cr_assert_eq(qp->loss.retries_left, 2, "it is sent again");
+}
+
+/* From then on a response may answer the copy (T-5). */
+Test(loss, when_the_packet_that_was_rewound_to_has_left_is_noted_once)
+{
+	RULE("T-5");
+	open_waiting();
+	qp->loss.rewind_psn = psn_of(1);
+	rc_loss_sent(qp, psn_of(1), 1, false, false, T0);
+	cr_assert_not(qp->loss.resent, "nothing was rewound");
+	qp->loss.rewound = true;
+	rc_loss_sent(qp, psn_of(2), 1, false, false, T0);
+	cr_assert_not(qp->loss.resent, "that is another one");
+	rc_loss_sent(qp, psn_of(1), 1, false, false, T0 + 1);
+	cr_assert(qp->loss.resent);
+	cr_assert_eq(qp->loss.resent_ns, T0 + 1);
+	rc_loss_sent(qp, psn_of(1), 1, false, false, T0 + 2);
+	cr_assert_eq(qp->loss.resent_ns, T0 + 1);
+}
+
+/* While no round trip is known the first packet of a request is timed; then the last, and delay is told how many. */
+Test(loss, what_is_timed_is_told_to_the_congestion_control_and_so_is_its_answer)
+{
+	RULE("N-4");
+	open_waiting();
+	rc_cc_choose(qp, UROCE_CC_DELAY);
+	rc_loss_sent(qp, psn_of(0), 4, true, true, T0);
+	cr_assert_eq(qp->rtt.psn.v, psn_of(0).v);
+	qp->win.snd_una = psn_of(1);
+	qp->win.acked = 1;
+	rc_loss_acknowledged(qp, T0 + 20000);
+	cr_assert_eq(qp->delay.last_ns, 20000);
+	qp->win.snd_una = psn_of(2);
+	qp->win.acked = 2;
+	rc_loss_acknowledged(qp, T0 + 30000);
+	cr_assert_eq(qp->delay.last_ns, 20000, "nothing was timed");
+	rc_loss_sent(qp, psn_of(2), 2, true, true, T0 + 40000);
+	cr_assert_eq(qp->rtt.psn.v, psn_of(3).v);
+	cr_assert_eq(qp->delay.timed_packets, 2);
+}
+
+/* An RNR NAK rewinds to the oldest packet, whatever was sent again before. */
+Test(loss, a_rewind_begins_the_story_of_what_is_sent_again_anew)
+{
+	RULE("T-2");
+	open_waiting();
+	qp->loss.refusable = true;
+	qp->loss.resent_end = psn_of(3);
+	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
+	cr_assert_not(qp->loss.refusable);
+	cr_assert_eq(qp->loss.resent_end.v, psn_of(0).v);
+	cr_assert_eq(qp->loss.flight_end.v, psn_of(4).v);
+	cr_assert_eq(qp->loss.rewind_limit.v, psn_of(4).v);
+}
+
+/* A rewind doubts the ACKs that copies may draw (T-6). */
+Test(loss, after_a_rewind_acks_of_the_packet_before_the_oldest_are_doubted)
+{
+	RULE("T-6");
+	open_waiting();
+	rc_echoes_copy_sent(qp, 0, 3);
+	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
+	cr_assert_eq(qp->probe.unsure, 3);
+}
+
+/* With the last retry spent the QP migrates, and that is all that the loss does. */
+Test(loss, a_qp_that_migrates_has_a_new_path_that_has_lost_nothing)
+{
+	RULE("A-3");
+	open_waiting();
+	qp->migration.state = UROCE_PATH_ARMED;
+	qp->loss.retries_left = 0;
+	rc_loss_sequence_nak(qp, T0);
+	cr_assert_eq(qp->migration.state, UROCE_PATH_MIGRATED);
+	cr_assert_eq(qp->counters[CNT_PATH_MIGRATIONS], 1);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_not(qp->loss.loses);
+	cr_assert(cc_is_open(qp));
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v, "all goes out again");
+}
+
+/* It has not left: the retry that it has cost is given back, and the NAK takes one. */
+Test(loss, a_nak_saves_the_retry_of_a_probe_that_waits)
+{
+	RULE("T-3");
+	open_waiting();
+	qp->loss.retries_left = 5;
+	qp->loss.asked = 1;
+	qp->loss.silences = 2;
+	probe_ask_for_retry(&qp->probe);
+	rc_loss_sequence_nak(qp, T0);
+	cr_assert_eq(qp->loss.retries_left, 5);
+	cr_assert(qp->loss.loses);
+	cr_assert_not(cc_is_open(qp));
+}
+
+/* All of it is about to leave again: the NAK is of the flight before. */
+Test(loss, a_nak_of_what_has_not_left_again_is_repeated)
+{
+	RULE("T-5");
+	open_waiting();
+	qp->loss.resending = true;
+	qp->win.snd_nxt = psn_of(0);
+	rc_loss_sequence_nak(qp, T0);
+	cr_assert_eq(qp->counters[CNT_REPEATED_NAK], 1);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	qp->win.snd_nxt = psn_of(1);
+	rc_loss_sequence_nak(qp, T0);
+	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 1);
+	cr_assert_eq(qp->loss.retries_left, 6);
+}
+
+/* It has gone back to the oldest packet, which a READ is behind, and the copy of the oldest has been answered. */
+static void open_resending(uint32_t resent_end)
+{
+	open_waiting();
+	sendwin_slot(&qp->win, 1)->opcode = UROCE_WR_RDMA_READ;
+	sendwin_slot(&qp->win, 1)->needs = NEEDS_RESPONSE;
+	qp->loss.timed_out = qp->loss.resending = true;
+	qp->loss.flight_end = psn_of(4);
+	qp->loss.resent_end = psn_of(resent_end);
+	qp->rtt.srtt_ns = 10000;
+	qp->win.snd_una = psn_of(1);
+	qp->win.acked = 1;
+	qp->win.snd_nxt = psn_of(2);
+	qp->win.cursor = 2;
+}
+
+/* What was sent again, and nothing else, is answered: the peer was slow if a READ is next, and a probe could tell. */
+Test(loss, a_slow_peer_is_sent_the_rest_once)
+{
+	RULE("T-2");
+	open_resending(1);
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(4).v);
+	cr_assert_not(qp->loss.resending);
+	open_resending(2);
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "more has been sent again than is answered");
+	cr_assert(qp->loss.resending);
+	open_resending(0);
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(4).v, "what was not sent again is answered");
+	open_resending(1);
+	qp->probe.enabled = false;
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "no probe would tell");
+	open_resending(1);
+	qp->rtt.srtt_ns = 0;
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "no round trip is known");
+	open_resending(1);
+	sendwin_slot(&qp->win, 1)->needs = 0;
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "no READ is next");
+	open_resending(0);
+	qp->loss.refusable = true;
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "the peer may have refused the first copy");
+	open_resending(0);
+	qp->loss.timed_out = false;
+	rc_loss_acknowledged(qp, T0);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "a response has shown a loss");
 }

@@ -1,0 +1,388 @@
+/* loss_answers.c - what loss detection makes of answers to older flights, and of none, without a peer */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "rc/qp.h"
+#include "loss_waiting.h"
+#include "rule.h"
+
+/* What the peer has answered something behind of, it has; so it has what is not in flight. */
+Test(loss_answers, what_the_peer_has_is_known_by_what_it_has_answered)
+{
+	RULE("Q-9");
+	open_waiting();
+	qp->loss.heard = psn_of(2);
+	cr_assert(rc_loss_peer_has(qp, psn_of(0)));
+	cr_assert(rc_loss_peer_has(qp, psn_of(1)));
+	cr_assert_not(rc_loss_peer_has(qp, psn_of(2)));
+	cr_assert_not(rc_loss_peer_has(qp, psn_of(3)));
+	cr_assert(rc_loss_peer_has(qp, psn_of(5)));
+	qp->loss.heard = psn_of(4);
+	cr_assert(rc_loss_peer_has(qp, psn_of(3)));
+	qp->loss.heard = psn_of(9);
+	cr_assert_not(rc_loss_peer_has(qp, psn_of(0)), "that is long ago");
+}
+
+/* Four responses are owed, nothing is known of their round trips, and a rewind has sent the first one again. */
+static void open_rewound(void)
+{
+	open_waiting();
+	qp->loss.rewound = qp->loss.resent = true;
+	qp->loss.resent_ns = T0 - 1;
+	qp->loss.rewind_limit = psn_of(4);
+	qp->loss.heard = qp->win.snd_una;
+	qp->loss.retries_left = 6;
+	qp->loss.ack_deadline_ns = T0 + 10;
+}
+
+/* The old flight goes forward: a response newer than all since is its, an older one shows that one was lost. */
+Test(loss_answers, responses_of_the_flight_before_the_rewind_show_no_loss)
+{
+	RULE("Q-9");
+	open_rewound();
+	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	rc_loss_response_hole(qp, psn_of(1), T0);
+	cr_assert_eq(qp->loss.heard.v, psn_of(2).v);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	rc_loss_response_hole(qp, psn_of(3), T0);
+	cr_assert_eq(qp->loss.heard.v, psn_of(4).v);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	rc_loss_response_hole(qp, psn_of(2), T0);
+	cr_assert_eq(qp->loss.retries_left, 5, "the new flight has passed it");
+	cr_assert_eq(qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1);
+	cr_assert_eq(qp->loss.heard.v, psn_of(3).v);
+	open_rewound();
+	qp->loss.rewind_limit = psn_of(2);
+	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	rc_loss_response_hole(qp, psn_of(3), T0);
+	cr_assert_eq(qp->loss.retries_left, 5, "it was asked for after the rewind");
+}
+
+/* What lies at or behind snd_nxt has not been sent again yet. */
+Test(loss_answers, responses_to_what_waits_to_be_sent_again_are_of_the_old_flight)
+{
+	RULE("Q-9");
+	open_rewound();
+	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->loss.rewound = false;
+	qp->loss.resending = true;
+	qp->win.snd_nxt = psn_of(2);
+	rc_loss_response_hole(qp, psn_of(2), T0);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	rc_loss_response_hole(qp, psn_of(1), T0);
+	cr_assert_eq(qp->loss.retries_left, 5);
+}
+
+/* A response too early for the copy of the oldest answers older packets (T-5); the bound doubles with each restart. */
+Test(loss_answers, what_comes_too_early_for_the_copy_is_an_echo)
+{
+	RULE("T-5");
+	open_rewound();
+	qp->loss.retries_left = 4;
+	qp->loss.heard = psn_of(3);
+	qp->loss.resent_ns = T0;
+	rc_loss_response_hole(qp, psn_of(1), T0 + 4 * TIMEOUT_NS - 1);
+	cr_assert_eq(qp->loss.retries_left, 4);
+	rc_loss_response_hole(qp, psn_of(1), T0 + 4 * TIMEOUT_NS);
+	cr_assert_eq(qp->loss.retries_left, 3);
+	open_rewound();
+	qp->loss.resent = false;
+	qp->loss.heard = psn_of(3);
+	rc_loss_response_hole(qp, psn_of(1), T0 + 9 * TIMEOUT_NS);
+	cr_assert_eq(qp->loss.retries_left, 6, "the copy has not left");
+	open_rewound();
+	qp->loss.retries_left = 5;
+	qp->loss.asked = 1;
+	qp->loss.heard = psn_of(3);
+	qp->loss.resent_ns = T0;
+	rc_loss_response_hole(qp, psn_of(1), T0 + TIMEOUT_NS);
+	cr_assert_eq(qp->loss.retries_left, 4, "what asked instead of a resend is no restart");
+}
+
+/* Only the timer may find that the last retry was in vain. */
+Test(loss_answers, with_the_last_retry_responses_to_what_was_sent_before_wait_for_the_timer)
+{
+	RULE("T-4");
+	open_rewound();
+	qp->loss.retries_left = 0;
+	qp->loss.heard = psn_of(3);
+	rc_loss_response_hole(qp, psn_of(1), T0 + 200 * TIMEOUT_NS);
+	cr_assert_eq(qp->state, UROCE_QPS_RTS);
+	qp->loss.timeout_ns = 0;
+	rc_loss_response_hole(qp, psn_of(1), T0 + 200 * TIMEOUT_NS);
+	cr_assert_eq(qp->report.send_failed, true, "there is no timer");
+	open_rewound();
+	qp->loss.retries_left = 0;
+	qp->loss.rewind_limit = psn_of(1);
+	rc_loss_response_hole(qp, psn_of(1), T0 + 200 * TIMEOUT_NS);
+	cr_assert_eq(qp->report.send_failed, true, "it was asked for after the rewind");
+}
+
+/* The receiver has asked to wait: nothing that comes meanwhile is a loss. */
+Test(loss_answers, while_the_receiver_is_waited_for_nothing_is_lost)
+{
+	RULE("R-4");
+	open_waiting();
+	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
+	qp->loss.retries_left = 5;
+	rc_loss_sequence_nak(qp, T0 + 9 * TIMEOUT_NS);
+	cr_assert_eq(qp->counters[CNT_REPEATED_NAK], 1);
+	qp->loss.rewound = qp->loss.resending = false;
+	rc_loss_response_hole(qp, psn_of(2), T0 + 9 * TIMEOUT_NS);
+	cr_assert_eq(qp->loss.retries_left, 5);
+	cr_assert_eq(qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 0);
+}
+
+/* The peer is answering: that it lacks the oldest is not certain any more. */
+Test(loss_answers, a_response_of_the_old_flight_ends_the_wait_for_a_reason)
+{
+	RULE("T-6");
+	open_rewound();
+	qp->rtt.srtt_ns = 10000;
+	probe_await_reason(&qp->probe, &qp->rtt, T0);
+	rc_loss_response_hole(qp, psn_of(1), T0);
+	cr_assert_not(qp->probe.answered);
+	open_rewound();
+	qp->rtt.srtt_ns = 10000;
+	qp->loss.heard = psn_of(3);
+	qp->loss.resent_ns = T0;
+	probe_await_reason(&qp->probe, &qp->rtt, T0);
+	rc_loss_response_hole(qp, psn_of(1), T0);
+	cr_assert(qp->probe.answered);
+}
+
+Test(loss_answers, responses_and_acks_behind_a_missing_one_are_echoes_each_of_its_kind)
+{
+	RULE("T-3");
+	open_rewound();
+	rc_echoes_copy_sent(qp, 2, 3);
+	rc_loss_response_hole(qp, psn_of(1), T0);
+	cr_assert_eq(qp->loss.owed.responses, 1);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
+	rc_loss_ack_skipped_response(qp, psn_of(2), T0 + 1);
+	cr_assert_eq(qp->loss.owed.acks, 2);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1 + TIMEOUT_NS);
+	rc_loss_una_still_missing(qp, false, T0 + 2);
+	cr_assert_eq(qp->loss.owed.acks, 1);
+	rc_loss_una_still_missing(qp, true, T0 + 3);
+	cr_assert_eq(qp->loss.owed.acks, 1, "it came unasked");
+}
+
+/* An ACK that skips a response shows a loss if it is of the new flight, or if it answers a probe. */
+Test(loss_answers, an_ack_that_skips_a_response_shows_a_loss)
+{
+	RULE("Q-8");
+	open_rewound();
+	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->probe.behind_una = 0;
+	rc_loss_ack_skipped_response(qp, psn_of(2), T0);
+	cr_assert_eq(qp->loss.retries_left, 6, "of the old flight");
+	rc_loss_ack_skipped_response(qp, psn_of(1), T0);
+	cr_assert_eq(qp->loss.retries_left, 5, "of the new one");
+	open_rewound();
+	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->probe.behind_una = 2;
+	rc_loss_ack_skipped_response(qp, psn_of(2), T0);
+	cr_assert_eq(qp->loss.retries_left, 5, "of a probe");
+	cr_assert_eq(qp->probe.behind_una, 0);
+}
+
+/* A sign of life begins the wait of a probe anew. */
+Test(loss_answers, each_sign_of_life_puts_off_the_probe)
+{
+	void (*const signs[])(struct rc_qp * qp, psn_t psn, uint64_t now_ns) = { rc_loss_response_hole,
+										 rc_loss_ack_skipped_response };
+
+	RULE("T-6");
+	for (unsigned i = 0; i < 4; i++) {
+		open_rewound();
+		qp->rtt.srtt_ns = 10000;
+		qp->probe.deadline_ns = T0 + 1;
+		if (i < 2)
+			signs[i](qp, psn_of(1), T0);
+		else if (i == 2)
+			rc_loss_una_still_missing(qp, true, T0);
+		else
+			rc_loss_response_came_early(qp, psn_of(2), false, T0);
+		cr_assert_eq(qp->probe.deadline_ns, T0 + probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS), "%u", i);
+	}
+	qp->rtt.timing = true;
+	rc_loss_response_came_early(qp, psn_of(2), false, T0);
+	cr_assert_not(qp->rtt.timing);
+	open_waiting();
+	qp->probe.deadline_ns = T0 + 1;
+	rc_loss_sequence_nak(qp, T0);
+	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER, "all goes out again");
+}
+
+/* The empty WRITE was answered: the NAK that says why is waited for, unless the path is known to lose. */
+Test(loss_answers, an_answer_to_a_probe_is_given_time_for_its_reason)
+{
+	RULE("T-6");
+	open_waiting();
+	qp->rtt.srtt_ns = 80000000;
+	qp->probe.behind_una = 1;
+	rc_loss_una_still_missing(qp, false, T0);
+	cr_assert(qp->probe.answered);
+	cr_assert_eq(qp->probe.deadline_ns, T0 + 10000000);
+	cr_assert_not(rc_loss_timer(qp, T0 + 9999999));
+	cr_assert_eq(qp->loss.retries_left, 7);
+	rc_loss_timer(qp, T0 + 10000000);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	cr_assert_eq(qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1);
+	open_waiting();
+	qp->loss.loses = true;
+	rc_cc_lost(qp, T0);
+	qp->probe.behind_una = 1;
+	rc_loss_una_still_missing(qp, false, T0);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	open_waiting();
+	qp->loss.loses = true;
+	rc_cc_lost(qp, T0);
+	qp->kept.window = 256;
+	qp->probe.behind_una = 1;
+	rc_loss_una_still_missing(qp, false, T0);
+	cr_assert_eq(qp->loss.retries_left, 7, "SACKs will say what is missing");
+	cr_assert(qp->probe.due);
+	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
+}
+
+Test(loss_answers, a_hole_that_is_asked_for_starts_a_probe_but_no_ask_that_was_put_off)
+{
+	RULE("T-6");
+	open_waiting();
+	qp->rtt.srtt_ns = 10000;
+	rc_loss_hole_asked(qp, 1, T0);
+	cr_assert_eq(qp->probe.deadline_ns, T0 + probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS));
+	probe_defer(&qp->probe, &qp->rtt, TIMEOUT_NS, T0);
+	rc_loss_hole_asked(qp, 1, T0 + 7);
+	cr_assert(qp->probe.deferred);
+}
+
+Test(loss_answers, the_budget_for_waits_is_spent_by_rnr_naks)
+{
+	RULE("R-5");
+	open_waiting();
+	rc_loss_set_rnr_count(qp, 2);
+	for (uint32_t left = 2; left-- > 0;) {
+		rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
+		cr_assert_eq(qp->loss.rnr_left, left);
+		qp->loss.rnr_deadline_ns = RC_NEVER;
+	}
+	cr_assert_not(qp->report.send_failed);
+	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
+	cr_assert(qp->report.send_failed);
+	cr_assert_eq(qp->failures.send.status, UROCE_WC_RNR_RETRY_EXC_ERR);
+	open_waiting();
+	qp->loss.retries_left = 5;
+	qp->loss.asked = qp->loss.silences = 1;
+	probe_ask_for_retry(&qp->probe);
+	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
+	cr_assert_eq(qp->loss.retries_left, 6, "the probe that waits is not needed");
+}
+
+Test(loss_answers, an_answer_beside_the_window_ends_its_timer_when_nothing_is_in_flight)
+{
+	RULE("C-33");
+	open_waiting();
+	qp->win.snd_una = psn_of(4);
+	qp->win.acked = 4;
+	qp->loss.retries_left = 2;
+	rc_loss_asked_beside(qp, 5000, T0);
+	cr_assert(loss_waits_beside(qp));
+	rc_loss_answered_beside(qp, T0 + 1000);
+	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+	cr_assert_eq(qp->loss.since_ns, T0 + 1000);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	rc_loss_asked_beside(qp, 5000, T0);
+	qp->loss.retries_left = 1;
+	cr_assert(rc_loss_take_retry_beside(qp));
+	cr_assert_eq(qp->loss.retries_left, 0);
+	cr_assert(qp->probe.due);
+	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+	qp->probe.due = false;
+	cr_assert_not(rc_loss_take_retry_beside(qp));
+	cr_assert_not(qp->probe.due);
+}
+
+/* Each deadline has its own end. */
+Test(loss_answers, the_clock_ends_each_wait_when_its_time_has_come)
+{
+	RULE("T-1");
+	open_waiting();
+	qp->loss.rnr_deadline_ns = T0;
+	cr_assert_not(rc_loss_timer(qp, T0 - 1));
+	cr_assert_eq(qp->loss.rnr_deadline_ns, T0);
+	cr_assert_not(rc_loss_timer(qp, T0));
+	cr_assert_eq(qp->loss.rnr_deadline_ns, RC_NEVER);
+	qp->probe.deadline_ns = T0;
+	rc_loss_timer(qp, T0 - 1);
+	cr_assert_not(qp->probe.due);
+	rc_loss_timer(qp, T0);
+	cr_assert(qp->probe.due);
+	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
+	qp->loss.ack_deadline_ns = T0;
+	cr_assert_not(rc_loss_timer(qp, T0 - 1));
+	cr_assert(rc_loss_timer(qp, T0));
+}
+
+/* Silence takes a retry, goes back and counts; after the last one the request that owns the oldest packet fails. */
+Test(loss_answers, a_time_out_takes_a_retry_and_is_a_silence)
+{
+	RULE("T-2");
+	open_waiting();
+	qp->loss.retries_left = 1;
+	rc_loss_timer_expired(qp, T0);
+	cr_assert_eq(qp->loss.retries_left, 0);
+	cr_assert_eq(qp->loss.silences, 1);
+	cr_assert(qp->loss.timed_out && qp->loss.rewound && qp->loss.resending && !qp->loss.resent);
+	cr_assert_not(qp->loss.again);
+	cr_assert_not(qp->loss.loses, "silence alone shows no loss");
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v);
+	qp->loss.retries_left = 1;
+	rc_loss_timer_expired(qp, T0);
+	cr_assert(qp->loss.again);
+	cr_assert_eq(qp->loss.silences, 2);
+	rc_loss_timer_expired(qp, T0);
+	cr_assert_eq(qp->failures.send.status, UROCE_WC_RETRY_EXC_ERR);
+	cr_assert_eq(qp->failures.send.cause, UROCE_CAUSE_TIMEOUT);
+}
+
+/* The response at snd_una is a hole, and has been asked for. */
+static void open_with_hole(void)
+{
+	open_waiting();
+	qp->rtt.srtt_ns = 10000;
+	boards[0].holes = (struct rc_holes){ .end = psn_of(3), .count = 1 };
+	boards[0].holes.holes[0].asked = true;
+	qp->board.holes = &boards[0];
+	qp->gaps.has_holes = true;
+}
+
+/* That the peer lacks the oldest means that each hole is asked for again, and then waits anew. */
+Test(loss_answers, holes_are_asked_for_again_instead_of_a_loss_or_a_probe)
+{
+	uint64_t wait_ns;
+
+	RULE("Q-15");
+	open_with_hole();
+	wait_ns = probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS);
+	probe_await_reason(&qp->probe, &qp->rtt, T0 - PROBE_SHORTEST_NS);
+	qp->probe.deadline_ns = T0;
+	rc_loss_timer(qp, T0);
+	cr_assert_not(boards[0].holes.holes[0].asked);
+	cr_assert(qp->gaps.asks_again);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(qp->probe.deadline_ns, T0 + wait_ns);
+	cr_assert_not(qp->probe.answered);
+	cr_assert_eq(qp->probe.tries, 0);
+	open_with_hole();
+	qp->rtt.timing = true;
+	qp->probe.deadline_ns = T0;
+	rc_loss_timer(qp, T0);
+	cr_assert_not(boards[0].holes.holes[0].asked);
+	cr_assert_not(qp->probe.due, "asking for the hole is the probe");
+	cr_assert_eq(qp->probe.tries, 1);
+	cr_assert_eq(qp->probe.deadline_ns, T0 + 2 * wait_ns);
+	cr_assert_not(qp->rtt.timing);
+}
