@@ -193,8 +193,10 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 	perf->failures += misses_the_least(&perf->options, result);
 }
 
-static int run_local(struct perf *perf)
+/* Runs all cases, between two ends in this process or with the server. */
+static int run_cases(struct perf *perf)
 {
+	bool here = options_are_local(&perf->options);
 	const struct perf_local local = {
 		.ends = perf->ends,
 		.core_count = perf->options.core_count,
@@ -208,23 +210,9 @@ static int run_local(struct perf *perf)
 	for (uint32_t i = 0; !app_is_interrupted() && perf_case_at(&perf->options, i, &test); i++) {
 		uint64_t interruptions = count_interruptions();
 
-		if (perf_local_run(&local, &test, &result) != 0)
+		if (here && perf_local_run(&local, &test, &result) != 0)
 			return APP_EXIT_ENVIRONMENT;
-		take_result(perf, &result, interruptions);
-	}
-	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
-}
-
-static int run_client(struct perf *perf, struct perf_remote *remote)
-{
-	struct perf_result result;
-	struct perf_case test;
-
-	app_finish_when_interrupted();
-	for (uint32_t i = 0; !app_is_interrupted() && perf_case_at(&perf->options, i, &test); i++) {
-		uint64_t interruptions = count_interruptions();
-
-		if (perf_remote_run(remote, &test, &result) != 0)
+		if (!here && perf_remote_run(&perf->remote, &test, &result) != 0)
 			return APP_EXIT_FAILURE;
 		take_result(perf, &result, interruptions);
 	}
@@ -239,7 +227,7 @@ static int run_remote(struct perf *perf)
 	if (code)
 		return code;
 	if (!perf->options.server)
-		return run_client(perf, remote);
+		return run_cases(perf);
 	return perf_remote_serve(remote, &perf->failures) == 0 && perf->failures == 0 ? APP_EXIT_OK : APP_EXIT_FAILURE;
 }
 
@@ -287,7 +275,7 @@ static int measure(struct perf *perf)
 	if (perf->json)
 		perf_json_environment(perf->json, &perf->environment);
 	code = perf->options.connections         ? run_connections(perf) :
-	       options_are_local(&perf->options) ? run_local(perf) :
+	       options_are_local(&perf->options) ? run_cases(perf) :
 						   run_remote(perf);
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		perf_report_drops(perf->ports[i]);
