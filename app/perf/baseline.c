@@ -131,7 +131,6 @@ int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result
 {
 	double limits[WINDOW_PAIRS], fractions[WINDOW_PAIRS], copies[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
-	struct perf_spread fraction;
 	struct step step;
 
 	memset(result, 0, sizeof(*result));
@@ -151,14 +150,11 @@ int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result
 		return -EIO;
 	if (window_failed(ends))
 		return 0;
-	fraction = perf_window_spread(fractions, WINDOW_PAIRS);
 	*result = (struct perf_baseline_result){
 		.measured = true,
 		.messages_per_s = perf_window_spread(limits, WINDOW_PAIRS).median,
 		.over_copy = perf_window_spread(copies, WINDOW_PAIRS).median,
-		.fraction = fraction.median,
-		.fraction_p10 = fraction.p10,
-		.fraction_p90 = fraction.p90,
+		.fraction = perf_window_spread(fractions, WINDOW_PAIRS),
 	};
 	result->gbit_per_s = result->messages_per_s * ends[0].test.size_bytes * 8 / 1e9;
 	return 0;

@@ -69,39 +69,41 @@ struct perf_failover_result {
 	double resumed_ms;      /* until the first completion after the first of them; 0: there was none */
 };
 
+/* What a window measures, over all windows: the median, the 10th and the 90th percentile. */
+struct perf_spread {
+	double median, p10, p90;
+};
+
 /* With --limit: the stack compared with the least that any must do (baseline.h), in pairs of windows. */
 struct perf_baseline_result {
 	bool measured;
 	double gbit_per_s, messages_per_s; /* medians of the limit step */
-	/* goodput of the stack divided by that of the limit step, for each pair */
-	double fraction, fraction_p10, fraction_p90;
-	double over_copy; /* goodput of the limit step divided by that without ICRC */
+	struct perf_spread fraction;       /* goodput of the stack divided by that of the limit step, for each pair */
+	double over_copy;                  /* goodput of the limit step divided by that without ICRC */
 };
 
 /* The same in lat mode: round trips of the stack compared with those of bare frames (raw_pingpong.h). */
 struct perf_raw_pingpong_result {
 	bool measured;
-	double rtt_us;                      /* round trip of bare frames, a median */
-	double ratio, ratio_p10, ratio_p90; /* the stack's divided by that, for each pair */
+	double rtt_us;            /* round trip of bare frames, a median */
+	struct perf_spread ratio; /* the stack's divided by that, for each pair */
 
 	/* what the loss of one frame costs (recovery.h), in round trips of bare frames */
 	bool lost;
-	double recovery, recovery_p10, recovery_p90;
+	struct perf_spread recovery;
 };
 
 /* With --junk: frames that are refused (junk.h). */
 struct perf_junk_result {
 	bool measured;
-	double refused_per_s; /* while nothing else comes; the median of the windows */
-	/* share of its goodput that the case keeps while every second frame is junk */
-	double share, share_p10, share_p90;
+	double refused_per_s;     /* while nothing else comes; the median of the windows */
+	struct perf_spread share; /* of its goodput that the case keeps while every second frame is junk */
 };
 
 /* With --lcores: all lcores at once compared with each alone (lcores.h). */
 struct perf_scaling_result {
 	bool measured;
-	double ratio, ratio_p10, ratio_p90;
-	double hand_over_p10, hand_over_p90; /* 10th and 90th percentile of hand_over_ns over the windows */
+	struct perf_spread ratio;
 };
 
 struct perf_result {
@@ -110,8 +112,11 @@ struct perf_result {
 	struct perf_raw_pingpong_result bare;
 	struct perf_junk_result junk;
 	struct perf_scaling_result scaling;
-	/* time for a cache line to get from lcore to lcore (core_latency.h); 0: one lcore, or not known */
-	double hand_over_ns;
+	/*
+	 * Time for a cache line to get from lcore to lcore (core_latency.h); 0: one lcore, or not known. The
+	 * percentiles are known with --lcores.
+	 */
+	struct perf_spread hand_over_ns;
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* both ends; seconds are those of the longer one */
 	uint32_t lcores;

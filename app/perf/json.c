@@ -81,6 +81,11 @@ static json_t *number_or_null(double value, bool applies)
 	return applies ? json_real(value) : json_null();
 }
 
+static void put_real(json_t *object, const char *name, double value, bool applies)
+{
+	json_object_set_new(object, name, number_or_null(value, applies));
+}
+
 void perf_json_environment(struct perf_json *json, const struct perf_environment *environment)
 {
 	json_t *ports = json_array(), *warnings = json_array();
@@ -172,47 +177,39 @@ static json_t *failover_of(const struct perf_failover_result *failover)
 			 number_or_null(failover->resumed_ms, failover->resumed_ms > 0));
 }
 
+/* As NAME, NAME_p10 and NAME_p90. */
+static void put_spread(json_t *object, const char *name, const struct perf_spread *spread, bool applies,
+		       bool percentiles)
+{
+	char text[64];
+
+	put_real(object, name, spread->median, applies);
+	snprintf(text, sizeof(text), "%s_p10", name);
+	put_real(object, text, spread->p10, percentiles);
+	snprintf(text, sizeof(text), "%s_p90", name);
+	put_real(object, text, spread->p90, percentiles);
+}
+
 /* Adds the comparisons that were measured beside the case. */
 static void put_comparisons(json_t *object, const struct perf_result *result)
 {
 	const struct perf_case *test = &result->test;
+	bool limit = result->limit.measured, bare = result->bare.measured, lost = result->bare.lost,
+	     junk = result->junk.measured, scaling = result->scaling.measured;
 
-	json_object_set_new(object, "limit_gbit_per_s",
-			    number_or_null(result->limit.gbit_per_s, result->limit.measured));
-	json_object_set_new(object, "limit_messages_per_s",
-			    number_or_null(result->limit.messages_per_s, result->limit.measured));
-	json_object_set_new(object, "fraction_of_limit",
-			    number_or_null(result->limit.fraction, result->limit.measured));
-	json_object_set_new(object, "fraction_of_limit_p10",
-			    number_or_null(result->limit.fraction_p10, result->limit.measured));
-	json_object_set_new(object, "fraction_of_limit_p90",
-			    number_or_null(result->limit.fraction_p90, result->limit.measured));
-	json_object_set_new(object, "limit_over_copy", number_or_null(result->limit.over_copy, result->limit.measured));
-	json_object_set_new(object, "bare_rtt_us", number_or_null(result->bare.rtt_us, result->bare.measured));
-	json_object_set_new(object, "rtt_over_bare", number_or_null(result->bare.ratio, result->bare.measured));
-	json_object_set_new(object, "rtt_over_bare_p10", number_or_null(result->bare.ratio_p10, result->bare.measured));
-	json_object_set_new(object, "rtt_over_bare_p90", number_or_null(result->bare.ratio_p90, result->bare.measured));
-	json_object_set_new(object, "lost_frame", result->bare.lost ? json_integer(test->lose) : json_null());
-	json_object_set_new(object, "recovery_rtts", number_or_null(result->bare.recovery, result->bare.lost));
-	json_object_set_new(object, "recovery_rtts_p10", number_or_null(result->bare.recovery_p10, result->bare.lost));
-	json_object_set_new(object, "recovery_rtts_p90", number_or_null(result->bare.recovery_p90, result->bare.lost));
-	json_object_set_new(object, "junk",
-			    result->junk.measured ? json_string(perf_junk_names[test->junk]) : json_null());
-	json_object_set_new(object, "junk_refused_per_s",
-			    number_or_null(result->junk.refused_per_s, result->junk.measured));
-	json_object_set_new(object, "goodput_beside_junk", number_or_null(result->junk.share, result->junk.measured));
-	json_object_set_new(object, "goodput_beside_junk_p10",
-			    number_or_null(result->junk.share_p10, result->junk.measured));
-	json_object_set_new(object, "goodput_beside_junk_p90",
-			    number_or_null(result->junk.share_p90, result->junk.measured));
-	json_object_set_new(object, "scaling", number_or_null(result->scaling.ratio, result->scaling.measured));
-	json_object_set_new(object, "scaling_p10", number_or_null(result->scaling.ratio_p10, result->scaling.measured));
-	json_object_set_new(object, "scaling_p90", number_or_null(result->scaling.ratio_p90, result->scaling.measured));
-	json_object_set_new(object, "hand_over_ns", number_or_null(result->hand_over_ns, result->hand_over_ns > 0));
-	json_object_set_new(object, "hand_over_ns_p10",
-			    number_or_null(result->scaling.hand_over_p10, result->scaling.measured));
-	json_object_set_new(object, "hand_over_ns_p90",
-			    number_or_null(result->scaling.hand_over_p90, result->scaling.measured));
+	put_real(object, "limit_gbit_per_s", result->limit.gbit_per_s, limit);
+	put_real(object, "limit_messages_per_s", result->limit.messages_per_s, limit);
+	put_spread(object, "fraction_of_limit", &result->limit.fraction, limit, limit);
+	put_real(object, "limit_over_copy", result->limit.over_copy, limit);
+	put_real(object, "bare_rtt_us", result->bare.rtt_us, bare);
+	put_spread(object, "rtt_over_bare", &result->bare.ratio, bare, bare);
+	json_object_set_new(object, "lost_frame", lost ? json_integer(test->lose) : json_null());
+	put_spread(object, "recovery_rtts", &result->bare.recovery, lost, lost);
+	json_object_set_new(object, "junk", junk ? json_string(perf_junk_names[test->junk]) : json_null());
+	put_real(object, "junk_refused_per_s", result->junk.refused_per_s, junk);
+	put_spread(object, "goodput_beside_junk", &result->junk.share, junk, junk);
+	put_spread(object, "scaling", &result->scaling.ratio, scaling, scaling);
+	put_spread(object, "hand_over_ns", &result->hand_over_ns, result->hand_over_ns.median > 0, scaling);
 }
 
 static bool is_regular(FILE *file)
@@ -266,12 +263,10 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "errors", json_integer((json_int_t)tally->errors));
 	json_object_set_new(object, "bad_bytes", json_integer((json_int_t)tally->bad_bytes));
 	json_object_set_new(object, "checked_messages", json_integer((json_int_t)tally->checked));
-	json_object_set_new(object, "gbit_per_s", number_or_null(result->gbit_per_s, bw));
-	json_object_set_new(object, "peak_gbit_per_s",
-			    number_or_null(result->peak_gbit_per_s, bw && result->peak_gbit_per_s > 0));
+	put_real(object, "gbit_per_s", result->gbit_per_s, bw);
+	put_real(object, "peak_gbit_per_s", result->peak_gbit_per_s, bw && result->peak_gbit_per_s > 0);
 	json_object_set_new(object, "messages_per_s", json_real(result->messages_per_s));
-	json_object_set_new(object, "cycles_per_packet",
-			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
+	put_real(object, "cycles_per_packet", result->cycles_per_packet, result->cycles_per_packet > 0);
 	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
 	json_object_set_new(object, "rnr_resent", json_integer((json_int_t)tally->rnr_resent));
 	json_object_set_new(object, "probes", json_integer((json_int_t)tally->probes));
@@ -282,7 +277,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "paths", json_integer(test->paths ? test->paths : 1));
 	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
 	json_object_set_new(object, "use_srq", json_boolean(test->use_srq));
-	json_object_set_new(object, "rate_limit_messages_per_s", number_or_null(test->rate, test->rate > 0));
+	put_real(object, "rate_limit_messages_per_s", test->rate, test->rate > 0);
 	json_object_set_new(object, "ack_each", json_boolean(test->ack_each));
 	json_object_set_new(object, "no_read_repair", json_boolean(test->no_read_repair));
 	json_object_set_new(object, "failover", failover_of(&result->failover));

@@ -244,7 +244,6 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 {
 	double refused[WINDOW_PAIRS], shares[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(junk->ends[0].test.seconds);
-	struct perf_spread share;
 
 	perf_window_run(junk->ends, cycles / 8);
 	junk->ends[0].tally.messages = junk->ends[0].tally.cycles = junk->ends[0].tally.frames = 0;
@@ -260,13 +259,10 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 	}
 	if (window_failed(junk->ends))
 		return;
-	share = perf_window_spread(shares, WINDOW_PAIRS);
 	*result = (struct perf_junk_result){
 		.measured = true,
 		.refused_per_s = perf_window_spread(refused, WINDOW_PAIRS).median,
-		.share = share.median,
-		.share_p10 = share.p10,
-		.share_p90 = share.p90,
+		.share = perf_window_spread(shares, WINDOW_PAIRS),
 	};
 }
 

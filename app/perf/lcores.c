@@ -138,7 +138,6 @@ static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 {
 	double scalings[WINDOW_PAIRS], distances[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
-	struct perf_spread scaling, distance;
 
 	for (uint32_t index = 0; index <= lcores->count; index++)
 		run_alone(lcores, ends, index, cycles / 8);
@@ -152,17 +151,8 @@ static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 	}
 	if (has_failed(lcores, ends))
 		return;
-	scaling = perf_window_spread(scalings, WINDOW_PAIRS);
-	distance = perf_window_spread(distances, WINDOW_PAIRS);
-	result->hand_over_ns = distance.median;
-	result->scaling = (struct perf_scaling_result){
-		.measured = true,
-		.ratio = scaling.median,
-		.ratio_p10 = scaling.p10,
-		.ratio_p90 = scaling.p90,
-		.hand_over_p10 = distance.p10,
-		.hand_over_p90 = distance.p90,
-	};
+	result->hand_over_ns = perf_window_spread(distances, WINDOW_PAIRS);
+	result->scaling = (struct perf_scaling_result){ true, perf_window_spread(scalings, WINDOW_PAIRS) };
 }
 
 int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result)

@@ -150,7 +150,7 @@ int perf_local_run(const struct perf_local *local, const struct perf_case *test,
 	perf_result_begin(result, test, in_windows ? 1 + local->lcores->count : local->core_count);
 	error = perf_setup_connect_both(ends, test);
 	if (error == 0 && local->core_count == 2)
-		result->hand_over_ns = perf_core_latency_ns(0);
+		result->hand_over_ns.median = perf_core_latency_ns(0);
 	if (error == 0)
 		error = in_windows ? run_in_windows(local, result) : run(ends, local->core_count, local->failover);
 	if (error == 0) {

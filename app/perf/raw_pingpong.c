@@ -101,7 +101,6 @@ static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS], recoveries[WINDOW_PAIRS];
 	struct perf_end *ends = bare->ends;
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
-	struct perf_spread ratio, recovery;
 
 	perf_window_run(ends, cycles / 8);
 	ends[0].tally.cycles = 0;
@@ -116,18 +115,12 @@ static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 	*ends[0].latency = bare->all;
 	if (window_failed(ends) || bare->lost)
 		return;
-	ratio = perf_window_spread(ratios, WINDOW_PAIRS);
-	recovery = perf_window_spread(recoveries, WINDOW_PAIRS);
 	*result = (struct perf_raw_pingpong_result){
 		.measured = true,
 		.rtt_us = perf_window_spread(trips, WINDOW_PAIRS).median * 1e6 / (double)rte_get_tsc_hz(),
-		.ratio = ratio.median,
-		.ratio_p10 = ratio.p10,
-		.ratio_p90 = ratio.p90,
+		.ratio = perf_window_spread(ratios, WINDOW_PAIRS),
 		.lost = ends[0].test.lose > 0,
-		.recovery = recovery.median,
-		.recovery_p10 = recovery.p10,
-		.recovery_p90 = recovery.p90,
+		.recovery = perf_window_spread(recoveries, WINDOW_PAIRS),
 	};
 }
 

@@ -34,11 +34,7 @@ static inline bool window_failed(const struct perf_end *ends)
 	return ends[0].tally.errors + ends[1].tally.errors > 0;
 }
 
-/* Sorts values and returns their median, and the 10th and 90th percentile. */
-struct perf_spread {
-	double median, p10, p90;
-};
-
+/* Sorts the values. */
 struct perf_spread perf_window_spread(double *values, uint32_t count);
 
 #endif
