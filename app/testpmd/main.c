@@ -219,54 +219,51 @@ static void tell_fewer_queues(const struct app_port *port, unsigned wanted)
 		       settings.nb_cores);
 }
 
-static int open_ports(void)
+static int open_looped_ports(uint16_t queues)
 {
-	bool looped = settings.port_count == 0;
-	uint16_t queues = queues_of_a_port();
-	struct app_port_config config = { .port = port_config(queues, 0) };
-	int code;
+	struct app_port_config config = { .port = port_config(queues, 0), .two_addresses = true };
+	uint16_t second = settings.nb_cores > 1 ? queues : 0;
 
-	if (settings.rxq || settings.txq) {
-		uint16_t wanted = (uint16_t)(settings.rxq ? settings.rxq : settings.txq);
+	config.port.mtu_bytes = settings.mtu;
+	traffic.ports[0].port = &ports[0];
+	traffic.ports[1] = (struct traffic_port){ .port = &ports[1], .first_worker = second };
+	traffic.port_count = 2;
+	return app_loop_open(&config, second, ports);
+}
 
-		if (wanted > queues)
-			return app_complain(APP_EXIT_USAGE, "%u queues a port: %u lcores serve %u: raise --nb-cores",
-					    wanted, settings.nb_cores, queues);
-		config.port.queue_count = queues = wanted;
-	}
-	if (looped) {
-		config.port.mtu_bytes = settings.mtu;
-		config.two_addresses = true;
-		code = app_loop_open(&config, settings.nb_cores > 1 ? queues : 0, ports);
-		traffic.ports[0].port = &ports[0];
-		traffic.ports[1].port = &ports[1];
-		traffic.port_count = 2;
-		traffic.ports[1].first_worker = settings.nb_cores > 1 ? queues : 0;
-	} else {
-		config.device = settings.ports[0].device;
-		take_addresses(&config.port, &settings.ports[0]);
-		code = app_port_open(&config, &ports[0]);
+/* Two ports have lcores of their own, if there are enough. */
+static int open_named_ports(uint16_t queues)
+{
+	int code = APP_EXIT_OK;
+
+	for (unsigned i = 0; i < settings.port_count && code == APP_EXIT_OK; i++) {
+		uint16_t first = settings.nb_cores > 1 ? (uint16_t)i : 0;
+		struct app_port_config config = { .device = settings.ports[i].device,
+						  .port = port_config(queues, first) };
+
+		take_addresses(&config.port, &settings.ports[i]);
+		code = app_port_open(&config, &ports[i]);
 		if (code == APP_EXIT_OK)
-			tell_fewer_queues(&ports[0], queues);
-		traffic.ports[0].port = &ports[0];
-		traffic.port_count = 1;
+			tell_fewer_queues(&ports[i], queues);
+		traffic.ports[i] = (struct traffic_port){ .port = &ports[i], .first_worker = first };
+		traffic.port_count = i + 1;
 	}
-	for (unsigned i = 0; i < traffic.port_count; i++)
-		traffic.ports[i].worker_count = code == APP_EXIT_OK ? traffic.ports[i].port->ethdev->queue_count : 0;
 	return code;
 }
 
-/* With two named ports: opens the second one, on lcores of its own if there are enough. */
-static int open_second_port(void)
+static int open_ports(void)
 {
-	uint16_t first = settings.nb_cores > 1 ? 1 : 0;
-	struct app_port_config config = { .device = settings.ports[1].device, .port = port_config(1, first) };
+	uint16_t queues = queues_of_a_port(), wanted = (uint16_t)(settings.rxq ? settings.rxq : settings.txq);
 	int code;
 
-	take_addresses(&config.port, &settings.ports[1]);
-	code = app_port_open(&config, &ports[1]);
-	traffic.ports[1] = (struct traffic_port){ .port = &ports[1], .first_worker = first, .worker_count = 1 };
-	traffic.port_count = 2;
+	if (wanted > queues)
+		return app_complain(APP_EXIT_USAGE, "%u queues a port: %u lcores serve %u: raise --nb-cores", wanted,
+				    settings.nb_cores, queues);
+	if (wanted)
+		queues = wanted;
+	code = settings.port_count ? open_named_ports(queues) : open_looped_ports(queues);
+	for (unsigned i = 0; i < traffic.port_count && code == APP_EXIT_OK; i++)
+		traffic.ports[i].worker_count = ports[i].ethdev->queue_count;
 	return code;
 }
 
@@ -390,8 +387,6 @@ static int run_ports(void)
 {
 	int code = open_ports();
 
-	if (code == APP_EXIT_OK && settings.port_count == 2)
-		code = open_second_port();
 	if (code == APP_EXIT_OK)
 		code = inject_open(&traffic);
 	if (code == APP_EXIT_OK)
