@@ -365,39 +365,6 @@ Test(credit, a_probe_is_one_message)
 	pair_close(pair);
 }
 
-/* B answers a READ for longer than an ACK timeout: its answer brings credits, and a message before may find no entry. */
-Test(credit, while_an_answer_is_owed_nobody_probes)
-{
-	struct pair *pair = open_with_credits(1);
-	struct rc_qp *qp = pair->side[A].qp;
-
-	RULE("F-3");
-	pair_send(pair, 1, 64);
-	pair_run(pair);
-	pair_cut(pair);
-	pair_read(pair, 2, 3 * 1024);
-	pair_send(pair, 3, 64);
-	pair_transmit(pair, A);
-	pair_forget(pair);
-	for (uint32_t i = 0; i < 3; i++) {
-		pair->now_ns += rc_codes_timeout_ns(14) * 3 / 4;
-		rc_qp_timeout(qp, pair->now_ns);
-		pair_transmit(pair, A);
-		expect_leaves(pair, A);
-		pair_respond(pair, (struct wire_packet){
-					   .opcode = i == 0 ? OP_READ_RESPONSE_FIRST :
-						     i == 1 ? OP_READ_RESPONSE_MIDDLE :
-							      OP_READ_RESPONSE_LAST,
-					   .psn = 1 + i,
-					   .msn = 2,
-					   .payload_bytes = 1024,
-					   .payload = pair->side[B].memory,
-				   });
-	}
-	cr_assert_eq(rc_qp_deadline(qp), pair->now_ns + rc_codes_timeout_ns(14), "now nothing is owed");
-	pair_close(pair);
-}
-
 /* News of a message in the middle: those behind it have used entries already. */
 Test(credit, what_is_under_way_behind_the_news_counts)
 {

@@ -133,3 +133,38 @@ Test(long_read, without_read_repair_a_part_does_not_end_an_answer_that_is_under_
 		      "READ_RESPONSE_LAST psn=3 credit=31 msn=1 bytes=256");
 	close_large(pair);
 }
+
+/* It takes longer than an ACK timeout, and brings credits: a message before may find no entry. */
+Test(long_read, while_its_answer_is_owed_nobody_asks_for_credits)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("F-3");
+	for (int i = 0; i < 2; i++)
+		qp_set_flow_control(pair->side[i].qp, true);
+	pair_send(pair, 1, 64);
+	pair_run(pair);
+	pair_cut(pair);
+	pair_read(pair, 2, 3 * 1024);
+	pair_send(pair, 3, 64);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	for (uint32_t i = 0; i < 3; i++) {
+		pair->now_ns += rc_codes_timeout_ns(14) * 3 / 4;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A);
+		pair_respond(pair, (struct wire_packet){
+					   .opcode = i == 0 ? OP_READ_RESPONSE_FIRST :
+						     i == 1 ? OP_READ_RESPONSE_MIDDLE :
+							      OP_READ_RESPONSE_LAST,
+					   .psn = 1 + i,
+					   .msn = 2,
+					   .payload_bytes = 1024,
+					   .payload = pair->side[B].memory,
+				   });
+	}
+	cr_assert_eq(rc_qp_deadline(qp), pair->now_ns + rc_codes_timeout_ns(14), "now nothing is owed");
+	pair_close(pair);
+}

@@ -93,7 +93,8 @@ def cores():
     program = f"{BUILD}/test/verbs/verbs-one-core"
     yield Row("a poll that finds nothing on the only core yields it", ["taskset", "-c", "0", program],
               sees=(r"^20 of 20 polls have yielded$",))
-    yield Row("a poll that finds nothing beside other cores goes on", [program], sees=(r"^0 of 20 polls have yielded$",))
+    yield Row("a poll that finds nothing beside other cores goes on", [program],
+              sees=(r"^0 of 20 polls have yielded$",))
 
 
 def misuse():
