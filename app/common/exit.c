@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define COMPLAINT_BYTES 4096u
@@ -37,12 +39,17 @@ int app_complain(int code, const char *format, ...)
 	return code;
 }
 
+/* Two signals may come at once, and another thread may take the second one: the line is written once, and whole. */
 static void end_interrupted(int number)
 {
-	static const char text[] = ": interrupted\n";
+	static atomic_flag ends = ATOMIC_FLAG_INIT;
+	static char text[] = ": interrupted\n";
+	struct iovec parts[] = { { (char *)program, strlen(program) }, { text, sizeof(text) - 1 } };
 
 	(void)number;
-	if (write(STDERR_FILENO, program, strlen(program)) < 0 || write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+	if (atomic_flag_test_and_set(&ends))
+		return;
+	if (writev(STDERR_FILENO, parts, 2) < 0)
 		_exit(APP_EXIT_INTERRUPTED);
 	_exit(APP_EXIT_INTERRUPTED);
 }
