@@ -1,5 +1,6 @@
 /* slow.c - the queue of a slow node */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/pace.h"
 #include "sim/network.h"
 #include "sim/slow.h"
 
@@ -26,10 +27,16 @@ uint64_t sim_slow_serve(struct sim_world *world, uint32_t node)
 	return at->busy_until_ns;
 }
 
+/* Does it look at no request before it has answered? Who answers at a rate is one of ours, and does look. */
+static bool is_answering(const struct rc_qp *qp)
+{
+	return qp->replay.queue_head != REPLAY_NONE && !qp_is_paced(qp);
+}
+
 bool sim_slow_hold(struct sim_world *world, struct sim_end *end, struct sim_frame *frame, bool request)
 {
 	if (!request || frame->held || !world->config.pace.serial || !sim_node_is_slow(&world->config, end->node) ||
-	    (end->qp->replay.queue_head == REPLAY_NONE && end->held == NULL))
+	    (!is_answering(end->qp) && end->held == NULL))
 		return false;
 	frame->held = true;
 	frame->next = NULL;
@@ -46,7 +53,7 @@ struct sim_frame *sim_slow_next(struct sim_world *world, struct sim_end *end)
 	struct sim_frame *frame = end->held;
 
 	(void)world;
-	if (frame == NULL || end->qp == NULL || end->qp->replay.queue_head != REPLAY_NONE)
+	if (frame == NULL || end->qp == NULL || is_answering(end->qp))
 		return NULL;
 	end->held = frame->next;
 	return frame;
