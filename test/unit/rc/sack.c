@@ -1,0 +1,521 @@
+/* sack.c - what a SACK tells a requester: whether it is right, what has come, and what is lost */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rule.h"
+#include "sack_flight.h"
+
+/* ---- which SACKs are right ---- */
+
+static struct wire_packet of_three(void)
+{
+	struct wire_packet sack = sack_of(0, 1 << 2);
+
+	sack.ack_psn_offset = 3;
+	return sack;
+}
+
+Test(sack, one_that_no_honest_peer_sends_is_counted_and_tells_nothing)
+{
+	RULE("T-7");
+	for (uint32_t i = 0; i < 6; i++) {
+		struct wire_packet sack = of_three();
+
+		open_flight(3);
+		if (i == 0)
+			sack.payload_bytes = 4;
+		else if (i == 1)
+			sack.pad_bytes = 4;
+		else if (i == 2)
+			sack.control_kind = 0x80;
+		else if (i == 3)
+			sack.cack_psn = psn_of(3).v, sack.ack_psn_offset = 0xFFFF, sack.sack_bitmap = 0;
+		else if (i == 4)
+			sack.ack_psn_offset = 4;
+		else
+			sack.sack_bitmap |= 1 << 3;
+		rc_sack_arrived(qp, &sack, T0);
+		cr_assert_eq(qp->counters[CNT_BAD_SACK], 1, "row %u", i);
+		cr_assert_eq(qp->anomaly.count, 1, "row %u", i);
+		cr_assert_str_eq(known(), "none", "row %u", i);
+	}
+	open_flight(3);
+	tell(0, 2, 1 << 2);
+	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
+	cr_assert_str_eq(known(), "LLK");
+}
+
+/* Nothing was sent before the first PSN; yet a SACK may tell that all up to there has come, when the first is missing. */
+Test(sack, one_reaches_back_to_the_first_packet_and_no_farther)
+{
+	RULE("T-7");
+	open_flight(3);
+	acknowledge(1);
+	qp->win.behind = 1;
+	answer(0, 0, 0);
+	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
+	answer(0, NONE, 0);
+	cr_assert_eq(qp->counters[CNT_BAD_SACK], 1);
+}
+
+/* A late SACK tells of what was acknowledged since. */
+Test(sack, what_was_acknowledged_may_have_come)
+{
+	RULE("T-7");
+	open_flight(4);
+	acknowledge(2);
+	tell(0, 1, 3);
+	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
+	cr_assert_str_eq(known(), "none");
+	cr_assert_eq(qp->sack.newest.v, psn_of(NONE).v, "it is not in flight");
+}
+
+/* The answer to a PROBE has the PROBE's id where others have their newest packet. */
+Test(sack, the_id_in_an_answer_is_no_packet)
+{
+	RULE("T-7");
+	open_flight(3);
+	answer(1000, 0, 0);
+	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
+}
+
+/* ---- who does not listen ---- */
+
+Test(sack, one_of_a_gap_is_what_a_sequence_nak_is)
+{
+	struct wire_packet sack = of_three();
+
+	RULE("S-22");
+	open_flight(3);
+	qp->last_aeth = 5;
+	rc_sack_arrived(qp, &sack, T0);
+	cr_assert_eq(qp->last_aeth, 5, "nothing was kept");
+	sack.ooo_count = 1;
+	rc_sack_arrived(qp, &sack, T0);
+	cr_assert_eq(qp->last_aeth, (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24);
+}
+
+/* Each of the three alone; the SACK shows that the peer lives. */
+Test(sack, it_tells_nothing_while_all_is_sent_again_or_waits_or_is_acknowledged)
+{
+	RULE("T-7");
+	RULE("R-4");
+	for (uint32_t i = 0; i < 3; i++) {
+		open_flight(3);
+		qp->loss.resending = i == 0;
+		qp->loss.rnr_deadline_ns = i == 1 ? T0 + 1 : RC_NEVER;
+		if (i == 2)
+			acknowledge(3);
+		qp->probe.deadline_ns = T0;
+		qp->sack.probing = true;
+		tell(0, 2, 1 << 2);
+		cr_assert_eq(qp->counters[CNT_BAD_SACK], 0, "row %u", i);
+		cr_assert_str_eq(known(), "none", "row %u", i);
+		cr_assert_eq(qp->sack.newest.v, psn_of(NONE).v, "row %u", i);
+		cr_assert_gt(qp->probe.deadline_ns, T0, "row %u", i);
+	}
+}
+
+Test(sack, the_answer_to_a_probe_tells_also_while_all_is_sent_again)
+{
+	RULE("T-7");
+	open_flight(4);
+	qp->loss.resending = true;
+	answer(probe(CNT_EARLY_PROBES), 0, 1 << 1);
+	cr_assert_str_eq(known(), "LKLL");
+}
+
+/* ---- what has come ---- */
+
+Test(sack, the_newest_packet_is_the_highest_that_has_come)
+{
+	RULE("T-7");
+	open_flight(5);
+	tell(0, 2, 1 << 2);
+	cr_assert_eq(qp->sack.newest.v, psn_of(2).v);
+	tell(0, 1, 3 << 1);
+	cr_assert_eq(qp->sack.newest.v, psn_of(2).v);
+	tell(0, 3, 7 << 1);
+	cr_assert_eq(qp->sack.newest.v, psn_of(3).v);
+	acknowledge(4);
+	answer(0, 4, 0);
+	cr_assert_eq(qp->sack.newest.v, psn_of(3).v);
+	tell(4, 4, 0);
+	cr_assert_eq(qp->sack.newest.v, psn_of(4).v, "the one before is in flight no more");
+}
+
+/* Of a connection that begins nothing is the newest, whatever stands there: here the packet that is to leave next. */
+Test(sack, what_has_not_left_is_not_the_newest)
+{
+	RULE("T-7");
+	open_flight(4);
+	qp->sack.newest = qp->win.snd_max;
+	answer(7, 0, 0);
+	cr_assert_str_eq(known(), "none", "nothing has come");
+	tell(0, 1, 1 << 1);
+	cr_assert_eq(qp->sack.newest.v, psn_of(1).v);
+	cr_assert_str_eq(known(), "LK..");
+}
+
+Test(sack, news_fill_the_budget_and_start_the_timer_anew)
+{
+	RULE("T-7");
+	RULE("T-4");
+	open_flight(4);
+	qp->loss.ack_deadline_ns = T0;
+	qp->loss.retries_left = 2;
+	tell(1, 2, 1 << 2);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(qp->loss.heard.v, psn_of(1).v);
+	cr_assert(qp->loss.echoes.expected, "the map is told when more is acknowledged");
+	qp->loss.ack_deadline_ns = T0;
+	qp->probe.deadline_ns = T0;
+	tell(1, 2, 1 << 2);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0, "that is no news");
+	cr_assert_eq(qp->probe.deadline_ns, T0);
+	qp->loss.retries_left = 2;
+	qp->loss.rewound = true;
+	tell(1, 3, 3 << 2);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
+	cr_assert_eq(qp->loss.retries_left, 2, "what comes once more is no progress");
+}
+
+Test(sack, one_that_tells_of_nothing_missing_shows_that_the_peer_lives)
+{
+	RULE("T-6");
+	open_flight(4);
+	qp->probe.deadline_ns = T0;
+	qp->loss.ack_deadline_ns = T0;
+	tell(1, 0, 0);
+	cr_assert_str_eq(known(), "none");
+	cr_assert_gt(qp->probe.deadline_ns, T0);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0);
+}
+
+Test(sack, a_packet_that_is_timed_ends_its_round_trip_when_it_has_come)
+{
+	RULE("T-5");
+	open_flight(4);
+	rc_cc_choose(qp, UROCE_CC_DELAY);
+	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
+	tell(0, 1, 2);
+	cr_assert_eq(qp->delay.last_ns, 0);
+	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
+	answer(7, 0, 7 << 1);
+	cr_assert_eq(qp->delay.last_ns, 0, "a PROBE has drawn it, and not the packet");
+	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
+	tell(0, 2, 7 << 1);
+	cr_assert_eq(qp->rtt.srtt_ns, 500);
+	cr_assert_neq(qp->delay.last_ns, 0);
+}
+
+/* What A would send again has come in order meanwhile, but not all of it. */
+Test(sack, what_has_come_in_order_is_not_lost_any_more)
+{
+	RULE("T-7");
+	open_flight(5);
+	tell(0, 3, 1 << 3);
+	cr_assert_str_eq(known(), "LLLK.");
+	tell(2, 3, 1 << 3);
+	cr_assert_str_eq(known(), "KKLK.");
+	cr_assert_eq(qp->sack.map->sack.lost, 1);
+}
+
+/* The map holds so many packets; what a READ asks for may reach farther. */
+Test(sack, nothing_is_noted_beyond_the_map)
+{
+	struct wire_packet sack;
+
+	RULE("T-7");
+	open_idle();
+	send(UROCE_WR_RDMA_WRITE, KEPT_SPAN + 4);
+	sack = sack_of(0, 1);
+	sack.sack_offset = KEPT_SPAN - 1;
+	sack.sack_bitmap = 1 << 2;
+	sack.ack_psn_offset = KEPT_SPAN + 3;
+	rc_sack_arrived(qp, &sack, T0);
+	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
+	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN - 2)), SACK_LOST);
+	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN - 1)), SACK_LOST);
+	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN)), SACK_IN_FLIGHT, "its place is that of the oldest");
+	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN + 1)), SACK_IN_FLIGHT, "and its that of the next");
+}
+
+/* ---- without memory ---- */
+
+Test(sack, without_memory_a_loss_is_what_a_sequence_nak_is)
+{
+	RULE("T-7");
+	RULE("T-2");
+	open_flight(4);
+	while (boards_has_one(&pool))
+		boards_lend(&pool);
+	tell(0, 2, 1 << 2);
+	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 1);
+	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v);
+	cr_assert_eq(qp->loss.retries_left, 6);
+	cr_assert_not(qp->gaps.asks_again);
+}
+
+Test(sack, without_memory_what_has_come_is_news_nevertheless)
+{
+	RULE("T-7");
+	open_flight(4);
+	while (boards_has_one(&pool))
+		boards_lend(&pool);
+	qp->loss.ack_deadline_ns = T0;
+	tell(1, 1, 1 << 1);
+	cr_assert_str_eq(known(), "none");
+	tell(1, 1, 3 << 1);
+	cr_assert_eq(qp->loss.heard.v, psn_of(1).v);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
+	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 0);
+}
+
+/* ---- what is lost ---- */
+
+Test(sack, what_left_before_the_newest_is_lost_and_is_asked_for)
+{
+	RULE("T-7");
+	open_flight(6);
+	tell(0, 3, 1 << 3);
+	cr_assert_str_eq(known(), "LLLK..");
+	cr_assert(qp->gaps.asks_again);
+	cr_assert_eq(qp->sack.map->sack.given_up, 0);
+	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 0);
+	cr_assert_eq(qp->loss.retries_left, 7);
+}
+
+/* The peer had no room for it. */
+Test(sack, what_has_come_last_and_was_not_kept_is_lost)
+{
+	RULE("T-7");
+	open_flight(4);
+	tell(0, 2, 0);
+	cr_assert_str_eq(known(), "LLL.");
+}
+
+Test(sack, of_a_read_only_the_first_psn_is_a_packet)
+{
+	RULE("T-7");
+	open_idle();
+	send(UROCE_WR_RDMA_READ, 3);
+	send(UROCE_WR_RDMA_WRITE, 2);
+	tell(0, 4, 1 << 4);
+	cr_assert_str_eq(known(), "L..LK");
+}
+
+/* What came last is in flight no more, so that it does not say what left before it. */
+Test(sack, what_was_acknowledged_shows_nothing_to_be_lost)
+{
+	RULE("T-7");
+	open_flight(4);
+	tell(1, 0, 0);
+	acknowledge(1);
+	answer(7, 1, 0);
+	cr_assert_str_eq(known(), "none");
+}
+
+/* What a rewind has sent again may have come twice: only what first left since tells of that. */
+Test(sack, of_what_a_rewind_has_sent_again_only_newer_packets_tell)
+{
+	RULE("T-7");
+	open_flight(6);
+	qp->sack.again = true;
+	qp->sack.again_end = psn_of(3);
+	tell(0, 2, 1 << 2);
+	cr_assert_str_eq(known(), "..K...");
+	cr_assert(qp->sack.again);
+	tell(0, 2, 1 << 2);
+	cr_assert_str_eq(known(), "..K...", "of what is newer older ones do not tell either");
+	tell(0, 3, 3 << 2);
+	cr_assert_str_eq(known(), "LLKK..");
+}
+
+Test(sack, of_what_left_since_a_rewind_older_packets_tell_nothing)
+{
+	RULE("T-7");
+	open_flight(6);
+	qp->sack.again = true;
+	qp->sack.again_end = psn_of(2);
+	tell(0, 3, 1 << 3);
+	cr_assert_str_eq(known(), "LLLK..");
+	open_flight(6);
+	qp->sack.again = true;
+	qp->sack.again_end = psn_of(2);
+	tell(1, 2, 1 << 2);
+	cr_assert_str_eq(known(), ".LK...", "3 is newer than what has come");
+}
+
+Test(sack, what_a_rewind_has_sent_again_is_acknowledged_in_the_end)
+{
+	RULE("T-7");
+	open_flight(6);
+	qp->sack.again = true;
+	qp->sack.again_end = psn_of(2);
+	acknowledge(3);
+	tell(3, 5, 1 << 5);
+	cr_assert_not(qp->sack.again);
+	cr_assert_str_eq(known(), "LLK");
+	open_flight(6);
+	qp->sack.again_end = psn_of(4);
+	tell(0, 2, 1 << 2);
+	cr_assert_str_eq(known(), "LLK...", "there was no rewind");
+}
+
+/* ---- what was sent again ---- */
+
+/* Only what first left behind the copy shows that the copy is lost. */
+Test(sack, a_copy_is_lost_when_something_newer_than_it_has_come)
+{
+	RULE("T-7");
+	open_flight(4);
+	tell(0, 1, 1 << 1);
+	cr_assert_str_eq(resend(), "WRITE_ONLY 0, PROBE 1");
+	send(UROCE_WR_RDMA_WRITE, 1);
+	send(UROCE_WR_RDMA_WRITE, 1);
+	tell(0, 3, 1 << 1 | 1 << 2 | 1 << 3);
+	cr_assert_str_eq(known(), "PKKK..");
+	tell(0, 4, 0xF << 1);
+	cr_assert_str_eq(known(), "LKKKK.");
+}
+
+/* Nothing has come that is in flight: neither what is to leave next nor what is acknowledged shows a copy to be lost. */
+Test(sack, a_copy_is_not_lost_by_what_is_not_in_flight)
+{
+	RULE("T-7");
+	open_flight(4);
+	answer(probe(CNT_EARLY_PROBES), 0, 0xE);
+	qp->sack.newest = qp->win.snd_max;
+	cr_assert_str_eq(resend(), "WRITE_ONLY 0, PROBE 2");
+	answer(7, 0, 0xE);
+	cr_assert_str_eq(known(), "PKKK");
+}
+
+/* A flight as long as the map: the oldest left so long before the copy that it could be taken for newer. */
+Test(sack, the_oldest_of_a_long_flight_is_not_newer_than_a_copy)
+{
+	RULE("T-7");
+	open_idle();
+	send(UROCE_WR_RDMA_WRITE, KEPT_SPAN);
+	tell(0, 0, 1);
+	answer(probe(CNT_EARLY_PROBES), 0, ~2ull);
+	cr_assert_eq(qp->sack.map->sack.lost, 1);
+	cr_assert_str_eq(resend(), "WRITE_MIDDLE 1, PROBE 2");
+	answer(7, 0, ~2ull);
+	cr_assert_eq(qp->sack.newest.v, psn_of(0).v);
+	cr_assert_eq(qp->sack.map->sack.lost, 0);
+}
+
+/* ---- what the answer to a PROBE tells ---- */
+
+Test(sack, an_answer_tells_what_is_missing_of_all_that_left_before_its_probe)
+{
+	uint16_t id;
+
+	RULE("T-7");
+	open_flight(3);
+	id = probe(CNT_EARLY_PROBES);
+	send(UROCE_WR_RDMA_WRITE, 1);
+	answer(id, 0, 1);
+	cr_assert_str_eq(known(), "KLL.");
+	cr_assert_not(qp->sack.probing);
+	cr_assert_eq(qp->sack.newest.v, psn_of(NONE).v, "that was not told");
+}
+
+Test(sack, only_the_answer_to_the_last_probe_counts)
+{
+	uint16_t id;
+
+	RULE("T-7");
+	open_flight(3);
+	answer(0, 0, 0);
+	cr_assert_str_eq(known(), "none", "no PROBE has left");
+	id = probe(CNT_EARLY_PROBES);
+	probe(CNT_EARLY_PROBES);
+	answer(id, 0, 0);
+	cr_assert_str_eq(known(), "none");
+	cr_assert(qp->sack.probing);
+	tell(1, 0, 0);
+	cr_assert(qp->sack.probing);
+	answer((uint16_t)(id + 1), 0, 0);
+	cr_assert_str_eq(known(), "LLL");
+}
+
+/* A copy that left behind the PROBE may come yet. */
+Test(sack, an_answer_tells_of_copies_that_left_before_its_probe)
+{
+	uint16_t id;
+
+	RULE("T-7");
+	open_flight(4);
+	id = probe(CNT_EARLY_PROBES);
+	tell(0, 3, 1 << 3);
+	cr_assert_str_eq(resend(), "WRITE_ONLY 0, WRITE_ONLY 1, WRITE_ONLY 2");
+	cr_assert_str_eq(known(), "SSSK");
+	answer(id, 0, 1 << 3);
+	cr_assert_str_eq(known(), "SSSK");
+	id = probe(CNT_EARLY_PROBES);
+	cr_assert_str_eq(known(), "PPPK");
+	qp->sack.probe_end = qp->win.snd_una;
+	answer(id, 0, 1 << 3);
+	cr_assert_str_eq(known(), "LLLK");
+}
+
+Test(sack, only_an_answer_tells_that_the_peer_has_given_up_what_it_had)
+{
+	RULE("T-7");
+	RULE("S-21");
+	open_flight(4);
+	tell(0, 2, 3 << 1);
+	tell(0, 3, 1 << 3);
+	cr_assert_str_eq(known(), "LKKK");
+	cr_assert_eq(qp->sack.map->sack.given_up, 0);
+	answer(probe(CNT_EARLY_PROBES), 0, 1 << 3);
+	cr_assert_str_eq(known(), "LLLK");
+	cr_assert_eq(qp->sack.map->sack.given_up, 2);
+}
+
+/* The peer keeps it again: as many as it has given up are no news, and the next one is. */
+Test(sack, what_was_given_up_is_no_news_when_it_comes_again)
+{
+	RULE("T-7");
+	open_flight(4);
+	tell(0, 1, 1 << 1);
+	answer(probe(CNT_EARLY_PROBES), 0, 0);
+	cr_assert_eq(qp->sack.map->sack.given_up, 1);
+	qp->loss.ack_deadline_ns = T0;
+	rc_sackmap_probed(qp);
+	tell(0, 1, 1 << 1);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0);
+	cr_assert_not(qp->sack.map->sack.news);
+	cr_assert_eq(qp->sack.map->sack.given_up, 0);
+	tell(0, 2, 3 << 1);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
+	cr_assert(qp->sack.map->sack.news);
+}
+
+/* The copies of all of them may be too long for the path: the oldest goes alone until something new is told. */
+Test(sack, while_answers_tell_nothing_new_only_the_oldest_goes_again)
+{
+	RULE("T-7");
+	open_flight(5);
+	tell(0, 3, 3 << 2);
+	cr_assert_str_eq(resend(), "WRITE_ONLY 0, WRITE_ONLY 1, PROBE 1");
+	answer(1, 0, 3 << 2);
+	cr_assert_str_eq(known(), "LLKKL", "there was news when the PROBE left");
+	cr_assert_str_eq(resend(), "WRITE_ONLY 0, WRITE_ONLY 1, WRITE_ONLY 4, PROBE 2");
+	cr_assert_eq(qp->sack.map->sack.idle_probes, 1);
+	answer(2, 0, 1 << 2);
+	cr_assert_str_eq(known(), "LPKKP");
+}
+
+Test(sack, while_answers_tell_nothing_new_a_packet_that_left_once_is_lost_nevertheless)
+{
+	RULE("T-7");
+	open_flight(4);
+	tell(0, 1, 1 << 1);
+	probe(CNT_EARLY_PROBES);
+	answer(probe(CNT_EARLY_PROBES), 0, 1 << 1);
+	cr_assert_eq(qp->sack.map->sack.idle_probes, 1);
+	cr_assert_str_eq(known(), "LKLL");
+}
