@@ -43,7 +43,7 @@ Test(sack, one_that_no_honest_peer_sends_is_counted_and_tells_nothing)
 	cr_assert_str_eq(known(), "LLK");
 }
 
-/* Nothing was sent before the first PSN; yet a SACK may tell that all up to there has come, when the first is missing. */
+/* When the first packet of a connection is missing all before it has come, though nothing of that was ever sent. */
 Test(sack, one_reaches_back_to_the_first_packet_and_no_farther)
 {
 	RULE("T-7");
@@ -379,7 +379,7 @@ Test(sack, a_copy_is_lost_when_something_newer_than_it_has_come)
 	cr_assert_str_eq(known(), "LKKKK.");
 }
 
-/* Nothing has come that is in flight: neither what is to leave next nor what is acknowledged shows a copy to be lost. */
+/* Neither what is to leave next nor what is acknowledged shows a copy to be lost. */
 Test(sack, a_copy_is_not_lost_by_what_is_not_in_flight)
 {
 	RULE("T-7");
@@ -439,6 +439,17 @@ Test(sack, only_the_answer_to_the_last_probe_counts)
 	cr_assert(qp->sack.probing);
 	answer((uint16_t)(id + 1), 0, 0);
 	cr_assert_str_eq(known(), "LLL");
+}
+
+/* Where an answer has the id of its PROBE another SACK tells of its newest packet: here both are 1. */
+Test(sack, what_no_probe_has_drawn_answers_none)
+{
+	RULE("T-7");
+	open_flight(4);
+	cr_assert_eq(probe(CNT_EARLY_PROBES), 1);
+	tell(1, 1, 1 << 1);
+	cr_assert(qp->sack.probing);
+	cr_assert_str_eq(known(), ".K..");
 }
 
 /* A copy that left behind the PROBE may come yet. */
