@@ -166,8 +166,6 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 		if (!rc_sackmap_borrow(qp))
 			return false;
 		rc_echoes_copy_sent(qp, 0, 0); /* so that the map is told when snd_una moves */
-		if (qp_spreads(qp))
-			rc_spread_map_begins(qp);
 	}
 	rc_sackmap_set(qp, psn, state);
 	return true;

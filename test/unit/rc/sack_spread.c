@@ -213,3 +213,16 @@ Test(sack_spread, one_that_was_overtaken_has_nothing_asked_about)
 	cr_assert_not(spread->suspects);
 	cr_assert_eq(qp->probe.deadline_ns, T0 + 10000, "when an answer must have come, and not sooner");
 }
+
+/* Packets 5 and 6 have come: 1 and 2, which left before them over their paths, have not. */
+Test(sack_spread, the_first_sack_of_a_flight_tells_of_several_losses)
+{
+	struct rc_spread *spread = open_spread_flight(8);
+
+	RULE("S-23");
+	tell(0, 6, 3 << 5);
+	cr_assert_str_eq(known(), ".LL..KK.");
+	cr_assert_eq(spread->paths[1].missed, 0, "something has come over it");
+	tell(0, 7, 7 << 5);
+	cr_assert_str_eq(known(), ".LLL.KKK");
+}
