@@ -551,8 +551,10 @@ def perf_and_pingpong_tell_how_it_goes_and_end_at_once_when_interrupted(director
 @case
 def two_signals_at_once_are_told_of_once(directory):
     for number in range(12):
-        server = Running(directory, f"server{number}", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"),
-                         "--device", "net_memif0", "-p", "18604", "--ip", "fe80::1/64")
+        own = os.path.join(directory, str(number))  # the socket of one that was interrupted stays
+        os.mkdir(own)
+        server = Running(own, "server", "pingpong", *memif(own, "server", "02:00:00:00:00:01"), "--device",
+                         "net_memif0", "-p", "18604", "--ip", "fe80::1/64")
         server.wait_for("waiting for a client")
         server.process.send_signal(signal.SIGTERM)
         want(server.interrupt() == 130 and server.text().count("interrupted") == 1, server.text())
