@@ -275,6 +275,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		qp->sack.again = false;
 	if (qp->sack.map)
 		handle_cack(qp, cack);
+	else
+		qp->sack.newest = psn_previous(qp->win.snd_una); /* nothing is known of what is in flight */
 	qp->sack.probing &= !judgement.answered;
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));

@@ -62,10 +62,10 @@ Test(sack, what_was_acknowledged_may_have_come)
 	RULE("T-7");
 	open_flight(4);
 	acknowledge(2);
-	tell(0, 1, 3);
+	tell(0, 0, 3);
 	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
 	cr_assert_str_eq(known(), "none");
-	cr_assert_eq(qp->sack.newest.v, psn_of(NONE).v, "it is not in flight");
+	cr_assert_eq(qp->sack.newest.v, psn_of(1).v, "what came last in flight: nothing");
 }
 
 /* The answer to a PROBE has the PROBE's id where others have their newest packet. */
@@ -153,6 +153,26 @@ Test(sack, what_has_not_left_is_not_the_newest)
 	tell(0, 1, 1 << 1);
 	cr_assert_eq(qp->sack.newest.v, psn_of(1).v);
 	cr_assert_str_eq(known(), "LK..");
+}
+
+/*
+ * While nothing is known of what is in flight nothing has come: the number that stands there is that of an earlier flight,
+ * or was never told, and PSNs begin anew behind the largest.
+ */
+Test(sack, what_came_last_is_forgotten_when_nothing_is_known_any_more)
+{
+	RULE("T-7");
+	for (uint32_t i = 0; i < 4; i++) {
+		open_flight(4);
+		qp->sack.newest = psn_of(i);
+		answer(7, 0, 0);
+		cr_assert_str_eq(known(), "none", "row %u", i);
+	}
+	tell(0, 2, 1 << 2);
+	cr_assert_str_eq(known(), "LLK.");
+	cr_assert_eq(qp->sack.newest.v, psn_of(2).v);
+	tell(0, 1, 3 << 1);
+	cr_assert_eq(qp->sack.newest.v, psn_of(2).v, "while there is a map it stays");
 }
 
 Test(sack, news_fill_the_budget_and_start_the_timer_anew)
