@@ -414,6 +414,14 @@ void rc_loss_skip_taken(struct rc_qp *qp)
 		qp->loss.resending = rc_holes_skip(qp);
 }
 
+void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+{
+	if (!rtt_answered(&qp->rtt, end, qp->loss.timeout_ns, now_ns))
+		return;
+	cc_trip(qp, now_ns);
+	probe_forget_tries(&qp->probe);
+}
+
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -421,6 +429,8 @@ void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool progress, uin
 	loss->heard = end;
 	if (progress)
 		loss_fill_budget(loss);
+	if (rtt_is_answered(&qp->rtt, end)) /* no measure: it has waited behind what was asked for again */
+		probe_forget_tries(&qp->probe);
 	rtt_forget(&qp->rtt);
 	put_off_timer(loss, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);

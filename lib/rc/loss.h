@@ -130,6 +130,12 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 void rc_loss_skip_taken(struct rc_qp *qp);
 
 /*
+ * Something that left before `end` has come there, and nothing that left behind it: if the packet that is being timed
+ * lies before `end` its round trip ends.
+ */
+void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
+
+/*
  * A response behind snd_una has been placed, or a SACK has told news: the peer has received everything before `end`
  * (Q-15). progress: retries are given back for it.
  */

@@ -280,8 +280,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	qp->sack.probing &= !judgement.answered;
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
-		if (rtt_answered(&qp->rtt, psn_next(newest_of(packet)), qp->loss.timeout_ns, now_ns))
-			cc_trip(qp, now_ns);
+		rc_loss_heard_through(qp, psn_next(newest_of(packet)), now_ns);
 	}
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
