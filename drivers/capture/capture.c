@@ -35,8 +35,8 @@ struct uroce_capture {
 	unsigned port_count;
 	struct drivers_stream stream;
 	struct drivers_pcapng *file;
-	struct capture_clock clock; /* the moment when it began */
-	uint64_t clock_set_ns;      /* how long after that the rate was last measured */
+	struct capture_clock clock; /* when the capture began */
+	uint64_t clock_set_ns;      /* when the rate of that clock was last measured, from the beginning on */
 	struct uroce_capture_counts counts;
 	uint8_t *scratch; /* a frame in several segments is copied here */
 	_Atomic bool ending;

@@ -128,7 +128,10 @@ int api_cm_draw_psn(struct uroce_cm_id *id)
 	return 0;
 }
 
-/* A number would not survive that both ends' bits are ANDed; these bits do. */
+/*
+ * Each end ANDs its bits with the other's. A number would be spoiled by that, so each window has a bit, and an end sets
+ * those of all windows that it can have.
+ */
 static uint32_t ece_of_window(uint16_t packets)
 {
 	return CM_ECE_KEEP | CM_ECE_SACK | (packets >= 512 ? CM_ECE_WINDOW_512 : 0) |

@@ -31,8 +31,8 @@ struct stack {
 };
 
 /*
- * Returns the stack, which the first call starts. Returns 0, or a positive errno: then one line on standard error has
- * said why, and later calls return the same.
+ * Sets *stack to the stack of the process, which the first call starts. Returns 0; or a positive errno, which one line on
+ * standard error has explained, and which each later call returns again.
  */
 int stack_get(struct stack **stack);
 
