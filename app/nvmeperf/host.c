@@ -337,7 +337,7 @@ int host_submit(struct host *host, uint16_t queue, enum nvme_io_opcode opcode, u
 	return send_command(link, command, NVME_SQE_BYTES + (inside ? bytes : 0));
 }
 
-/* Returns whether it was a command that the caller has submitted. */
+/* A response has come. Returns whether it answers a command that the caller has submitted; *done then tells which. */
 static bool handle_response(struct link *link, uint32_t slot, struct host_done *done)
 {
 	struct host *host = link->host;

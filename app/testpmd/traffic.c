@@ -485,7 +485,7 @@ int traffic_offer(struct traffic *traffic, bool asks, struct exchange *ours)
 	describe_port(traffic, 0, ours);
 	for (uint32_t i = 0; i < qps && !error; i++)
 		error = create_flow(traffic, 0, i, asks) || describe_flow(&traffic->flows[i], ours, i);
-	/* Not resumed here, but in traffic_accept() or traffic_drop_flows(). */
+	/* traffic_accept() and traffic_drop_flows() end the pause. */
 	return error ? -1 : 0;
 }
 

@@ -246,7 +246,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (transmit_qp(lcore, qp, port ? port_room(port) : 0))
 			served[count++] = qp;
 	}
-	/* Not within the loop: a full queue closes its holes, but `services` counts them. */
+	/* Adding within the loop could close the holes of a full queue, and `services` has counted those. */
 	for (uint32_t i = 0; i < count; i++)
 		run_queue_add(served[i]);
 }

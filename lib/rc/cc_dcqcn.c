@@ -196,9 +196,9 @@ static uint32_t first_mbps(const struct rc_qp *qp)
 }
 
 /*
- * Was what is marked now sent at the rate as it is? Of a responder nothing is in flight, so that the mean round trip
- * has to do; and what nobody answers, for want of a receive or because it was lost, is waited for no longer than a
- * timeout.
+ * Was what is marked now sent since the rate was last lowered? A requester knows by what has been answered since. A
+ * responder has nothing in flight, and waits for a mean round trip instead. Nobody waits longer than a timeout, because
+ * what was lost, or found no receive, is never answered.
  */
 static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
 {

@@ -211,7 +211,10 @@ INLINE bool find_places(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_
 	return packet->payload_bytes > 0 && origin->ip && place->count > 0;
 }
 
-/* The response at snd_una that was judged so: its payload goes to its places, unless it is there already. */
+/*
+ * The response at snd_una has come. cause: what is wrong with it; then the QP fails. Otherwise its payload goes to
+ * `place`, unless it is there already (placed).
+ */
 INLINE void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
 			  enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
 {

@@ -210,7 +210,7 @@ static enum ibv_qp_state verbs_state_of(enum uroce_qp_state state)
 	return states[state];
 }
 
-/* The attributes of verbs and ours for them; 0: ignored here. */
+/* Each attribute of verbs, and the one of uroce that it sets; 0: it sets none. */
 static const struct {
 	int verbs;
 	uint32_t ours;
