@@ -275,7 +275,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	} else if (placed || (cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot))) {
 		if (!placed)
 			copy_payload(packet, &place);
-		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), true, now_ns);
+		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), now_ns);
 		rc_loss_skip_taken(qp);
 	} else if (qp_has_holes(qp)) {
 		qp->counters[CNT_RESPONSE_AHEAD]++;

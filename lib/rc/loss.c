@@ -422,18 +422,23 @@ void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	probe_forget_tries(&qp->probe);
 }
 
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns)
+void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
 	loss->heard = end;
 	if (progress)
 		loss_fill_budget(loss);
+	put_off_timer(loss, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+}
+
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+{
 	if (rtt_is_answered(&qp->rtt, end)) /* no measure: it has waited behind what was asked for again */
 		probe_forget_tries(&qp->probe);
 	rtt_forget(&qp->rtt);
-	put_off_timer(loss, now_ns);
-	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	rc_loss_more_has_come(qp, end, true, now_ns);
 }
 
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)

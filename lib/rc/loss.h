@@ -136,10 +136,13 @@ void rc_loss_skip_taken(struct rc_qp *qp);
 void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
 /*
- * A response behind snd_una has been placed, or a SACK has told news: the peer has received everything before `end`
- * (Q-15). progress: retries are given back for it.
+ * A SACK has told that something new has come: the peer has received everything before `end`. progress: retries are
+ * given back for it.
  */
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns);
+void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns);
+
+/* A response behind snd_una has been placed: the peer has received everything before `end`. */
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
 /* A hole has been asked for again, which draws so many responses. */
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);

@@ -281,6 +281,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
 		rc_loss_heard_through(qp, psn_next(newest_of(packet)), now_ns);
+	} else {
+		rtt_forget(&qp->rtt); /* an answer does not tell when what has come did */
 	}
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
@@ -288,7 +290,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (!handle_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
-		rc_loss_response_came_early(qp, psn_next(cack), !qp->loss.rewound, now_ns);
+		rc_loss_more_has_come(qp, psn_next(cack), !qp->loss.rewound, now_ns);
 	else if (qp->sack.map == NULL)
 		loss_heard(qp, now_ns);
 	if (qp_spreads(qp) && qp->sack.map)

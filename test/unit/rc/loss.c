@@ -105,12 +105,17 @@ Test(loss, a_response_that_came_early_tells_what_the_peer_has)
 	open_waiting();
 	qp->loss.ack_deadline_ns = T0;
 	qp->loss.retries_left = 2;
-	rc_loss_response_came_early(qp, psn_of(3), false, T0);
-	cr_assert_eq(qp->loss.heard.v, psn_of(3).v);
+	rc_loss_more_has_come(qp, psn_of(2), false, T0);
+	cr_assert_eq(qp->loss.heard.v, psn_of(2).v);
 	cr_assert_eq(qp->loss.retries_left, 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
-	rc_loss_response_came_early(qp, psn_of(3), true, T0);
+	rc_loss_more_has_come(qp, psn_of(2), true, T0);
 	cr_assert_eq(qp->loss.retries_left, 7);
+	qp->loss.retries_left = 2;
+	rc_loss_response_came_early(qp, psn_of(3), T0 + 1);
+	cr_assert_eq(qp->loss.heard.v, psn_of(3).v);
+	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1 + TIMEOUT_NS);
 }
 
 /*
@@ -124,11 +129,11 @@ Test(loss, waits_become_short_again_also_while_something_is_missing)
 	open_waiting();
 	rtt_begin(&qp->rtt, psn_of(2), T0);
 	qp->probe.tries = 3;
-	rc_loss_response_came_early(qp, psn_of(2), true, T0 + 10000);
+	rc_loss_response_came_early(qp, psn_of(2), T0 + 10000);
 	cr_assert_eq(qp->probe.tries, 3, "that lies before the packet that is timed");
 	cr_assert_not(qp->rtt.timing, "and what comes behind a hole is no measure");
 	rtt_begin(&qp->rtt, psn_of(2), T0);
-	rc_loss_response_came_early(qp, psn_of(3), true, T0 + 30000);
+	rc_loss_response_came_early(qp, psn_of(3), T0 + 30000);
 	cr_assert_eq(qp->probe.tries, 0);
 	cr_assert_eq(qp->rtt.srtt_ns, 0);
 	cr_assert_not(qp->rtt.timing);
@@ -208,11 +213,11 @@ Test(loss, a_sign_of_life_puts_off_a_timer_that_runs_and_starts_none)
 {
 	RULE("T-1");
 	open_waiting();
-	rc_loss_response_came_early(qp, psn_of(3), false, T0);
+	rc_loss_more_has_come(qp, psn_of(3), false, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
 	qp->loss.timeout_ns = 0;
 	qp->loss.ack_deadline_ns = T0 + 5; /* of a keep-alive */
-	rc_loss_response_came_early(qp, psn_of(3), false, T0);
+	rc_loss_more_has_come(qp, psn_of(3), false, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 5);
 }
 

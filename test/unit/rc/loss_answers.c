@@ -203,7 +203,7 @@ Test(loss_answers, each_sign_of_life_puts_off_the_probe)
 		else if (i == 2)
 			rc_loss_una_still_missing(qp, true, T0);
 		else
-			rc_loss_response_came_early(qp, psn_of(2), false, T0);
+			rc_loss_more_has_come(qp, psn_of(2), false, T0);
 		cr_assert_eq(qp->probe.deadline_ns, T0 + probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS), "%u", i);
 	}
 	open_waiting();

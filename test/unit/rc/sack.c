@@ -217,15 +217,25 @@ Test(sack, a_packet_that_is_timed_ends_its_round_trip_when_it_has_come)
 	open_flight(4);
 	rc_cc_choose(qp, UROCE_CC_DELAY);
 	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
+	qp->probe.tries = 3;
 	tell(0, 1, 2);
 	cr_assert_eq(qp->delay.last_ns, 0);
-	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
-	answer(7, 0, 7 << 1);
-	cr_assert_eq(qp->delay.last_ns, 0, "a PROBE has drawn it, and not the packet");
-	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
-	tell(0, 2, 7 << 1);
+	cr_assert(qp->rtt.timing, "something else has come, and it is still on its way");
+	cr_assert_eq(qp->probe.tries, 3);
+	tell(0, 2, 3 << 1);
 	cr_assert_eq(qp->rtt.srtt_ns, 500);
 	cr_assert_neq(qp->delay.last_ns, 0);
+	cr_assert_eq(qp->probe.tries, 0);
+}
+
+Test(sack, what_the_answer_to_a_probe_tells_of_ends_no_round_trip)
+{
+	RULE("T-5");
+	open_flight(4);
+	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
+	answer(7, 0, 7 << 1);
+	cr_assert_eq(qp->rtt.srtt_ns, 0);
+	cr_assert_not(qp->rtt.timing, "it has come, and nobody knows when");
 }
 
 /* What A would send again has come in order meanwhile, but not all of it. */
