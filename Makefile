@@ -106,7 +106,8 @@ plots:
 interop: packages-build $(BUILD)/build.ninja
 	@$(install_packages) interop || true  # the harness says what is missing, and skips
 	@ninja -C $(BUILD) --quiet
-	@test/interop/interop --build $(BUILD) $(if $(FULL),--full) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
+	@test/interop/interop --build $(BUILD) $(if $(FULL),--full) $(if $(ONLY),--only '$(ONLY)') \
+		$(if $(SPDK),--spdk '$(SPDK)') $(ARGS)
 
 verbs-test: packages-build $(BUILD)/build.ninja
 	@$(install_packages) verbs || true  # the harness says what is missing, and skips

@@ -131,17 +131,20 @@ def commands(eal):
     return Target(eal, "what nvme-cli asks is answered", steps, says)
 
 
-def file_system(eal, folder):
+def file_system():
+    """Written by one connection, compared by the next."""
     tree = ("for i in $(seq 20); do mkdir /mnt/$i && dd if=/dev/urandom of=/mnt/$i/file bs=64k count=8 2>/dev/null "
             "|| exit 1; done")
     sums = "(cd /mnt && find . -type f | sort | xargs md5sum)"
-    steps = [CONNECT, WAIT, f"mkfs.ext4 -q {DISK}", "mkdir -p /mnt", f"mount {DISK} /mnt", tree,
-             f"{sums} > /tmp/before", "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt",
-             f"{sums} > /tmp/after",
-             "umount /mnt",
-             "cmp /tmp/before /tmp/after", "test $(wc -l < /tmp/after) = 20", "! dmesg | grep -i 'I/O error'"]
-    return Target(eal, "a file system in a file is there when it is mounted again", steps,
-                  options=("--file", folder + "/disk.img:128M"), seconds=90)
+    return [CONNECT, WAIT, f"mkfs.ext4 -q {DISK}", "mkdir -p /mnt", f"mount {DISK} /mnt", tree,
+            f"{sums} > /tmp/before", "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt",
+            f"{sums} > /tmp/after",
+            "umount /mnt",
+            "cmp /tmp/before /tmp/after", "test $(wc -l < /tmp/after) = 20", "! dmesg | grep -i 'I/O error'"]
+
+
+def connects(times):
+    return [f"for i in $(seq {times}); do {CONNECT} >/dev/null && {WAIT} && {DISCONNECT} >/dev/null || exit 1; done"]
 
 
 def invalidates(eal):
@@ -371,7 +374,8 @@ def matrix(eal, full):
     verify = f"{FIO} --rw=randrw --bsrange=4k-1m --iodepth=128 --size={size}"
     verify += " --time_based --runtime=600" if full else ""
     yield commands(eal)
-    yield file_system(eal, folder)
+    yield Target(eal, "a file system in a file is there when it is mounted again", file_system(),
+                 options=("--file", folder + "/disk.img:128M"), seconds=90)
     for store, options in (("memory", ("--memory", "512M")), ("a file", ("--file", folder + "/fio.img:512M")),
                            ("a file by threads", ("--file", folder + "/threads.img:512M", "--threads"))):
         yield Target(eal, f"fio verifies 4k to 1M at depth 128, {store}", [CONNECT, WAIT, verify], options=options,
@@ -390,9 +394,7 @@ def matrix(eal, full):
                       "--time_based --runtime=14", "dmesg | grep -o 'Successfully reconnected'"],
                      ("Successfully reconnected",), ("--file", folder + "/killed.img:64M", *options), seconds=120,
                      killed_after=5)
-    yield Target(eal, f"{cycles} times connected and disconnected",
-                 [f"for i in $(seq {cycles}); do {CONNECT} >/dev/null && {WAIT} && {DISCONNECT} >/dev/null || exit 1; "
-                  "done"], seconds=30 + cycles * 2)
+    yield Target(eal, f"{cycles} times connected and disconnected", connects(cycles), seconds=30 + cycles * 2)
     yield invalidates(eal)
     yield Captured(eal)
     yield changes(eal, folder)
