@@ -156,8 +156,8 @@ Test(sack, what_has_not_left_is_not_the_newest)
 }
 
 /*
- * While nothing is known of what is in flight nothing has come: the number that stands there is that of an earlier flight,
- * or was never told, and PSNs begin anew behind the largest.
+ * While nothing is known of what is in flight nothing has come: the number that stands there is that of an earlier
+ * flight, or was never told, and PSNs begin anew behind the largest.
  */
 Test(sack, what_came_last_is_forgotten_when_nothing_is_known_any_more)
 {
