@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The guest is the host: it discovers, connects, makes a file system, verifies, and is not told when the target is
 killed. What it prints is compared with what it has to say; uroce-nvmet has to end in order with status 0."""
+import atexit
 import base64
 import gzip
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -370,6 +372,7 @@ def matrix(eal, full):
     of its own: the rdma_rxe of 6.1 does not go on with the SENDs behind one that was lost, if keys were registered
     between them, until its commands run into their time limit of 30 s; against its own target, too."""
     folder = tempfile.mkdtemp(prefix="uroce-storage-", dir="/var/tmp")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     size, cycles = ("256m", 200) if full else ("16m", 20)
     verify = f"{FIO} --rw=randrw --bsrange=4k-1m --iodepth=128 --size={size}"
     verify += " --time_based --runtime=600" if full else ""
