@@ -329,10 +329,10 @@ static inline bool owes_rnr_nak(const struct rc_responder *resp)
 	return (resp->ack.due & WORK_NAK) && syndrome_class(resp->ack.nak_syndrome) == SYNDROME_RNR_NAK;
 }
 
-static bool receive_after_gap(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+static bool receive_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out);
 
-NOINLINE bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
+static bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (!origin_icrc_is_right(origin, packet->payload))
 		return false;
@@ -352,9 +352,8 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	enum verdict verdict;
 	bool placed;
 
-	if (__builtin_expect(resp->nak_outstanding, 0) && (owes_rnr_nak(resp) || qp_keeps(qp)))
-		return owes_rnr_nak(resp) ? drop_after_nak(qp, packet, origin) :
-					    receive_after_gap(qp, packet, origin, now_ns, out);
+	if (__builtin_expect(resp->nak_outstanding, 0))
+		return receive_after_nak(qp, packet, origin, now_ns, out);
 	/* judging may take an entry from the shared queue, which a forged packet must not bring about */
 	if (qp->shares_receives && (rule & RULE_TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;
@@ -364,8 +363,6 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	placed = verdict == VERDICT_ACCEPT && may_place_early(qp, rule, &place, origin);
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
-	resp->nak_outstanding = false;
-	ack_nak_is_answered(&resp->ack);
 	if (__builtin_expect(verdict != VERDICT_ACCEPT, 0)) {
 		refuse(qp, packet, verdict, place.why);
 	} else if (rule & RULE_ANSWERED) {
@@ -407,12 +404,30 @@ bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out)
 	return !resp->nak_outstanding || rc_kept_next(qp) == NULL;
 }
 
-/* Takes the packet at ePSN of a peer that has been told of the gap, then what was kept behind it. */
-NOINLINE bool receive_after_gap(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+/* The missing packet has come: takes what was kept behind it. */
+static void take_after_gap(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_responder *resp = &qp->responder;
+
+	ack_asked_for(&resp->ack);
+	rc_kept_filled(qp, now_ns);
+	rc_responder_take_kept(qp, out);
+	resp->nak_outstanding |= rc_kept_remains(qp);
+	if (resp->nak_outstanding)
+		ack_sack_is_due(&resp->ack);
+}
+
+/*
+ * Takes the packet at ePSN after a NAK or, of a peer that has agreed to SACKs, after a gap. What the NAK or the SACKs
+ * ask for is this packet, so that a NAK is not due any more, unless this packet is refused as well.
+ */
+NOINLINE bool receive_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 
+	if (owes_rnr_nak(resp))
+		return drop_after_nak(qp, packet, origin);
 	resp->nak_outstanding = false;
 	if (!rc_responder_receive(qp, packet, origin, now_ns, out)) {
 		resp->nak_outstanding = true;
@@ -420,12 +435,9 @@ NOINLINE bool receive_after_gap(struct rc_qp *qp, const struct wire_packet *pack
 	}
 	if (resp->nak_outstanding)
 		return true;
-	ack_asked_for(&resp->ack);
-	rc_kept_filled(qp, now_ns);
-	rc_responder_take_kept(qp, out);
-	resp->nak_outstanding |= rc_kept_remains(qp);
-	if (resp->nak_outstanding)
-		ack_sack_is_due(&resp->ack);
+	ack_nak_is_answered(&resp->ack);
+	if (qp_keeps(qp))
+		take_after_gap(qp, now_ns, out);
 	return true;
 }
 
