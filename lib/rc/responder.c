@@ -441,15 +441,17 @@ NOINLINE bool receive_after_nak(struct rc_qp *qp, const struct wire_packet *pack
 	return true;
 }
 
-/* The most frequent opcode has a call of its own, in which the compiler knows the rule. */
+/* The most frequent opcodes have calls of their own, in which the compiler knows the rule. */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out)
 {
 	if (packet->psn != qp->responder.epsn.v)
 		return receive_out_of_order(qp, packet, origin, now_ns);
-	return packet->opcode == OP_WRITE_ONLY ?
-		       receive_next(qp, RULE_ONLY, packet, origin, now_ns, out) :
-		       receive_next(qp, rc_ops_packets[packet->opcode].rule, packet, origin, now_ns, out);
+	if (packet->opcode == OP_WRITE_ONLY)
+		return receive_next(qp, RULE_ONLY, packet, origin, now_ns, out);
+	if (packet->opcode == OP_WRITE_MIDDLE)
+		return receive_next(qp, RULE_EARLY, packet, origin, now_ns, out);
+	return receive_next(qp, rc_ops_packets[packet->opcode].rule, packet, origin, now_ns, out);
 }
 
 void rc_responder_reset(struct rc_qp *qp)
