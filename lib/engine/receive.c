@@ -115,7 +115,7 @@ static __rte_always_inline void join_run(struct uroce_lcore *lcore, struct flow 
 	flow->responses = false;
 }
 
-/* Gives an admitted packet to the QP of the run. plain: qp_admits_plainly() was true. */
+/* Gives an admitted packet to the QP of the run. plain: qp_admits_plainly() was true, and no switch has marked it. */
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port,
 					   const struct wire_packet *packet, struct rc_origin *origin, bool plain,
 					   struct flow *flow)
@@ -134,7 +134,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 			       rc_qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
-	else if (__builtin_expect(origin->ce, 0) && packet->opcode != OP_ACKNOWLEDGE && opcode_is_rc(packet->opcode))
+	else if (!plain && origin->ce && packet->opcode != OP_ACKNOWLEDGE && opcode_is_rc(packet->opcode))
 		engine_congestion_marked(lcore, port, flow->qp, response);
 	if (response)
 		flow->responses = true;
@@ -183,7 +183,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return receive_datagram(lcore, port, mbuf, packet, origin);
 	if (owner != lcore->index)
 		return engine_port_hand_over(port, lcore->engine->lcores[owner], mbuf);
-	flow->goes_on = opcode_is_rc(packet->opcode) && qp_admits_plainly(qp_core(qp), origin, packet->pkey);
+	flow->goes_on =
+		!origin->ce && opcode_is_rc(packet->opcode) && qp_admits_plainly(qp_core(qp), origin, packet->pkey);
 	drop = flow->goes_on ? CNT_COUNTERS : rc_qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
