@@ -105,12 +105,10 @@ static inline void request_write_message(const struct rc_qp *qp, const struct rc
 					 uint32_t count, uint32_t psn_count, bool ackreq, const uint8_t *payload,
 					 struct rc_outbox *out)
 {
-	const bool spreads = qp_spreads(qp);
-
 	for (; count > 0; count--, index++, payload += qp->mtu_bytes) {
 		const struct wire_headers headers = request_headers(qp, wqe, index, psn_count, ackreq && count == 1);
 
-		if (__builtin_expect(spreads, 0))
+		if (qp_spreads(qp))
 			spread_leaves(qp, psn_add(wqe->first_psn, index), out);
 		emit(&headers, payload, request_packet_bytes(qp, wqe, index, psn_count), out);
 	}

@@ -28,10 +28,10 @@ enum rc_spread_state { SPREAD_GOOD, SPREAD_SKIP, SPREAD_BAD };
 #define SPREAD_LOST 0x80u
 #define SPREAD_INDEX 0x3Fu
 
-/* Does the QP spread its packets? */
+/* Does the QP spread its packets? Others read only `seldom`, whose cache line is there. */
 static inline bool qp_spreads(const struct rc_qp *qp)
 {
-	return qp->spread.board != 0;
+	return __builtin_expect(qp->seldom, 0) && qp->spread.board != 0;
 }
 
 /* The following only while it does, unless they say otherwise. */
