@@ -23,14 +23,19 @@ struct rc_scatter;
 struct rc_send_wqe;
 struct wire_packet;
 
-/* What a request may need before it can begin. Most need nothing; a request is checked only if it has one of these. */
+/*
+ * What a request needs to begin. Most need only a QP in RTS. A request is checked if it needs more, or if the QP is in
+ * another state.
+ */
 enum rc_send_needs {
 	NEEDS_RECEIVE = 1,              /* with flow control: a credit for a receive entry at the peer (F-3) */
 	NEEDS_RESPONSE = 2,             /* one of the READs and atomics that the peer takes at a time */
 	NEEDS_NO_PACKET = 4,            /* is carried out here, once all requests before it are answered */
 	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before it may be outstanding */
 	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be, which is a local fault */
-	NEEDS_ALL = 31
+	NEEDS_RTS = 32,                 /* every request: a QP in RTS */
+	NEEDS_GATHER = 64,              /* nothing to begin, but its payload is gathered from several pieces */
+	NEEDS_CHECKS = NEEDS_RESPONSE | NEEDS_NO_PACKET | NEEDS_FENCE | NEEDS_TOO_MUCH
 };
 
 /* What memory a request names. */
@@ -46,7 +51,7 @@ struct rc_op {
 	/* posting, and completing */
 	_Alignas(64) uint8_t flags; /* enum uroce_send_flags: the flags that it may have */
 	uint8_t pieces;             /* enum rc_op_pieces */
-	uint8_t needs;              /* enum rc_send_needs: what it needs to begin */
+	uint8_t needs;              /* enum rc_send_needs: what it needs to begin besides a QP in RTS */
 	uint8_t completion;         /* enum uroce_wc_opcode */
 	bool is_new;                /* of IBA 1.6, so not every peer knows it */
 

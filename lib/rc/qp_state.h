@@ -403,7 +403,8 @@ static inline void qp_note_attributes(struct rc_qp *qp)
 
 	qp->seldom =
 		qp->flow_control || qp->keepalive.interval_ns || qp->pace.on || qp->requests_first || qp->spread.board;
-	qp->checked_needs = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
+	qp->checked_needs = (uint8_t)(NEEDS_CHECKS | (qp->flow_control ? NEEDS_RECEIVE : 0) |
+				      (qp->state != UROCE_QPS_RTS ? NEEDS_RTS : 0));
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
 }
 

@@ -69,12 +69,13 @@ NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		return do_locally(qp, wqe);
 	if (wqe->needs & NEEDS_TOO_MUCH)
 		return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
-	if ((wqe->needs & NEEDS_RESPONSE) && req->max_rd_atomic == 0) /* became 0 after the post */
-		return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH);
+	if ((wqe->needs & NEEDS_RESPONSE) && req->rd_atomic_outstanding >= req->max_rd_atomic) {
+		if (req->max_rd_atomic > 0)
+			return PLAN_WAIT;
+		return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH); /* 0 since the post */
+	}
 	if ((wqe->needs & NEEDS_FENCE) && req->rd_atomic_outstanding > 0)
 		return PLAN_WAIT; /* */
-	if ((wqe->needs & NEEDS_RESPONSE) && req->rd_atomic_outstanding >= req->max_rd_atomic)
-		return PLAN_WAIT; /* */
 	if (sendwin_outstanding(&qp->win) + psn_count > PSN_WINDOW)
 		return PLAN_WAIT; /* P-4 */
 	if (is_read && !cc_is_open(qp) && !fits_window(qp, psn_count))
@@ -268,7 +269,7 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
 	if (win->cursor == win->started) {
-		if ((wqe->needs & qp->checked_needs) || qp->state != UROCE_QPS_RTS) {
+		if (wqe->needs & qp->checked_needs) {
 			enum plan plan = check_needs(qp, wqe, now_ns);
 
 			if (plan != PLAN_BEGIN)
@@ -276,10 +277,9 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 		}
 		sendwin_number(win, wqe, qp_psns(qp, wqe));
 	}
-	if (wqe->needs & NEEDS_RESPONSE)
-		return send_rd_atomic(qp, wqe, now_ns, out);
-	if (wqe->sge_count > 1)
-		return send_pieces(qp, wqe, now_ns, out);
+	if (__builtin_expect(wqe->needs & (NEEDS_RESPONSE | NEEDS_GATHER), 0))
+		return wqe->needs & NEEDS_RESPONSE ? send_rd_atomic(qp, wqe, now_ns, out) :
+						     send_pieces(qp, wqe, now_ns, out);
 	return wqe->psn_count == 1 ? send_message(qp, wqe, true, now_ns, out) : send_long_message(qp, wqe, now_ns, out);
 }
 
@@ -292,10 +292,12 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	struct rc_sendwin *win = &qp->win;
 	enum plan plan = PLAN_DONE;
 
-	while (win->cursor != win->tail && plan == PLAN_DONE) {
+	while (win->cursor != win->tail) {
 		if (!outbox_has_packet_room(out))
 			return true;
 		plan = send_some(qp, now_ns, out);
+		if (plan != PLAN_DONE)
+			break;
 	}
 	if (plan == PLAN_WAIT)
 		ackreq_hurry(qp);

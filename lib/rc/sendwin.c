@@ -94,8 +94,9 @@ INLINE struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct 
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)taken->opcode;
 	wqe->flags = (uint8_t)(taken->flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
-	wqe->needs = (uint8_t)(taken->op->needs | (taken->flags & UROCE_SEND_FENCE) |
-			       (taken->bytes > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0));
+	wqe->needs = (uint8_t)(NEEDS_RTS | taken->op->needs | (taken->flags & UROCE_SEND_FENCE) |
+			       (taken->bytes > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0) |
+			       (taken->count > 1 && !(taken->flags & UROCE_SEND_INLINE) ? NEEDS_GATHER : 0));
 	wqe->imm = taken->imm;
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
