@@ -14,8 +14,9 @@
 #include "rc/qp_state.h"
 
 /*
- * What is known of a packet. RESENT: it was sent again. The low bits then tell the first packet that left behind its last
- * copy: when that or a later one has come, the copy is lost, too. RESENT_SINCE: the copy left after the last PROBE.
+ * What is known of a packet. RESENT: it was sent again. The low bits then tell the first packet that left behind its
+ * last copy: when that or a later one has come, the copy is lost, too. RESENT_SINCE: the copy left after the last
+ * PROBE.
  */
 enum rc_sackmap_state {
 	SACK_IN_FLIGHT = 0,

@@ -31,8 +31,8 @@ struct stack {
 };
 
 /*
- * Sets *stack to the stack of the process, which the first call starts. Returns 0; or a positive errno, which one line on
- * standard error has explained, and which each later call returns again.
+ * Sets *stack to the stack of the process, which the first call starts. Returns 0; or a positive errno, which one line
+ * on standard error has explained, and which each later call returns again.
  */
 int stack_get(struct stack **stack);
 

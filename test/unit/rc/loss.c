@@ -120,8 +120,8 @@ Test(loss, a_response_that_came_early_tells_what_the_peer_has)
 
 /*
  * Where much is lost nearly always something is missing, and hardly a round trip is measured. What has come behind that
- * shows all the same that the peer is no slower than the waits for a probe, so that they do not stay as long as they have
- * become.
+ * shows all the same that the peer is no slower than the waits for a probe, so that they do not stay as long as they
+ * have become.
  */
 Test(loss, waits_become_short_again_also_while_something_is_missing)
 {
