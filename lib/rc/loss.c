@@ -435,9 +435,8 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
 
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
-	if (rtt_is_answered(&qp->rtt, end)) /* no measure: it has waited behind what was asked for again */
-		probe_forget_tries(&qp->probe);
-	rtt_forget(&qp->rtt);
+	probe_forget_tries(&qp->probe); /* a loss, so that asking was probably right */
+	rtt_forget(&qp->rtt);           /* what has waited behind parts that were asked for again is no measure */
 	rc_loss_more_has_come(qp, end, true, now_ns);
 }
 

@@ -77,19 +77,13 @@ static inline void rtt_forget(struct rc_rtt *trip)
 	trip->timing = false;
 }
 
-/* Does the packet that is being timed lie before end? */
-static inline bool rtt_is_answered(const struct rc_rtt *trip, psn_t end)
-{
-	return trip->timing && psn_before(trip->psn, end);
-}
-
 /*
  * Everything before snd_una has been answered. true: the packet that is being timed was among it, which ends its round
  * trip.
  */
 static inline bool rtt_answered(struct rc_rtt *trip, psn_t snd_una, uint64_t timeout_ns, uint64_t now_ns)
 {
-	if (!rtt_is_answered(trip, snd_una))
+	if (!trip->timing || !psn_before(trip->psn, snd_una))
 		return false;
 	rc_rtt_end(trip, timeout_ns, now_ns);
 	return true;
