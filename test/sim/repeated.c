@@ -79,10 +79,14 @@ static bool goes_before(const struct sim_world *world, const struct sim_message 
 	return packet->opcode == OP_READ_REQUEST && end < message->packets && end <= message->answers_sent;
 }
 
-/* The core has taken it as such a part: there was room to remember it. Otherwise the READ begins anew there. */
+/*
+ * The core has taken it as such a part: there was room to remember it, and its user has not turned read repair off.
+ * Otherwise the READ begins anew there.
+ */
 static bool owes_part(const struct sim_end *end, const struct wire_packet *packet)
 {
-	const struct rc_parts *parts = end->qp->replay.has_parts ? &end->qp->parts->parts : NULL;
+	bool repairs = end->qp->read_repair != UROCE_READ_REPAIR_OFF;
+	const struct rc_parts *parts = repairs && end->qp->replay.has_parts ? &end->qp->parts->parts : NULL;
 
 	for (uint32_t i = 0; parts && i < parts->count; i++) {
 		if (parts->parts[(parts->first + i) % LIMIT_HOLES].begin_psn.v == (packet->psn & PSN_MASK))
