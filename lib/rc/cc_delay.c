@@ -126,7 +126,7 @@ static void timed(struct rc_qp *qp, uint32_t packets)
 	qp->delay.full = 2 * ONE * psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= qp->delay.frames;
 }
 
-/* The responses to a READ need time on the link, however short queues are. A link without a rate tells nothing. */
+/* What left in one go with it needs time on the link, however short queues are. A link without a rate tells nothing. */
 static uint32_t without_own_time(const struct rc_qp *qp, uint64_t took_ns)
 {
 	uint64_t bits = (uint64_t)(qp->delay.timed_packets - 1) * qp->mtu_bytes * 8,

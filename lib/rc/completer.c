@@ -252,6 +252,16 @@ static void handle_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 	handle_credits(qp, packet);
 }
 
+/* The response at psn has been placed before its turn. A hole that has opened or is filled shows a loss. */
+static void note_early(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
+{
+	uint32_t holes = rc_holes_count(qp);
+	psn_t end = rc_holes_take(qp, psn, slot, now_ns);
+
+	rc_loss_response_came_early(qp, end, rc_holes_count(qp) != holes, now_ns);
+	rc_loss_skip_taken(qp);
+}
+
 /*
  * A response behind snd_una, within the window. It acknowledges everything before it, or shows that a response before
  * it is missing (Q-9); then it is placed before its turn if it may be (Q-15). false: its ICRC is wrong.
@@ -275,8 +285,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	} else if (placed || (cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot))) {
 		if (!placed)
 			copy_payload(packet, &place);
-		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), now_ns);
-		rc_loss_skip_taken(qp);
+		note_early(qp, psn, slot, now_ns);
 	} else if (qp_has_holes(qp)) {
 		qp->counters[CNT_RESPONSE_AHEAD]++;
 		rc_loss_echo_arrived(qp, false, now_ns);

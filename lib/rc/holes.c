@@ -316,6 +316,11 @@ NOINLINE void look_at_asked(struct rc_qp *qp, uint64_t now_ns)
 	}
 }
 
+uint32_t rc_holes_count(const struct rc_qp *qp)
+{
+	return qp_has_holes(qp) ? holes_of(qp)->count : 0;
+}
+
 psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 {
 	struct rc_holes *holes;

@@ -51,6 +51,9 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
  */
 bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 
+/* How many holes there are. */
+uint32_t rc_holes_count(const struct rc_qp *qp);
+
 /* It has been placed. Returns the PSN before which the peer has answered everything. */
 psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns);
 

@@ -433,10 +433,11 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
 	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
 }
 
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns)
 {
-	probe_forget_tries(&qp->probe); /* a loss, so that asking was probably right */
-	rtt_forget(&qp->rtt);           /* what has waited behind parts that were asked for again is no measure */
+	if (loss)
+		probe_forget_tries(&qp->probe);
+	rtt_forget(&qp->rtt); /* what has waited behind parts that were asked for again is no measure */
 	rc_loss_more_has_come(qp, end, true, now_ns);
 }
 
@@ -445,6 +446,7 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	rc_echoes_copy_sent(qp, responses, 0);
+	rtt_forget(&qp->rtt);                                      /* it may be in the hole */
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the rewind has stopped the timer */
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	if (!qp->probe.deferred)

@@ -130,8 +130,8 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 void rc_loss_skip_taken(struct rc_qp *qp);
 
 /*
- * Something that left before `end` has come there, and nothing that left behind it: if the packet that is being timed
- * lies before `end` its round trip ends.
+ * The packet before `end` has come there. If the one that is being timed lies before `end` its round trip ends: it has
+ * come, too, or is lost or on a longer path, and then the measure is that of what left behind it.
  */
 void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
@@ -141,8 +141,11 @@ void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
  */
 void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns);
 
-/* A response behind snd_una has been placed: the peer has received everything before `end`. */
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns);
+/*
+ * A response behind snd_una has been placed: the peer has received everything before `end` (Q-15). loss: it shows one
+ * that was not known, or has made good for one, so that asking was right (T-6).
+ */
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns);
 
 /* A hole has been asked for again, which draws so many responses. */
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);

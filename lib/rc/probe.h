@@ -22,7 +22,7 @@
  *
  * When a packet has left twice, nobody knows which of the two was answered (T-5). So a peer that has become slower
  * would be asked before each of its responses, and never be timed. Hence Karn's rule: progress does not make the waits
- * short again. Only a measured round trip does, or a loss, which shows that asking was probably right.
+ * short again. Only a measured round trip does, or a loss that becomes known or is made good: asking was right then.
  */
 #ifndef RC_PROBE_H
 #define RC_PROBE_H

@@ -419,7 +419,8 @@ static void take_after_gap(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 
 /*
  * Takes the packet at ePSN after a NAK or, of a peer that has agreed to SACKs, after a gap. What the NAK or the SACKs
- * ask for is this packet, so that a NAK is not due any more, unless this packet is refused as well.
+ * ask for is this packet, so that a NAK is not due any more, unless this packet is refused as well. While an RNR NAK is
+ * due the packet is dropped, for that NAK asks for it.
  */
 NOINLINE bool receive_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				uint64_t now_ns, struct rc_outbox *out)

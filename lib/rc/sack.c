@@ -62,6 +62,14 @@ static psn_t newest_of(const struct wire_packet *packet)
 	return psn_make(packet->cack_psn + (uint32_t)(int16_t)packet->ack_psn_offset);
 }
 
+/* Does its map say that the packet at psn has come? */
+static bool tells_of(const struct wire_packet *packet, psn_t psn)
+{
+	uint32_t index = psn_distance(psn, first_of(packet));
+
+	return index < KEPT_BLOCK && (packet->sack_bitmap >> index & 1);
+}
+
 static bool is_right(const struct rc_qp *qp, const struct wire_packet *packet)
 {
 	if (packet->payload_bytes || packet->pad_bytes || (packet->control_kind & WIRE_SACK_FORM) ||
@@ -281,8 +289,8 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		note_newest(qp, newest_of(packet));
 		rc_loss_heard_through(qp, psn_next(newest_of(packet)), now_ns);
-	} else {
-		rtt_forget(&qp->rtt); /* an answer does not tell when what has come did */
+	} else if (tells_of(packet, qp->rtt.psn)) {
+		rtt_forget(&qp->rtt); /* an answer tells that it has come, but not when */
 	}
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
@@ -378,12 +386,14 @@ void rc_sack_probe(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *
 {
 	struct rc_sack *sack = &qp->sack;
 
+	uint64_t paths = qp_spreads(qp) ? rc_spread_probe_paths(qp, counter == CNT_EARLY_PROBES) : 0;
+
 	sack->probing = true;
 	sack->probe_end = qp->win.snd_nxt;
 	if (sack->map)
 		rc_sackmap_probed(qp);
 	if (qp_spreads(qp)) {
-		probe_paths(qp, rc_spread_probe_paths(qp, counter == CNT_EARLY_PROBES), counter, out);
+		probe_paths(qp, paths, counter, out);
 		return;
 	}
 	sack->probe_id = sack->probe_id == UINT16_MAX ? 1 : sack->probe_id + 1;

@@ -216,6 +216,21 @@ void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 /* ---- PROBEs ---- */
 
+/*
+ * The packet at psn is missing: has no PROBE left behind it over its path, or none whose answer may still come? Each
+ * answer would bring about a PROBE over every path otherwise, more than a slow peer can answer.
+ */
+static bool wants_probe(const struct rc_qp *qp, psn_t psn, uint32_t index)
+{
+	const struct rc_spread *spread = spread_of(qp);
+	const struct rc_spread_path *path = &spread->paths[index];
+	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
+
+	if (path->probe == 0 || path->probe < spread->paths[spread->answer_path].probe)
+		return true; /* one that left later has been answered */
+	return state & SACK_RESENT ? state & SACK_RESENT_SINCE : !psn_before(psn, path->probe_end);
+}
+
 uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 {
 	struct rc_spread *spread = spread_of(qp);
@@ -229,9 +244,12 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 	spread->asked |= by_timer;
 	for (uint32_t i = 0; i < outstanding && i < limit && i < KEPT_SPAN; i++) {
 		psn_t psn = psn_add(qp->win.snd_una, i);
+		uint32_t index = spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX;
 
-		if (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)
-			paths |= 1ull << (spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX);
+		if (qp->sack.map && sackmap_state(qp, psn) == SACK_KEPT)
+			continue;
+		if (by_timer || wants_probe(qp, psn, index))
+			paths |= 1ull << index;
 	}
 	if (!by_timer)
 		return paths;
@@ -442,6 +460,7 @@ void rc_spread_map_begins(struct rc_qp *qp)
 
 	for (uint32_t i = 0; i < spread->count; i++)
 		spread->paths[i].newest = psn_previous(qp->win.snd_una);
+	spread->suspects = false; /* what an earlier map knew of has come */
 	if (!psn_before(qp->win.snd_una, spread->patient_end))
 		spread->patient = false;
 }

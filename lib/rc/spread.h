@@ -28,7 +28,7 @@ enum rc_spread_state { SPREAD_GOOD, SPREAD_SKIP, SPREAD_BAD };
 #define SPREAD_LOST 0x80u
 #define SPREAD_INDEX 0x3Fu
 
-/* Does the QP spread its packets? Others read only `seldom`, whose cache line is there. */
+/* Does the QP spread its packets? Most do nothing seldom, so that the board, in another cache line, is not read. */
 static inline bool qp_spreads(const struct rc_qp *qp)
 {
 	return __builtin_expect(qp->seldom, 0) && qp->spread.board != 0;
@@ -75,7 +75,10 @@ static inline void spread_leaves(const struct rc_qp *qp, psn_t psn, struct rc_ou
 
 /* ---- PROBEs ---- */
 
-/* Bit i: a PROBE is to leave over path i. by_timer: nothing has come for long. */
+/*
+ * Bit i: a PROBE is to leave over path i, because a packet is missing there. by_timer: nothing has come for long;
+ * otherwise not over a path where one has left behind the packet already, for its answer is on its way.
+ */
 uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer);
 
 /* Bit i: path i is BAD, and it is time to try it. */

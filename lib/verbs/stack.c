@@ -42,7 +42,7 @@ static cpu_set_t allowed_cores(void)
 	return allowed;
 }
 
-/* Writes "--lcores" for a main lcore and a worker, both of which may run on all cores of the process. */
+/* Writes "--lcores" for a main lcore and a worker, both of which may run on all cores of the calling thread. */
 static void write_lcores(char *out, size_t out_bytes)
 {
 	char cores[CORES_BYTES / 2 - 16] = "";

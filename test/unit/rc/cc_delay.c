@@ -183,7 +183,7 @@ Test(cc_delay, a_path_that_has_become_longer_is_found_out)
 }
 
 /* 100 Gbit/s: 256 packets of 1024 bytes take 21 us. */
-Test(cc_delay, the_time_that_the_answer_to_a_read_takes_on_the_link_is_no_queue)
+Test(cc_delay, the_time_that_a_long_message_takes_on_the_link_is_no_queue)
 {
 	uint32_t window;
 

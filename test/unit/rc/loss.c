@@ -112,15 +112,15 @@ Test(loss, a_response_that_came_early_tells_what_the_peer_has)
 	rc_loss_more_has_come(qp, psn_of(2), true, T0);
 	cr_assert_eq(qp->loss.retries_left, 7);
 	qp->loss.retries_left = 2;
-	rc_loss_response_came_early(qp, psn_of(3), T0 + 1);
+	rc_loss_response_came_early(qp, psn_of(3), true, T0 + 1);
 	cr_assert_eq(qp->loss.heard.v, psn_of(3).v);
 	cr_assert_eq(qp->loss.retries_left, 7);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1 + TIMEOUT_NS);
 }
 
 /*
- * Where much is lost nearly always something is missing, and hardly a round trip is measured. What comes behind a hole
- * shows a loss, so that the waits for a probe do not stay as long as they have become.
+ * Where much is lost nearly always something is missing, and hardly a round trip is measured. A response that shows a
+ * loss makes the waits for a probe short again, and one that shows nothing new does not.
  */
 Test(loss, waits_become_short_again_also_while_something_is_missing)
 {
@@ -128,9 +128,21 @@ Test(loss, waits_become_short_again_also_while_something_is_missing)
 	open_waiting();
 	rtt_begin(&qp->rtt, psn_of(2), T0);
 	qp->probe.tries = 3;
-	rc_loss_response_came_early(qp, psn_of(3), T0 + 30000);
+	rc_loss_response_came_early(qp, psn_of(3), false, T0 + 30000);
+	cr_assert_eq(qp->probe.tries, 3);
+	rc_loss_response_came_early(qp, psn_of(3), true, T0 + 30000);
 	cr_assert_eq(qp->probe.tries, 0);
 	cr_assert_eq(qp->rtt.srtt_ns, 0, "it is no measure");
+	cr_assert_not(qp->rtt.timing);
+}
+
+/* Which of the two was answered is not known (Karn). */
+Test(loss, what_is_asked_for_once_more_is_not_timed)
+{
+	RULE("T-5");
+	open_waiting();
+	rtt_begin(&qp->rtt, psn_of(1), T0);
+	rc_loss_hole_asked(qp, 1, T0 + 1);
 	cr_assert_not(qp->rtt.timing);
 }
 

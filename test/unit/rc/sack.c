@@ -233,7 +233,9 @@ Test(sack, what_the_answer_to_a_probe_tells_of_ends_no_round_trip)
 	RULE("T-5");
 	open_flight(4);
 	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
-	answer(7, 0, 7 << 1);
+	answer(7, 0, 3 << 0);
+	cr_assert(qp->rtt.timing, "of that it tells nothing");
+	answer(7, 0, 7 << 0);
 	cr_assert_eq(qp->rtt.srtt_ns, 0);
 	cr_assert_not(qp->rtt.timing, "it has come, and nobody knows when");
 }

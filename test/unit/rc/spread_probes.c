@@ -105,6 +105,28 @@ Test(spread_probes, each_path_that_misses_something_is_probed)
 	cr_assert_eq(rc_spread_probe_paths(qp, false), 1 << 1);
 }
 
+/*
+ * Each answer would bring about a PROBE over every path otherwise, more than a slow peer can answer: only what no PROBE
+ * has left behind, or whose PROBE must be lost, because a later one has been answered.
+ */
+Test(spread_probes, while_an_answer_may_come_no_other_probe_leaves_over_its_path)
+{
+	open_paths(PATHS);
+
+	RULE("S-23");
+	leave(3);
+	cr_assert_eq(rc_spread_probe_paths(qp, false), 1 << 0 | 1 << 1 | 1 << 2);
+	rc_spread_probe(qp, 0, &out);
+	cr_assert_eq(rc_spread_probe_paths(qp, false), 1 << 1 | 1 << 2);
+	rc_spread_probe(qp, 1, &out);
+	cr_assert_eq(rc_spread_probe_paths(qp, false), 1 << 2);
+	cr_assert_eq(leave(2), 0);
+	cr_assert_eq(rc_spread_probe_paths(qp, false), 1 << 0 | 1 << 2 | 1 << 3, "behind the PROBE");
+	cr_assert(rc_spread_answered(qp, rc_spread_probe(qp, 2, &out)));
+	cr_assert_eq(rc_spread_probe_paths(qp, false), 1 << 0 | 1 << 1 | 1 << 3, "that of path 1 left before");
+	cr_assert_eq(rc_spread_probe_paths(qp, true), 15, "a timer asks about all");
+}
+
 /* Two more by a timer, the next ones in their turn, for the path of what is missing may be dead. */
 Test(spread_probes, a_timer_asks_over_two_further_paths)
 {
