@@ -264,7 +264,6 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 static void begin_hole(struct rc_hole *hole, psn_t psn, uint64_t now_ns)
 {
 	hole->psn = psn;
-	hole->tries = 0;
 	hole->asked_us = (uint32_t)(now_ns / 1000);
 }
 
@@ -275,7 +274,6 @@ static void fill(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
 	uint32_t at = find(qp, psn), before = psn_distance(psn, holes->holes[at].psn);
 	uint32_t behind = holes->holes[at].count - before - 1;
 
-	holes->holes[at].tries = 0; /* the peer is answering what was asked for */
 	if (before > 0 && behind > 0) {
 		memmove(&holes->holes[at + 1], &holes->holes[at], (holes->count - at) * sizeof(holes->holes[0]));
 		holes->count++;
@@ -294,7 +292,7 @@ static void fill(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
 }
 
 /* Asks once more for each hole that was asked for so long ago that the response should have come (T-5). */
-NOINLINE void look_at_asked(struct rc_qp *qp, uint64_t now_ns)
+void rc_holes_look(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
 
@@ -337,7 +335,7 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 		fill(qp, psn, now_ns);
 	}
 	if (now_ns >= holes->look_ns)
-		look_at_asked(qp, now_ns);
+		rc_holes_look(qp, now_ns);
 	return holes->end;
 }
 
@@ -355,7 +353,7 @@ uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns)
 	if (holes->count == 0)
 		rc_holes_forget(qp);
 	else if (now_ns >= holes->look_ns)
-		look_at_asked(qp, now_ns);
+		rc_holes_look(qp, now_ns);
 	return answered;
 }
 
@@ -420,7 +418,7 @@ const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)
 			return &holes->holes[i];
 	}
 	qp->gaps.asks_again = false;
-	look_at_asked(qp, now_ns);
+	rc_holes_look(qp, now_ns);
 	return NULL;
 }
 
