@@ -105,7 +105,7 @@ static void notice_missing(struct rc_qp *qp, psn_t end, uint8_t syndrome, uint64
 	} else {
 		rc_loss_ack_skipped_response(qp, psn_previous(end), now_ns);
 	}
-	rc_loss_skip_taken(qp);
+	rc_loss_skip_taken(qp, now_ns);
 }
 
 static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
@@ -259,7 +259,7 @@ static void note_early(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_
 	psn_t end = rc_holes_take(qp, psn, slot, now_ns);
 
 	rc_loss_response_came_early(qp, end, rc_holes_count(qp) != holes, now_ns);
-	rc_loss_skip_taken(qp);
+	rc_loss_skip_taken(qp, now_ns);
 }
 
 /*

@@ -408,10 +408,15 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
-void rc_loss_skip_taken(struct rc_qp *qp)
+void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns)
 {
-	if (qp->loss.resending && qp_has_holes(qp))
-		qp->loss.resending = rc_holes_skip(qp);
+	struct rc_loss *loss = &qp->loss;
+
+	if (!loss->resending || !qp_has_holes(qp))
+		return;
+	loss->resending = rc_holes_skip(qp);
+	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns && !loss_waits_for_receiver(qp))
+		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 }
 
 void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns)

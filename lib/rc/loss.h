@@ -125,9 +125,9 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /*
  * The peer has said what it has received, and holes remember what is missing of that (Q-15): if the window was rewound,
- * it goes on behind all that.
+ * it goes on behind all that. The timer runs for the holes, because perhaps nothing leaves until they are filled.
  */
-void rc_loss_skip_taken(struct rc_qp *qp);
+void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns);
 
 /*
  * The packet before `end` has come there. If the one that is being timed lies before `end` its round trip ends: it has

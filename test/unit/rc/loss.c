@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include "rc/holes.h"
+#include "rc/op.h"
 #include "rc/qp.h"
 #include "rc/spread.h"
 #include "loss_waiting.h"
@@ -144,6 +146,30 @@ Test(loss, what_is_asked_for_once_more_is_not_timed)
 	rtt_begin(&qp->rtt, psn_of(1), T0);
 	rc_loss_hole_asked(qp, 1, T0 + 1);
 	cr_assert_not(qp->rtt.timing);
+}
+
+/*
+ * What the window was rewound to waits until the holes are filled, so that nothing leaves that would start the timer: the
+ * ask for a hole may be lost. Not while a receiver is waited for, whose timer runs.
+ */
+Test(loss, the_timer_runs_for_holes_when_the_window_goes_on_behind_them)
+{
+	RULE("T-1");
+	for (uint32_t waits = 0; waits < 2; waits++) {
+		open_waiting();
+		for (uint32_t i = 0; i < 4; i++) {
+			sendwin_slot(&qp->win, i)->opcode = UROCE_WR_RDMA_READ;
+			sendwin_slot(&qp->win, i)->needs = rc_ops[UROCE_WR_RDMA_READ].needs;
+		}
+		qp->loss.resending = rc_sendwin_go_to(&qp->win, psn_of(0));
+		cr_assert(qp->loss.resending);
+		rc_holes_take(qp, psn_of(2), 2, T0);
+		qp->loss.rnr_deadline_ns = waits ? T0 + 1 : RC_NEVER;
+		cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+		rc_loss_skip_taken(qp, T0);
+		cr_assert_eq(qp->win.snd_nxt.v, psn_of(3).v);
+		cr_assert_eq(qp->loss.ack_deadline_ns, waits ? RC_NEVER : T0 + TIMEOUT_NS);
+	}
 }
 
 /* A timer that is to run at once runs from the next look at the clock on. */
