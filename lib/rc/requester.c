@@ -382,6 +382,17 @@ static uint32_t request_burst(const struct rc_qp *qp, bool paced, uint64_t now_n
 	return room < cc_burst(qp) ? room : cc_burst(qp);
 }
 
+/*
+ * Counts what has left against the rate. If nothing has, the next packet waits for its time: then what is in flight has
+ * to have asked for an ACK, because the wait may be longer than the ACK timer.
+ */
+static void spend_rate(struct rc_qp *qp, uint32_t before, bool more, const struct rc_outbox *out)
+{
+	if (more && out->packet_count == before)
+		ackreq_hurry(qp);
+	rc_pace_spend(qp, before, out);
+}
+
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool paced = qp_is_paced(qp), holds_back = !cc_burst_is_full(qp) || paced, more;
@@ -405,7 +416,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		out->packet_limit = limit;
 		cc_sent(qp, out->packet_count - before);
 		if (paced)
-			rc_pace_spend(qp, before, out);
+			spend_rate(qp, before, more, out);
 	}
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;
