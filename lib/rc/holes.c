@@ -264,6 +264,7 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 static void begin_hole(struct rc_hole *hole, psn_t psn, uint64_t now_ns)
 {
 	hole->psn = psn;
+	hole->tries = 0;
 	hole->asked_us = (uint32_t)(now_ns / 1000);
 }
 
@@ -274,6 +275,7 @@ static void fill(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
 	uint32_t at = find(qp, psn), before = psn_distance(psn, holes->holes[at].psn);
 	uint32_t behind = holes->holes[at].count - before - 1;
 
+	holes->holes[at].tries = 0; /* the peer is answering what was asked for */
 	if (before > 0 && behind > 0) {
 		memmove(&holes->holes[at + 1], &holes->holes[at], (holes->count - at) * sizeof(holes->holes[0]));
 		holes->count++;
@@ -292,7 +294,7 @@ static void fill(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
 }
 
 /* Asks once more for each hole that was asked for so long ago that the response should have come (T-5). */
-void rc_holes_look(struct rc_qp *qp, uint64_t now_ns)
+NOINLINE void look_at_asked(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
 
@@ -335,7 +337,7 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 		fill(qp, psn, now_ns);
 	}
 	if (now_ns >= holes->look_ns)
-		rc_holes_look(qp, now_ns);
+		look_at_asked(qp, now_ns);
 	return holes->end;
 }
 
@@ -353,7 +355,7 @@ uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns)
 	if (holes->count == 0)
 		rc_holes_forget(qp);
 	else if (now_ns >= holes->look_ns)
-		rc_holes_look(qp, now_ns);
+		look_at_asked(qp, now_ns);
 	return answered;
 }
 
@@ -418,7 +420,7 @@ const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)
 			return &holes->holes[i];
 	}
 	qp->gaps.asks_again = false;
-	rc_holes_look(qp, now_ns);
+	look_at_asked(qp, now_ns);
 	return NULL;
 }
 

@@ -69,9 +69,6 @@ uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns);
 /* What was asked for may have been lost: every hole is asked for again. */
 void rc_holes_doubt(struct rc_qp *qp);
 
-/* Nothing has come for a while: each hole is asked for again whose response ought to have come (T-5). */
-void rc_holes_look(struct rc_qp *qp, uint64_t now_ns);
-
 /*
  * The window is about to be rewound. Only for a QP with holes; there may be none afterwards. Returns the PSN from which
  * on everything is sent again; what is missing before it is asked for hole by hole.

@@ -557,7 +557,7 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
 		una_was_lost(qp, now_ns);
 	} else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred) {
-		rc_holes_look(qp, now_ns); /* asking for the holes again is the probe */
+		rc_holes_doubt(qp); /* asking for the holes again is the probe */
 		rc_loss_probe_sent(qp, now_ns);
 	} else if (qp->probe.deadline_ns <= now_ns) {
 		probe_ask_now(&qp->probe);

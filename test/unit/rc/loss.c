@@ -149,8 +149,8 @@ Test(loss, what_is_asked_for_once_more_is_not_timed)
 }
 
 /*
- * What the window was rewound to waits until the holes are filled, so that nothing leaves that would start the timer: the
- * ask for a hole may be lost. Not while a receiver is waited for, whose timer runs.
+ * What the window was rewound to waits until the holes are filled, so that nothing leaves that would start the timer:
+ * the ask for a hole may be lost. Not while a receiver is waited for, whose timer runs.
  */
 Test(loss, the_timer_runs_for_holes_when_the_window_goes_on_behind_them)
 {
