@@ -5,6 +5,7 @@
 #include "packets.h"
 #include "places.h"
 #include "rc/cc.h"
+#include "rc/loss.h"
 #include "rule.h"
 
 #define MTU 1024u
@@ -169,6 +170,30 @@ Test(rate, responses_do_not_wait_for_what_was_asked)
 	pair_forget(pair);
 	pair_request(pair, read_packet(pair, 0, 0, MTU));
 	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=1024");
+	pair_close(pair);
+}
+
+/* The wait may be longer than the ACK timer, and without probes nobody asks meanwhile. */
+Test(rate, what_has_not_asked_asks_before_a_wait_for_the_rate)
+{
+	struct pair *pair = open_listening();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-5");
+	rc_loss_set_probes(qp, false);
+	qp->requester.max_rd_atomic = 1;
+	cr_assert_eq(pair_read(pair, 1, MTU), 0);
+	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 64), 0);
+	cr_assert_eq(pair_read(pair, 2, MTU), 0);
+	cr_assert_eq(leaves(pair, A), 2, "the second READ waits for the first");
+	notify(pair, A);
+	qp->asked_ns = pair->now_ns + 100000000; /* now it waits for the rate */
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=1024");
+	cr_assert_eq(leaves(pair, A), 1, "an empty WRITE asks for the ACK of the WRITE");
+	cr_assert_eq(leaves(pair, A), 0);
 	pair_close(pair);
 }
 
