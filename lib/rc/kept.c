@@ -108,13 +108,14 @@ void rc_kept_forget(struct rc_qp *qp)
 	board_return(board);
 }
 
-/* A QP that has waited for its missing packet for long gives up what it keeps. false: there is none but this one. */
+/* A QP that has waited for its missing packet for long gives up what it keeps. false: no other one has. */
 static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_board *oldest = store_of(qp)->oldest;
 
 	if (oldest == NULL || oldest->kept.qp == qp || now_ns - oldest->kept.moved_ns < KEPT_PATIENCE_NS)
 		return false;
+	oldest->kept.qp->kept.gave_up = true;
 	rc_kept_forget(oldest->kept.qp);
 	return true;
 }
@@ -137,15 +138,17 @@ static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
 	return true;
 }
 
-/* Is there room for a packet of the QP, which holds a map? */
+/* Is there room for one more packet of the QP? It may keep nothing yet: then it counts among those that share. */
 static bool has_room(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_store *store = store_of(qp);
-	uint32_t share = store->count / store->holders;
+	uint32_t has = qp->kept.map ? map_of(qp)->count : 0;
+	uint32_t share = store->count / (store->holders + (qp->kept.map == NULL));
+	bool fits = store->used < store->count / 2 || has < share;
 
-	if (store->used < store->count / 2 || (map_of(qp)->count < share && store->used < store->count))
-		return true;
-	return make_room(qp, now_ns);
+	if ((!fits || store->used == store->count) && !make_room(qp, now_ns))
+		return false;
+	return store->used < store->count;
 }
 
 /* ---- what comes ---- */
@@ -167,7 +170,13 @@ static bool reaches(const struct rc_qp *qp, psn_t psn)
 	return psn_distance(psn, block_of(qp->responder.epsn)) < KEPT_SPAN;
 }
 
-/* Keeps a copy of the packet. false: it is kept already, or cannot be. */
+/* Has the packet at psn, which the map reaches to, come before its turn? */
+static bool is_kept(const struct rc_qp *qp, psn_t psn)
+{
+	return qp->kept.map && *slot_of(map_of(qp), psn) != 0;
+}
+
+/* Keeps a copy of the packet. false: it is kept already, or cannot be. Only who keeps something has a board for it. */
 static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	struct rc_kept_packet *copy;
@@ -176,11 +185,11 @@ static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t no
 
 	if (store_of(qp) == NULL || packet->payload_bytes > LIMIT_MTU_BYTES || !reaches(qp, psn_make(packet->psn)))
 		return false;
+	if (qp->kept.gave_up || is_kept(qp, psn_make(packet->psn)) || !has_room(qp, now_ns))
+		return false;
 	if (qp->kept.map == NULL && !borrow(qp, qp_boards(qp), now_ns))
 		return false;
 	slot = slot_of(map_of(qp), psn_make(packet->psn));
-	if (*slot || !has_room(qp, now_ns))
-		return false;
 	index = take_packet(store_of(qp));
 	copy = &store_of(qp)->packets[index];
 	copy->packet = *packet;
@@ -265,7 +274,7 @@ void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_board *board = qp->kept.map;
 
-	qp->kept.refused = qp->kept.chosen = false;
+	qp->kept.refused = qp->kept.chosen = qp->kept.gave_up = false;
 	if (board == NULL)
 		return;
 	board->kept.moved_ns = now_ns;
@@ -304,8 +313,7 @@ static uint64_t bitmap_of(const struct rc_qp *qp, psn_t first)
 
 	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
 		psn_t psn = psn_add(first, i);
-		bool came = psn_before(psn, qp->responder.epsn) ||
-			    (qp->kept.map && reaches(qp, psn) && *slot_of(map_of(qp), psn));
+		bool came = psn_before(psn, qp->responder.epsn) || (reaches(qp, psn) && is_kept(qp, psn));
 
 		bits |= (uint64_t)came << i;
 	}

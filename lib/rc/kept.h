@@ -11,7 +11,7 @@
  *   3. rc_kept_say() when there is room for frames
  *
  * The store is bounded, and who fills it: while more than half of it is used each QP has an equal share, and a QP whose
- * missing packet does not come loses everything to one that needs the room.
+ * missing packet does not come loses everything to one that needs the room, and keeps nothing until it has come.
  */
 #ifndef RC_KEPT_H
 #define RC_KEPT_H

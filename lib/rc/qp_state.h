@@ -104,6 +104,7 @@ struct rc_kept {
 	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
 	bool elsewhere : 1; /* the last time `repeated` was among them */
 	bool chosen : 1;    /* the blocks to tell of again are among the news */
+	bool gave_up : 1;   /* what was kept, to another QP: nothing is kept until the missing packet has come */
 };
 
 /* What SACKs have told the requester (T-7). */

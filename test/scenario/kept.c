@@ -253,6 +253,27 @@ Test(kept, who_waits_for_long_makes_room_for_another)
 	close_sharing(pairs);
 }
 
+/* Else a peer that never fills its hole would hold the room again with its next packet, for as long. */
+Test(kept, who_has_made_room_gets_none_before_its_missing_packet_has_come)
+{
+	struct pair *pairs[2];
+
+	RULE("S-21");
+	share(pairs, 8);
+	for (uint32_t i = 1; i < 9; i++)
+		come_early(pairs[0], i);
+	pairs[1]->now_ns = pairs[0]->now_ns += KEPT_PATIENCE_NS;
+	come_early(pairs[1], 1);
+	cr_assert_eq(held_by(pairs[0]), 0);
+	for (uint32_t i = 1; i < 9; i++)
+		come_early(pairs[0], i);
+	cr_assert_eq(held_by(pairs[0]), 0);
+	come_early(pairs[0], 0);
+	come_early(pairs[0], 2);
+	cr_assert_eq(held_by(pairs[0]), 1);
+	close_sharing(pairs);
+}
+
 /* ---- very many that hoard ---- */
 
 #define HOARDERS 1000u
@@ -346,6 +367,45 @@ Test(kept, a_thousand_that_hoard_are_bounded_and_an_honest_peer_goes_on)
 	free(store.packets);
 	free(boards);
 	close_agreed(pair);
+}
+
+/*
+ * The memory for what comes before its turn is full, and peers go on sending: those that found no room hold nothing,
+ * and one that has waited for long gives its memory up for exactly as much as others get.
+ */
+Test(kept, who_finds_no_room_holds_nothing_and_never_is_more_taken_than_there_is)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
+	struct rc_qp *hoarders[HOARDERS];
+	struct rc_store store;
+	struct rc_boards pool;
+	uint32_t few = 5; /* of packets that there is room for */
+
+	RULE("S-21");
+	boards_init(&pool, boards, LCORE_BOARDS);
+	rc_store_init(&store, malloc(few * sizeof(struct rc_kept_packet)), few);
+	pool.store = &store;
+	for (uint32_t i = 0; i < 10; i++) {
+		hoarders[i] = open_hoarder(pair, &pool, i);
+		hoard(pair, hoarders[i], 20);
+	}
+	cr_assert_eq(store.used, few);
+	cr_assert_leq(store.holders, few, "%u queue pairs hold %u packets", store.holders, store.used);
+	for (uint32_t i = 0; i < 10; i++) {
+		pair->now_ns += KEPT_PATIENCE_NS;
+		hoard(pair, hoarders[9 - i], 20);
+		cr_assert_leq(store.used, few);
+		cr_assert_leq(store.touched, few);
+	}
+	for (uint32_t i = 0; i < 10; i++) {
+		rc_qp_return_boards(hoarders[i]);
+		free(hoarders[i]);
+	}
+	cr_assert_eq(store.used + store.holders, 0);
+	free(store.packets);
+	free(boards);
+	pair_close(pair);
 }
 
 /* ---- what is told ---- */

@@ -12,6 +12,7 @@
 #include "sim/connections.h"
 #include "sim/fabric.h"
 #include "sim/fabric_table.h"
+#include "sim/holes.h"
 #include "sim/lossy.h"
 #include "sim/paths.h"
 #include "sim/peers.h"
@@ -56,6 +57,7 @@ static const char help_text[] =
 	"  --spread         the same for a QP that spreads its packets over several paths, and when one of them dies\n"
 	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
 	"                   (--messages small requests a row, and a hundredth of those of 1 MiB)\n"
+	"  --holes          goodput beside 1000 QPs that keep the receiver waiting for a packet that never comes\n"
 	"  --stops[=BYTES]  READs from a peer that stands still now and then, links of 10 Mbit/s to 100 Gbit/s: none\n"
 	"                   may fail (--messages of 4 KiB in all, default 20000, a hundredth of 1 MiB, of 64 MiB the\n"
 	"                   10000th part; BYTES: of one size only, 1073741824 is possible, in 9 GiB of memory)\n"
@@ -90,12 +92,8 @@ enum {
 	OPT_ONLY,
 	OPT_ICRC,
 	OPT_HOURS,
-	OPT_SWEEP,
-	OPT_LOSSY,
-	OPT_SPREAD,
 	OPT_PATHS,
 	OPT_SACKS,
-	OPT_PEERS,
 	OPT_STOPS,
 	OPT_CONNECTIONS,
 	OPT_FABRIC,
@@ -106,6 +104,11 @@ enum {
 	OPT_HASH,
 	OPT_TAP,
 	OPT_UNTIL,
+	OPT_SWEEP, /* tables, up to OPT_HOLES */
+	OPT_LOSSY,
+	OPT_SPREAD,
+	OPT_PEERS,
+	OPT_HOLES,
 	OPT_RATE
 };
 
@@ -118,7 +121,8 @@ struct settings {
 	uint32_t buffer_kib; /* 0: the usual one */
 	uint32_t plan_paths; /* of each flow of --fabric with SACKs; 0: one */
 	enum sim_sacks sacks;
-	bool sweep, lossy, spread, peers, stops, fabric, connections, verbose, hash, tap, until_failed, help;
+	int table; /* OPT_SWEEP to OPT_HOLES: that one, instead of runs; 0: none */
+	bool stops, fabric, connections, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -239,20 +243,16 @@ static int take_cc(const char *text, struct settings *settings)
 	return 0;
 }
 
-static void take_table(int letter, struct settings *settings)
-{
-	settings->sweep |= letter == OPT_SWEEP;
-	settings->lossy |= letter == OPT_LOSSY;
-	settings->spread |= letter == OPT_SPREAD;
-	settings->peers |= letter == OPT_PEERS;
-}
-
 static int take_option(int letter, const char *text, struct settings *settings)
 {
 	struct sim_options *options = &settings->options;
 
 	if (letter >= OPT_RATE)
 		return take_rate((enum sim_fault_kind)(letter - OPT_RATE), text, &options->rates[letter - OPT_RATE]);
+	if (letter >= OPT_SWEEP) {
+		settings->table = letter;
+		return 0;
+	}
 	switch (letter) {
 	case OPT_SEED:
 		return take_number("seed", text, 0, UINT64_MAX, &options->seed);
@@ -272,12 +272,6 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return take_only(text, options);
 	case OPT_HOURS:
 		return take_count("hours", text, 10000, &options->hours);
-	case OPT_SWEEP:
-	case OPT_LOSSY:
-	case OPT_SPREAD:
-	case OPT_PEERS:
-		take_table(letter, settings);
-		return 0;
 	case OPT_STOPS:
 		settings->stops = true;
 		if (text && !sim_stops_knows(text, &settings->stops_bytes))
@@ -334,6 +328,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "lossy", no_argument, NULL, OPT_LOSSY },
 		{ "spread", no_argument, NULL, OPT_SPREAD },
 		{ "peers", no_argument, NULL, OPT_PEERS },
+		{ "holes", no_argument, NULL, OPT_HOLES },
 		{ "stops", optional_argument, NULL, OPT_STOPS },
 		{ "fabric", required_argument, NULL, OPT_FABRIC },
 		{ "buffer", required_argument, NULL, OPT_BUFFER },
@@ -536,12 +531,14 @@ static bool run_measures(struct settings *settings, struct sim_memory *memory, u
 	} else if (settings->fabric) {
 		*bad = sim_fabric_run(&settings->plan, settings->cc, options->seed,
 				      settings->runs ? (uint32_t)settings->runs : 1, memory);
-	} else if (settings->spread) {
+	} else if (settings->table == OPT_SPREAD) {
 		*bad = sim_paths_run(options->seed, runs, memory);
-	} else if (settings->lossy) {
+	} else if (settings->table == OPT_LOSSY) {
 		*bad = sim_lossy_run(options->seed, runs, memory);
-	} else if (settings->peers) {
+	} else if (settings->table == OPT_PEERS) {
 		*bad = sim_peers_run(options->seed, runs, messages == UINT32_MAX ? 0 : messages, memory);
+	} else if (settings->table == OPT_HOLES) {
+		*bad = sim_holes_run(options->seed, runs, settings->tap, memory);
 	} else if (settings->stops) {
 		listen_for_death();
 		*bad = sim_stops_run(options->seed, messages == UINT32_MAX ? STOPS_MESSAGES : messages,
@@ -549,7 +546,7 @@ static bool run_measures(struct settings *settings, struct sim_memory *memory, u
 		if (settings->tap)
 			printf("1..1\n%s 1 - no READ of a peer that stands still now and then fails\n",
 			       *bad ? "not ok" : "ok");
-	} else if (settings->sweep) {
+	} else if (settings->table == OPT_SWEEP) {
 		listen_for_death();
 		*bad = sim_sweep_run(options->seed, messages == UINT32_MAX ? SWEEP_MESSAGES : messages, memory);
 	} else {

@@ -227,8 +227,15 @@ static bool way_is_dead(const struct sim_world *world, const struct sim_end *end
 	       frame->source_port == spread_of(end->qp)->paths[SIM_DEAD_WAY].port;
 }
 
+/* The first packet of a connection whose receiver is to wait for it. */
+static bool never_comes(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet)
+{
+	return end->index / 2 >= world->config.connections - world->config.holes && packet->payload_bytes > 0 &&
+	       packet->psn == end->start_psn;
+}
+
 static bool is_lost(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
-		    struct sim_random *random)
+		    const struct wire_packet *packet, struct sim_random *random)
 {
 	bool lost = befalls(world, end, random, FAULT_LOSS);
 
@@ -238,7 +245,7 @@ static bool is_lost(struct sim_world *world, struct sim_end *end, const struct s
 		end->burst_left--;
 		lost = true;
 	}
-	if (is_dark(world, end, frame) || way_is_dead(world, end, frame))
+	if (is_dark(world, end, frame) || way_is_dead(world, end, frame) || never_comes(world, end, packet))
 		lost = true;
 	if (lost)
 		sim_world_trouble(world, end, 1);
@@ -312,7 +319,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	}
 	arrival = arrival_time(world, end, frame, &random);
 	keep_and_replay(world, end, frame, &random);
-	if (is_lost(world, end, frame, &random))
+	if (is_lost(world, end, frame, packet, &random))
 		copies = 0;
 	late = random_below(&random, world->config.late_ns + 1);
 	if (may_overtake(world, end)) { /* others then look as if they were lost */

@@ -464,6 +464,9 @@ void sim_oracle_finish(struct sim_world *world)
 		boards++;
 	if (boards != world->board_count)
 		sim_world_fail(world, "%u boards of %u have come back", boards, world->board_count);
+	if (world->store.touched > world->store.count)
+		sim_world_fail(world, "%u packets were kept at once, and there is room for %u", world->store.touched,
+			       world->store.count);
 	if (world->store.used || world->store.holders)
 		sim_world_fail(world, "%u kept packets of %u QPs have never been freed", world->store.used,
 			       world->store.holders);

@@ -64,6 +64,7 @@ struct sim_config {
 	uint8_t paths;    /* both ends spread their packets over so many; 0: they do not */
 	uint64_t skew_ns; /* how much longer one of these may take than another */
 	uint64_t dead_ns; /* from then on one of them carries nothing; 0: never */
+	uint32_t holes;   /* in the messages of so many connections, the last ones: their first packet is always lost */
 	uint32_t marks;   /* per million frames that arrive: the sender is told of congestion; 0: no rate control */
 	bool srq, credits, imprecise, signal_all, no_probe, ipv6, shared_pd, zero_based, migration, check_first;
 	bool reuse;               /* a QP is reset and set up again instead of destroyed */

@@ -22,6 +22,8 @@
 #define WATCH_NS 10000000ull
 #define WATCH_HOURS_NS 10000000000ull /* of a run of hours */
 #define HOUR_NS 3600000000000ull
+#define HOLES_FIRST_NS 1000000ull
+#define HOLE_PACKETS 8u
 #define LATE_NS 20000ull /* how late a timer may be (T-1) */
 #define COMPARE_EVERY 4096u
 #define COMPARE_READS_EVERY (1u << 20) /* where long messages make the memory large */
@@ -344,6 +346,19 @@ static bool draw_plain(const struct sim_world *world, uint32_t connection)
 	return random_chance(&random, world->config.plain);
 }
 
+/* One message that never comes through, at once; the connections that are measured begin when these wait. */
+static void place_holes(const struct sim_world *world, struct sim_end *end)
+{
+	const struct sim_config *config = &world->config;
+
+	if (end->index / 2 < config->connections - config->holes) {
+		end->begins_ns = HOLES_FIRST_NS;
+	} else {
+		end->quota = !(end->index & 1);
+		end->steady_bytes = HOLE_PACKETS * config->mtu;
+	}
+}
+
 static void prepare(struct sim_world *world)
 {
 	const struct sim_config *config = &world->config;
@@ -366,12 +381,14 @@ static void prepare(struct sim_world *world)
 		end->plain = draw_plain(world, i / 2);
 		if (world->options->plan)
 			sim_fabric_place(world, end);
+		if (config->holes)
+			place_holes(world, end);
 		room &= sim_end_prepare(world, end);
 	}
 	if (!room)
 		sim_world_fail(world, "%u connections need more memory than there is", config->connections);
 	for (uint32_t i = 0; i < config->messages && !world->options->plan; i++) {
-		uint32_t connection = (uint32_t)random_below(&random, config->connections);
+		uint32_t connection = (uint32_t)random_below(&random, config->connections - config->holes);
 		bool back = random_chance(&random, 500000);
 
 		/* Some connections work both ways. */
@@ -411,6 +428,8 @@ static void give_boards(struct sim_world *world)
 {
 	uint32_t each = world->options->plan && world->config.window ? 2 : 0;
 
+	if (world->config.holes)
+		each = 2;
 	if (world->config.paths)
 		each = world->options->steady ? 6 : 2;
 	world->board_count = SIM_BOARDS + world->config.connections * each;
@@ -421,10 +440,9 @@ static void give_boards(struct sim_world *world)
 /* Of all nodes together, so that a fabric has room for what each of its hosts may keep. */
 static void give_store(struct sim_world *world)
 {
-	uint32_t packets = world->options->plan ? SIM_KEPT_FABRIC : LCORE_KEPT;
+	uint32_t packets = world->options->plan ? SIM_KEPT_FABRIC : world->options->steady ? LCORE_KEPT : SIM_KEPT;
 
-	rc_store_init(&world->store, malloc(packets * sizeof(struct rc_kept_packet)),
-		      world->options->steady ? packets : SIM_KEPT);
+	rc_store_init(&world->store, malloc(packets * sizeof(struct rc_kept_packet)), packets);
 	world->pool.store = &world->store;
 }
 
