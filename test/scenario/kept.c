@@ -408,6 +408,37 @@ Test(kept, who_finds_no_room_holds_nothing_and_never_is_more_taken_than_there_is
 	pair_close(pair);
 }
 
+/* One packet each takes little room, but a board: READs and what is in flight need boards, too. */
+Test(kept, half_of_the_boards_are_for_other_uses)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_board *boards = malloc(8 * sizeof(*boards));
+	struct rc_qp *hoarders[10];
+	struct rc_store store;
+	struct rc_boards pool;
+
+	RULE("S-21");
+	boards_init(&pool, boards, 8);
+	rc_store_init(&store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)), LCORE_KEPT);
+	pool.store = &store;
+	for (uint32_t i = 0; i < 10; i++) {
+		hoarders[i] = open_hoarder(pair, &pool, i);
+		hoard(pair, hoarders[i], 1);
+	}
+	cr_assert_eq(store.holders, 4);
+	pair->now_ns += KEPT_PATIENCE_NS;
+	hoard(pair, hoarders[9], 1);
+	cr_assert_eq(hoarders[9]->kept.map->kept.count, 1);
+	cr_assert_eq(store.holders, 4);
+	for (uint32_t i = 0; i < 10; i++) {
+		rc_qp_return_boards(hoarders[i]);
+		free(hoarders[i]);
+	}
+	free(store.packets);
+	free(boards);
+	pair_close(pair);
+}
+
 /* ---- what is told ---- */
 
 /* A bit for each block of PSNs, counted from PSN 0, that B's SACKs have told of; then they are forgotten. */
