@@ -14,7 +14,7 @@ static void move_una(struct sim_world *world, struct sim_end *end, uint64_t snd_
 	model->rnr_until_ns = 0;
 	model->rnr_naks = 0;
 	model->attempts = snd_una < model->limit;
-	model->asks = 0;
+	model->asks = model->naks_behind = 0;
 	model->timer_ns = world_clock(world, end);
 	end->troubles = 0;
 	end->last_progress_ns = world->now_ns;
@@ -182,8 +182,9 @@ void sim_model_response_arrived(struct sim_world *world, struct sim_end *end, co
 		const struct sim_message *oldest;
 
 		note_proven(model, psn);
-
 		cover(world, end, psn);
+		model->naks_behind +=
+			psn > model->snd_una && packet->syndrome == syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE);
 		oldest = &end->messages[model->una_message];
 		if (psn - oldest->first < oldest->packets)
 			arrive_nak(world, end, packet);

@@ -71,8 +71,13 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		return asked;
 	case UROCE_WC_RETRY_EXC_ERR:
 		/* N + 1 failures without progress between them; a fault from before the last progress may be one. */
-		/* N means N: the packet left N + 1 times; a long READ may have been asked about instead. */
-		if (end->model.attempts + (may_be_asked_about(world, message) ? end->model.asks : 0) < retries + 1)
+		/*
+		 * N means N: the packet left N + 1 times, or what lies behind it was asked for, while the answers of a
+		 * READ were still on their way; a long READ may have been asked about instead.
+		 */
+		if (end->model.attempts + end->model.naks_behind +
+			    (may_be_asked_about(world, message) ? end->model.asks : 0) <
+		    retries + 1)
 			return false;
 		return peer_is_dead(world, end) || stood_still(world, end) || is_never_answered(world, end, message) ||
 		       (retries < 2 ? end->all_troubles > 0 : end->troubles >= retries - 1);

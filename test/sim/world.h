@@ -103,14 +103,15 @@ struct sim_model {
 	uint64_t snd_una, limit; /* PSNs of our requests since the start of the life */
 	uint32_t una_message;    /* the request that owns snd_una */
 	uint64_t rnr_until_ns;
-	uint32_t rnr_naks;   /* since snd_una moved */
-	uint32_t attempts;   /* times that the packet of snd_una has been sent */
-	uint32_t asks;       /* empty WRITEs that have asked about it */
-	uint32_t migrations; /* seen so far */
-	bool resend_due;     /* it has migrated: what is unanswered goes out again, from snd_una on */
-	uint64_t timer_ns;   /* by the node's clock: from then on the ACK timer may have been running */
-	uint64_t proven;     /* everything before it has been executed by the peer, as what it has sent since shows */
-	uint32_t nak_code;   /* of the last other NAK that named the oldest request */
+	uint32_t rnr_naks;    /* since snd_una moved */
+	uint32_t attempts;    /* times that the packet of snd_una has been sent */
+	uint32_t asks;        /* empty WRITEs that have asked about it */
+	uint32_t naks_behind; /* sequence NAKs for what lies behind it, since snd_una moved: each costs a retry, too */
+	uint32_t migrations;  /* seen so far */
+	bool resend_due;      /* it has migrated: what is unanswered goes out again, from snd_una on */
+	uint64_t timer_ns;    /* by the node's clock: from then on the ACK timer may have been running */
+	uint64_t proven;      /* everything before it has been executed by the peer, as what it has sent since shows */
+	uint32_t nak_code;    /* of the last other NAK that named the oldest request */
 
 	uint64_t epsn; /* of the peer's requests */
 	uint32_t message, packet;
