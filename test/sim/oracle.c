@@ -362,11 +362,15 @@ static uint64_t patience_ns(const struct sim_world *world)
 void sim_oracle_watch(struct sim_world *world)
 {
 	for (uint32_t i = 0; world->faults.stopped && i < world->config.connections * 2; i++) {
-		const struct sim_end *end = &world->ends[i];
+		struct sim_end *end = &world->ends[i];
 		uint64_t since = end->last_progress_ns;
 
 		if (end->qp == NULL || end->over || end->completed == end->posted)
 			continue;
+		if (world->connections[i / 2].tainted && end->watched_una != end->qp->win.snd_una.v) {
+			end->watched_una = end->qp->win.snd_una.v; /* which the model does not follow any more */
+			end->last_progress_ns = since = world->now_ns;
+		}
 		if (since < world->stopped_ns)
 			since = world->stopped_ns;
 		if (since < end->post_ns)
