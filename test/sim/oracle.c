@@ -63,6 +63,7 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		       const struct uroce_wc *wc)
 {
 	const struct sim_message *message = &end->messages[index];
+	const struct sim_node *node = &world->nodes[end->node];
 	uint32_t retries = world->config.retry_cnt, rnr_retries = world->config.rnr_retry;
 	bool asked = end->failed || end->model.fatal;
 
@@ -73,9 +74,10 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		/* N + 1 failures without progress between them; a fault from before the last progress may be one. */
 		/*
 		 * N means N: the packet left N + 1 times, or what lies behind it was asked for, while the answers of a
-		 * READ were still on their way; a long READ may have been asked about instead.
+		 * READ were still on their way; a long READ may have been asked about instead. What was to leave when
+		 * the node stood still counts as well.
 		 */
-		if (end->model.attempts + end->model.naks_behind +
+		if (end->model.attempts + end->model.naks_behind + (node->paused_until_ns == world->now_ns) +
 			    (may_be_asked_about(world, message) ? end->model.asks : 0) <
 		    retries + 1)
 			return false;

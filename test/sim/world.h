@@ -166,10 +166,9 @@ struct sim_end {
 	uint64_t next_psn;
 	uint32_t quota;        /* requests left to post, in all lives */
 	uint32_t steady_bytes; /* of each, if there is no swarm */
-	uint32_t
-		watched_una; /* of a tainted connection: PSN of the oldest unacknowledged packet when it was looked at */
-	uint64_t begins_ns;  /* nothing is posted before */
-	bool plain;          /* it agrees to no SACKs, so its peer has none either */
+	uint32_t watched_una;  /* of a tainted connection: the oldest PSN in flight at the last look */
+	uint64_t begins_ns;    /* nothing is posted before */
+	bool plain;            /* it agrees to no SACKs, so its peer has none either */
 	struct uroce_wc cq[SIM_CQ_ENTRIES];
 	uint32_t cq_head, cq_tail;
 	uint32_t receives_done; /* of the own queue, in this life */
