@@ -21,4 +21,11 @@ static inline void deliver_all(struct uroce_lcore *lcore)
 		engine_deliver_outbox(lcore);
 }
 
+/* To be called by whoever has added completions: the next packet finds room for those that it adds unasked. */
+static inline void deliver_when_many(struct uroce_lcore *lcore)
+{
+	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
+		deliver_all(lcore);
+}
+
 #endif

@@ -90,8 +90,7 @@ static __rte_always_inline void handle_ack(struct uroce_lcore *lcore, struct flo
 		return;
 	flow->ack_waits = false;
 	rc_completer_handle_ack(qp_core(flow->qp), &flow->ack, lcore->now_ns, &lcore->out);
-	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
-		deliver_all(lcore);
+	deliver_when_many(lcore);
 }
 
 /* Ends the run. pauses: no other packet comes for now. */
@@ -140,8 +139,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 		flow->responses = true;
 	else if (flow->ack_each)
 		notice_work(lcore, flow->qp, false, true);
-	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
-		deliver_all(lcore);
+	deliver_when_many(lcore);
 }
 
 /*

@@ -134,8 +134,6 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 	set_grh(grh, origin);
 	right = copy(&walk, grh, sizeof(grh)) &&
 		copy(&walk, (uint8_t *)(uintptr_t)packet->payload, packet->payload_bytes);
-	if (!outbox_has_completion_room(&lcore->out))
-		deliver_all(lcore);
 	wc = outbox_add_completion(&lcore->out, ud->recv_cq);
 	*wc = (struct uroce_wc){
 		.wr_id = wqe->wr_id,
@@ -151,6 +149,7 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 		.qp_context = ud->context,
 		.ip_version = origin->ip && origin->ip[0] >> 4 == 6 ? 6 : 4,
 	};
+	deliver_when_many(lcore);
 	recvq_pop(&ud->receives);
 }
 

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/deliver.h"
+#include "engine/engine.h"
+#include "engine/ud.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"
@@ -27,7 +30,7 @@ static void open_uds(struct datagrams *all, unsigned lcores, const uint32_t lcor
 						   .qp_context = 70u + (uint32_t)i,
 						   .lcore = lcore_of ? lcore_of[i] : 0 };
 
-		cr_assert_eq(uroce_cq_create(end->device, 64, &end->cq), 0);
+		cr_assert_eq(uroce_cq_create(end->device, 256, &end->cq), 0);
 		init.send_cq = init.recv_cq = end->cq;
 		cr_assert_eq(uroce_ud_create(end->pd, &init, &all->uds[i]), 0);
 	}
@@ -280,6 +283,36 @@ Test(ud, receives_of_a_shared_queue)
 	cr_assert_eq(uroce_ud_destroy(all.uds[1]), 0);
 	cr_assert_eq(uroce_srq_destroy(srq), 0);
 	all.uds[1] = own;
+	close_uds(&all);
+}
+
+/* An lcore with several sources may take more datagrams in one poll than it has places for completions. */
+Test(ud, datagrams_leave_room_for_what_another_packet_completes)
+{
+	static struct datagrams all;
+	static const struct uroce_addr dest = { .bytes = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 } };
+	struct wire_packet packet = { .opcode = OP_UD_SEND_ONLY, .pkey = PKEY_DEFAULT };
+	const struct rc_origin origin = { .dest = dest.bytes };
+	struct uroce_wc wc;
+
+	RULE("U-4");
+	open_uds(&all, 1, NULL);
+	struct end *end = &all.network.ends[1];
+	struct uroce_lcore *lcore = all.network.engine->lcores[0];
+	struct engine_port *port = engine_find_port(lcore, end->device);
+
+	packet.dest_qpn = uroce_ud_num(all.uds[1]);
+	packet.qkey = uroce_ud_qkey(all.uds[1]);
+	for (uint32_t i = 0; i < OUTBOX_COMPLETIONS; i++) {
+		post_recv(&all, 100);
+		engine_ud_receive(lcore, port, NULL, &packet, &origin);
+		cr_assert_leq(lcore->out.completion_count, OUTBOX_COMPLETIONS - OUTBOX_RECEIVE_COMPLETIONS);
+		while (uroce_cq_poll(end->cq, 1, &wc))
+			cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+	network_poll(&all.network);
+	while (uroce_cq_poll(end->cq, 1, &wc))
+		;
 	close_uds(&all);
 }
 
