@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "verbs/event.h"
+#include "verbs/pipe.h"
 #include "verbs/take.h"
 #include "verbs/walk.h"
 #include "verbs/wc.h"

@@ -27,32 +27,6 @@ static struct {
 	struct verb_srq *srqs;
 } told = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- pipes ---- */
-
-int verb_pipe_writer(int fd)
-{
-	return pipe_reopen(fd, O_WRONLY | O_NONBLOCK);
-}
-
-void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes)
-{
-	int reader = pipe_reopen(fd, O_RDONLY | O_NONBLOCK), kept = 0;
-	uint64_t entries[4096];
-	size_t words = entry_bytes / sizeof(uint64_t);
-	ssize_t got;
-
-	if (reader < 0)
-		return;
-	got = read(reader, entries, sizeof(entries) / entry_bytes * entry_bytes);
-	for (ssize_t at = 0; at < got; at += (ssize_t)entry_bytes) {
-		const uint64_t *entry = &entries[(size_t)at / sizeof(uint64_t)];
-
-		if (entry[0] != value && write(writer, entry, words * sizeof(uint64_t)) > 0)
-			kept++;
-	}
-	close(reader);
-}
-
 /* ---- contexts and objects ---- */
 
 static void **list_of(enum verb_kind kind)
@@ -123,10 +97,10 @@ void verb_event_remove(enum verb_kind kind, void *object)
 			break;
 		}
 	}
-	pthread_mutex_unlock(&told.lock);
 	/* An event that was written and not read yet is removed, so that it needs no acknowledgement. */
 	verb_pipe_forget(context->verbs.context.async_fd, context->async_write_fd, (uintptr_t)object,
 			 sizeof(struct entry));
+	pthread_mutex_unlock(&told.lock);
 }
 
 void verb_event_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed, uint32_t told_count)

@@ -17,11 +17,4 @@ void verb_event_remove(enum verb_kind kind, void *object);
 /* Waits until all events of an object have been acknowledged, as ibv_destroy_qp() and the like promise. */
 void verb_event_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed, uint32_t told);
 
-/* ---- pipes from which libibverbs reads events ---- */
-
-/* Opens another descriptor for the pipe (pipe.h), which writes and never blocks. -1: errno is set. */
-int verb_pipe_writer(int fd);
-/* Removes unread entries that begin with value from the pipe; an entry has entry_bytes, at most 16. */
-void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes);
-
 #endif

@@ -1,9 +1,11 @@
-/* pipe.h - a pipe with one descriptor, from which libibverbs reads events */
+/* pipe.h - a pipe with one descriptor, from which libibverbs reads events as from the kernel's file */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_PIPE_H
 #define VERBS_PIPE_H
 
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -31,5 +33,14 @@ static inline int pipe_open(void)
 	close(ends[1]);
 	return fd;
 }
+
+/* Opens another descriptor for the pipe, which writes and never blocks. -1: errno is set. */
+int verb_pipe_writer(int fd);
+
+/*
+ * Removes all unread entries that begin with value; an entry has entry_bytes, a multiple of 8. The others stay in their
+ * order. Nobody else may write meanwhile: an entry that finds no room when it is put back is lost.
+ */
+void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes);
 
 #endif
