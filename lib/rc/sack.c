@@ -84,11 +84,16 @@ static bool is_right(const struct rc_qp *qp, const struct wire_packet *packet)
 	return true;
 }
 
-/* Does a packet of its own belong to this PSN? A READ has one packet and a PSN for each response. */
-static bool is_packet(const struct rc_qp *qp, psn_t psn)
+/*
+ * Does a packet of its own belong to this PSN? A READ has one packet and a PSN for each response. slot: of a request at
+ * or before that, from where its owner is searched; becomes that of its owner.
+ */
+static bool is_packet(const struct rc_qp *qp, psn_t psn, uint32_t *slot)
 {
-	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, psn));
+	const struct rc_send_wqe *wqe;
 
+	*slot = rc_sendwin_owner_from(&qp->win, *slot, psn);
+	wqe = sendwin_slot(&qp->win, *slot);
 	return !wqe_needs_response(wqe) || psn_equal(psn, wqe->first_psn);
 }
 
@@ -139,12 +144,12 @@ static bool answer_tells(const struct rc_qp *qp, psn_t psn, uint32_t state, bool
 	return resent || psn_before(psn, qp->sack.probe_end);
 }
 
-/* The peer says that the packet at psn has not come: is it lost (T-7)? */
-static bool is_lost(const struct rc_qp *qp, psn_t psn, struct judgement judgement)
+/* The peer says that what psn stands for has not come: is it lost (T-7), if it is a packet? */
+static bool seems_lost(const struct rc_qp *qp, psn_t psn, struct judgement judgement)
 {
 	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
 
-	if (state == SACK_LOST || !is_packet(qp, psn))
+	if (state == SACK_LOST)
 		return false;
 	if (judgement.answered && answer_tells(qp, psn, state, judgement.overtaken))
 		return true;
@@ -224,6 +229,7 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 	psn_t first = first_of(packet), cack = psn_make(packet->cack_psn);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
 	uint32_t limit = outstanding < KEPT_SPAN ? outstanding : KEPT_SPAN;
+	uint32_t owner = qp->win.acked;
 
 	if (qp_spreads(qp))
 		note_paths(qp, packet, limit);
@@ -235,8 +241,9 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 			continue;
 		if (came && (qp->sack.map == NULL || sackmap_state(qp, psn) != SACK_KEPT)) {
 			*news |= note_came(qp, psn);
-		} else if (!came && is_lost(qp, psn, judgement) && !lose(qp, psn)) {
-			return false;
+		} else if (!came && seems_lost(qp, psn, judgement)) {
+			if (is_packet(qp, psn, &owner) && !lose(qp, psn))
+				return false;
 		}
 	}
 	return true;

@@ -211,14 +211,17 @@ void rc_sendwin_finish_local(struct rc_sendwin *win)
 	win->acked = win->cursor = win->started;
 }
 
+uint32_t rc_sendwin_owner_from(const struct rc_sendwin *win, uint32_t slot, psn_t psn)
+{
+	while (psn_distance(psn, sendwin_slot(win, slot)->first_psn) >= sendwin_slot(win, slot)->psn_count)
+		slot++;
+	assert(slot != win->started);
+	return slot;
+}
+
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 {
-	uint32_t index = win->acked;
-
-	while (psn_distance(psn, sendwin_slot(win, index)->first_psn) >= sendwin_slot(win, index)->psn_count)
-		index++;
-	assert(index != win->started);
-	return index;
+	return rc_sendwin_owner_from(win, win->acked, psn);
 }
 
 /*

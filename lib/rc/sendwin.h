@@ -110,8 +110,10 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 /* The request at `started` was carried out here and is answered. Only while no request is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
-/* The slot of the request that owns a PSN in flight. */
+/* The slot of the request that owns a PSN in flight; the search takes a step for each request before it. */
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
+/* The same, searched from the slot of a request that is not newer. */
+uint32_t rc_sendwin_owner_from(const struct rc_sendwin *win, uint32_t slot, psn_t psn);
 
 /*
  * Acknowledges everything before `end`, but stops at a request that needs a response of its own (READ, atomic): its
