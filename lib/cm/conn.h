@@ -209,7 +209,8 @@ void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t no
 void cm_active_remind(struct cm *cm, struct cm_conn *conn);
 void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Is there room for one more half-open connection (C-22)? */
-bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener);
+bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t source,
+			 const struct cm_listener *listener);
 /* Begins a half-open connection, which waits for the listener's user; the caller tells him. NULL: no room. */
 struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
 				 struct cm_listener *listener, uint64_t now_ns);

@@ -5,6 +5,7 @@
 #include "cm/conn.h"
 #include "cm/ip.h"
 #include "cm/service.h"
+#include "config/limits.h"
 #include "rc/path.h"
 #include "wire/packet.h"
 
@@ -114,11 +115,25 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
-bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener)
+/* Of the address, with this id, or of one of its QPs, are there as many as are looked through for each request? */
+static bool is_crowded(const struct cm *cm, const struct cm_route *route)
+{
+	const struct cm_conn *of_peer = NULL, *of_qp = NULL;
+	uint32_t peers = 0, qps = 0;
+
+	while ((of_peer = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, of_peer)) != NULL)
+		peers++;
+	while ((of_qp = cm_table_by_qp(&cm->table, cm->in.ca_guid, cm->in.qpn, of_qp)) != NULL)
+		qps++;
+	return peers >= CM_SAME_MOST || qps >= CM_SAME_MOST;
+}
+
+bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t source,
+			 const struct cm_listener *listener)
 {
 	if (quota_is_full(&cm->half_open))
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
-	else if (quota_is_full_of(&cm->half_open, source))
+	else if (quota_is_full_of(&cm->half_open, source) || is_crowded(cm, route))
 		cm->counters[CM_CNT_DROP_OF_ONE_PEER]++;
 	else if (atomic_load(&listener->pending) >= listener->backlog)
 		cm->counters[CM_CNT_DROP_BACKLOG]++;
@@ -236,7 +251,7 @@ void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, uint64_t
 		return;
 	}
 	source = quota_source(cm->config.key, route->dest);
-	if (!cm_passive_has_room(cm, source, listener))
+	if (!cm_passive_has_room(cm, route, source, listener))
 		return;
 	if (!timewait_has_room_for_stranger(&cm->table.timewait, cm->table.used, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;

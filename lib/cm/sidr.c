@@ -56,7 +56,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_list
 	uint16_t source = quota_source(cm->config.key, route->dest);
 	struct cm_conn *conn;
 
-	if (is_again(cm, route, now_ns) || !cm_passive_has_room(cm, source, listener))
+	if (is_again(cm, route, now_ns) || !cm_passive_has_room(cm, route, source, listener))
 		return;
 	if (!timewait_has_room_for_stranger(&cm->table.timewait, cm->table.used, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;

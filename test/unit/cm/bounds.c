@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "config/limits.h"
 #include "meet.h"
 #include "rule.h"
 
@@ -94,6 +95,28 @@ Test(bounds, requests_that_are_refused_hold_no_places)
 	for (uint32_t i = 0; i < 60; i++)
 		cr_assert_eq(connect_from_b(meet, 100 + i, &b), 0, "our own %u", i);
 	meet_close(meet);
+}
+
+/* They lie in one chain, which each further request would be compared with. */
+Test(bounds, of_one_id_or_one_queue_pair_there_are_few)
+{
+	for (int of_qp = 0; of_qp < 2; of_qp++) {
+		struct meet *meet = meet_open(NULL);
+
+		RULE("C-22");
+		meet_listen(meet, MEET_B, 7174, 64);
+		for (uint32_t i = 0; i < 40; i++) {
+			struct cm_route to_b;
+			struct cm_message req = request_of_stranger(meet, of_qp ? i : 5, &to_b);
+
+			req.local_id = of_qp ? 1000 + i : 1000;
+			req.qpn = of_qp ? 1000 : 1000 + i;
+			meet_give(meet, MEET_B, &req, &to_b);
+			meet->end[MEET_B].head = meet->end[MEET_B].tail;
+		}
+		cr_expect_eq(usage_of(meet).connections, CM_SAME_MOST);
+		meet_close(meet);
+	}
 }
 
 /* What is over holds its place until its user lets go of it, and he may be slow. */
