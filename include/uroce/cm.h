@@ -41,8 +41,15 @@ enum uroce_cm_event_type {
 	UROCE_CM_REQUEST,     /* a client wants to connect: id is new, listener is the id that it asked */
 	UROCE_CM_ESTABLISHED, /* both may send */
 	UROCE_CM_REJECTED,    /* reason, private data of the peer */
-	UROCE_CM_UNREACHABLE, /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
-	/* status: 0: regularly; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted */
+	/*
+	 * status: -EHOSTUNREACH: no MAC was found; -ETIMEDOUT: no answer came; -ENOBUFS: there is no room for one more
+	 * connection; or why the QP could not be set up
+	 */
+	UROCE_CM_UNREACHABLE,
+	/*
+	 * status: 0: regularly; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted; -ETIMEDOUT: the peer
+	 * has not answered that we disconnect
+	 */
 	UROCE_CM_DISCONNECTED,
 	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status of the peer's APR */
 	UROCE_CM_ALTERNATE,
@@ -110,12 +117,13 @@ struct uroce_cm_options {
 	uint8_t min_rnr_timer;    /* code 1 ... 31; 0: 12, 0.64 ms */
 	/* READs and atomics we have outstanding, 1 ... 128; 0: 16; the peer may grant fewer */
 	uint8_t max_rd_atomic;
-	uint8_t max_dest_rd_atomic; /* READs and atomics we answer at a time; 0: as many as the QP was created for */
-	uint8_t traffic_class;      /* connect: DSCP and ECN bits; an accepted connection uses those of the client */
-	bool flow_control;          /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;         /* connect: a code: how long a message waits for its answer; 0: 18, 1.07 s */
-	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
-	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
+	/* READs and atomics we answer at a time; 0: as many as the QP was created for, or 16 with qp_num */
+	uint8_t max_dest_rd_atomic;
+	uint8_t traffic_class; /* connect: DSCP and ECN bits; an accepted connection uses those of the client */
+	bool flow_control;     /* end-to-end credits, if both want them */
+	uint8_t cm_timeout;    /* connect: a code: how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_retries;    /* connect: 1 ... 15; 0: 15 */
+	uint32_t keepalive_ms; /* our end asks an idle peer so often, so that one that died is told; 0: never */
 	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
 	uint32_t qp_num;                    /* of a QP that you move yourself: see uroce_cm_qp_attr(); 0: the id's */
 	bool srq;                           /* and that has a shared receive queue */
@@ -203,7 +211,7 @@ UROCE_API int uroce_cm_close(struct uroce_cm_id *id);
 /*
  * Creates the QP of a connection, in INIT, so that receives can be posted. For a REQUEST's id pd has to be of the
  * device that the request came to, see uroce_cm_device(), and the QP is owned by the lcore that it came to.
- * access_flags: UROCE_ACCESS_REMOTE_*. Errors as uroce_qp_create(); -EBUSY: the id has one.
+ * access_flags: UROCE_ACCESS_REMOTE_* and UROCE_ACCESS_FLUSH_*. Errors as uroce_qp_create(); -EBUSY: the id has one.
  */
 UROCE_API int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *init,
 				 uint32_t access_flags, struct uroce_qp **qp);
@@ -227,19 +235,20 @@ UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
 UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			     unsigned timeout_ms);
 /*
- * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went. dest: NULL: along the route
+ * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went, also when there is no room
+ * for one more connection (status -ENOBUFS), because that shows only after this call. dest: NULL: along the route
  * of uroce_cm_route(). source: NULL or zeros: the address that the id is bound to, or else that of the QP's device that
  * suits dest best: of whose prefix it is, the longest one first, or else one with a gateway. options: NULL: defaults.
  * 0; -EINVAL: no QP, a value out of range, private data too long, a QP of another partition than 0x7fff;
  * -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right kind, or dest is no
- * neighbour and no gateway is known; -EISCONN; -ENOBUFS: there is no room for one more.
+ * neighbour and no gateway is known; -EISCONN: it has connected already.
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
 /*
  * Asks dest for the queue pair for datagrams that serves this port; RESOLVED or UNREACHABLE tells. It asks from an
  * address of device, chosen as by uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH; -EISCONN: the id is in
- * use; -ENOBUFS.
+ * use.
  */
 UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device,
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
@@ -255,8 +264,9 @@ UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
 /*
  * Loads an alternate path on both sides (source and dest as we see it); ALTERNATE tells, once for each call. Both ends
  * may ask at the same time: then both load the path of the one that connected, and both are told 0. After a migration
- * again: that is how to rearm. 0; -ENOTCONN; -EALREADY: the call before is not answered yet; -EINVAL: the path in use,
- * or source is none of our addresses.
+ * again: that is how to rearm. timeout: the ACK timer on that path, 4.096 us x 2^n, 1 ... 31; 0: 17, 537 ms. 0;
+ * -ENOTCONN; -EALREADY: the call before is not answered yet; -EINVAL: the path in use, source is none of our
+ * addresses, or timeout.
  */
 UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
 

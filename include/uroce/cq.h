@@ -16,8 +16,8 @@ extern "C" {
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /*
  * Changes the depth; waiting completions stay in front. No thread may poll the CQ meanwhile. A mark (below) stays
- * valid. 0; -EINVAL: more completions wait than that; -ENOMEM; -EBUSY: completions from before the last change wait:
- * poll first.
+ * valid. 0; -EINVAL: out of range, or more completions wait than that; -ENOMEM; -EBUSY: completions from before the
+ * last change wait: poll first.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* 0; -EBUSY while a QP uses it. */

@@ -68,9 +68,10 @@ struct uroce_device_config {
 	 */
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* for paths from the address that name no VLAN */
-	uint32_t mtu_bytes;       /* largest path MTU, which the port must pass: 256 ... 4096; 0 means 4096 */
-	bool rx_checksums_done;   /* the port drops frames with a wrong IP or UDP checksum, or marks them */
-	struct rte_mempool *pool; /* mbufs to send from; data room for the MTU and 128 bytes of headers */
+	uint32_t mtu_bytes;     /* largest path MTU, which the port must pass: 256 ... 4096; 0 means 4096 */
+	bool rx_checksums_done; /* the port drops frames with a wrong IP or UDP checksum, or marks them */
+	/* mbufs to send from, each with room for RTE_PKTMBUF_HEADROOM, the MTU and 128 bytes of headers */
+	struct rte_mempool *pool;
 };
 
 struct uroce_device_info {
@@ -108,8 +109,10 @@ UROCE_API enum uroce_idle uroce_engine_idle(const struct uroce_engine *engine);
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
 /*
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
- * once. Returns the number of frames received and sent plus completions written; 0: there was no work. A timer fires in
- * the poll after the one that began when its time was over, so that what came while nobody polled counts first.
+ * once. Those of other threads wait for the next poll; when none comes within 10 s they return -ETIMEDOUT, and nothing
+ * has changed. Returns a measure of the work done: frames received and sent, completions written, posts of other
+ * threads taken, timers expired, and calls of other threads carried out; 0: there was no work. A timer fires in the
+ * poll after the one that began when its time was over, so that what came while nobody polled counts first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
@@ -145,11 +148,12 @@ UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
  * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues
  * than the port has, mbufs too small for the MTU, or a port that strips VLAN tags (then nobody knows to which VLAN a
  * frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: its frames
- * are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a device; -ENOMEM.
+ * are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a device; -ENOSPC: the engine has 16 devices;
+ * -ENOMEM.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
-/* 0; -EBUSY while a PD or CQ exists. */
+/* 0; -EBUSY while a PD or CQ exists, or a path of another device's QP leads through this one. */
 UROCE_API int uroce_device_destroy(struct uroce_device *device);
 UROCE_API void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info);
 

@@ -46,7 +46,7 @@ struct uroce_port_view {
 struct uroce_mr_view {
 	uint64_t addr, bytes; /* as peers name them: from 0 in a zero-based region */
 	uint32_t access;      /* enum uroce_access */
-	uint32_t domain;      /* regions and queue pairs with the same number are of one protection domain */
+	uint32_t domain;      /* regions and windows with the same number are of one protection domain */
 	uint32_t windows;     /* how many windows are bound to the region */
 	bool is_window;
 };
@@ -96,7 +96,10 @@ UROCE_API char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, si
  */
 UROCE_API int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t out_bytes);
 
-/* Ethdev ports with a device, at most `count` of them; returns how many were found on lcores that poll. */
+/*
+ * Ethdev ports with a device, at most `count` of them; returns how many were found. It asks one lcore after the other,
+ * and stops at the first one that is not polled, because each such lcore would keep the caller for a second.
+ */
 UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, uint32_t count);
 /* 0; -ENOENT: this port has no device of the engine; -ETIMEDOUT: an lcore is not polled. */
 UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view);

@@ -26,8 +26,9 @@ UROCE_API int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **pd);
 UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
 
 /*
- * Registers bytes at addr. Any mapped memory will do. 0; -EINVAL: NULL, 0 bytes, wrap, unknown access bits, or
- * remote write or atomic without local write; -ENOMEM: the device's table is full.
+ * Registers bytes at addr. Any mapped memory will do. 0; -EINVAL: NULL, 0 bytes, wrap, unknown access bits, remote
+ * write or atomic without local write, or remote atomic to a zero-based region whose addr is no multiple of 8; -ENOMEM:
+ * no memory, or the device's table is full.
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
@@ -55,11 +56,14 @@ UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
  * Type 2: bound by UROCE_WR_BIND_MW to a key that the application chooses (uroce_mw_next_rkey()), good for the QP
  * that bound it; made invalid by UROCE_WR_LOCAL_INV or by a peer's SEND with invalidate, and bound again then.
  * A bind fails with MW_BIND_ERR when
- *   - the region is of another domain, or without UROCE_ACCESS_MW_BIND, without local write for remote write or atomic,
- *     or without the flush rights asked for
+ *   - window or region are of another domain than the QP
+ *   - the region is without UROCE_ACCESS_MW_BIND, without local write for remote write or atomic, or without the flush
+ *     rights asked for
  *   - a right is asked for that is not for peers, or a zero-based window of type 1
  *   - the range is not inside the region
- *   - a type 2 window is bound already, or its new key is not its own with another tag
+ *   - peers may do atomics, and the address that they name and that of the memory differ modulo 8
+ *   - a type 2 window is bound already, is to have its last key again, or is to open zero bytes
+ * A BIND_MW whose key is not of its window is not even posted (-EINVAL).
  */
 enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 

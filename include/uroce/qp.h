@@ -111,7 +111,7 @@ enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN, UROCE_CC_DELAY
 /* Attributes of a QP. The mask of uroce_qp_modify() says which ones are meant. */
 struct uroce_qp_attr {
 	enum uroce_qp_state qp_state;
-	uint32_t access_flags; /* what peers may do: UROCE_ACCESS_REMOTE_* */
+	uint32_t access_flags; /* what peers may do: UROCE_ACCESS_REMOTE_* and UROCE_ACCESS_FLUSH_* */
 	uint16_t pkey;         /* default 0xFFFF */
 	uint32_t path_mtu;     /* payload bytes: 256, 512, 1024, 2048, 4096 */
 	uint32_t dest_qp_num;
@@ -142,7 +142,7 @@ struct uroce_qp_attr {
 	 * keep to one, the default, as they do when the lcore has no memory for more, which a query tells.
 	 */
 	uint8_t paths;
-	uint32_t rate_mbps; /* a query returns the rate that CNPs have left, in Mbit/s; 0: no limit */
+	uint32_t rate_mbps; /* a query returns the rate that congestion control allows, in Mbit/s; 0: no limit */
 	/*
 	 * After so many ms an idle QP asks its peer by itself whether it is alive; 0: never, the default. The death of
 	 * a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error() returns
@@ -196,8 +196,8 @@ struct uroce_qp_error {
 
 /*
  * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random.
- * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: there are
- * max_qps of the engine, or half as many of one of four lcores or more; or no QPN is left.
+ * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps, or
+ * the lcore has no number left; it has more than max_qps divided by the number of lcores. -EIO: no random numbers.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
@@ -264,17 +264,19 @@ UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
 /*
  * The usual way to RTS in one call: RESET to INIT, RTR, RTS with the attributes of attr (qp_state is ignored;
  * zero path_mtu means the device's, zero pkey means 0xFFFF; the first PSN to send is the random one that
- * uroce_qp_query() tells as sq_psn, or with use_sq_psn the sq_psn of attr). Errors as uroce_qp_modify(), which leave
- * the QP in the last state that it reached.
+ * uroce_qp_query() tells as sq_psn, or with use_sq_psn the sq_psn of attr). alt_path and path_mig_state are not set:
+ * uroce_qp_modify() does that afterwards. Errors as uroce_qp_modify(), which leave the QP in the last state that it
+ * reached.
  */
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 
 /*
  * Posts a list of requests. One thread at a time per queue. 0; -ENOMEM: the queue is full; -EINVAL: opcode, sge count,
- * inline length, max_rd_atomic 0 for a READ or atomic, or the state (RESET, INIT, RTR for sends; RESET for receives).
- * *bad_wr is the first request that was not posted. A send's entry is free again when its completion is in the CQ, an
- * unsignaled one's when a later request has a completion (Q-6). So a queue that is full of unsignaled requests stays
- * full: signal at least one of every max_send_wr.
+ * inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or FLUSH, the
+ * state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ; uroce_refusal() (log.h)
+ * says which. *bad_wr is the first request that was not posted. A send's entry is free again when its completion is in
+ * the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue that is full of unsignaled
+ * requests stays full: signal at least one of every max_send_wr.
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counters are rows: uroce_counter_name(i) and uroce_counter_text(i) describe values[i]. QP counters are the
- * rows below UROCE_QP_COUNTERS; a device sums those of its QPs (destroyed ones included) and adds the drops.
+ * rows below uroce_qp_counter_count(); a device sums those of its QPs (destroyed ones included) and adds the drops.
  */
 #ifndef UROCE_STATS_H
 #define UROCE_STATS_H

@@ -134,8 +134,9 @@ enum uroce_wc_flags {
 };
 
 /*
- * One completion, 64 bytes. wr_id, status, opcode and qp_num are always valid; the rest only with
- * UROCE_WC_SUCCESS, except vendor_err, psn and aeth, which explain an error (E-4).
+ * One completion, 64 bytes. wr_id, status, opcode, qp_num and qp_context are always valid. An error has vendor_err,
+ * and that of the request that failed has psn, aeth, retries, elapsed_us and path, too (E-4); in a flushed completion
+ * these are 0. The rest is valid only with UROCE_WC_SUCCESS.
  */
 struct uroce_wc {
 	uint64_t wr_id;
@@ -171,7 +172,7 @@ enum uroce_cause {
 	UROCE_CAUSE_LOCAL_DOMAIN,    /* lkey of another protection domain */
 	UROCE_CAUSE_LOCAL_RIGHTS,    /* lkey without the right */
 	UROCE_CAUSE_LOCAL_RANGE,     /* the range is not inside the region */
-	UROCE_CAUSE_LENGTH,          /* too long for the port or for the receive buffers */
+	UROCE_CAUSE_LENGTH,          /* longer than a message may be, 2^31 bytes, or than the receive buffers */
 	UROCE_CAUSE_BAD_RESPONSE,    /* the response broke the protocol */
 	UROCE_CAUSE_REMOTE_KEY,      /* responder: the peer's R_Key is unknown or no longer valid */
 	UROCE_CAUSE_REMOTE_DOMAIN,   /* responder: it is of another protection domain or QP */
@@ -179,7 +180,7 @@ enum uroce_cause {
 	UROCE_CAUSE_REMOTE_RANGE,    /* responder: the range is not inside its region */
 	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request broke the protocol */
 	UROCE_CAUSE_UNRESOLVED,      /* nobody answers for the peer's address: no ARP or neighbour discovery reply */
-	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see uroce_mw_alloc() */
+	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see enum uroce_mw_type (mr.h) */
 	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
 	UROCE_CAUSE_KEEPALIVE,       /* the QP had no request, and its peer did not answer when asked */
