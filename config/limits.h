@@ -21,8 +21,9 @@
 #define PSN_WINDOW (1u << 23) /* PSNs outstanding (P-4) */
 
 /*
- * New packets that a QP keeps in flight before it waits for an ACK. Below the rings of every port here, so
- * that a healthy receiver is not overrun by one QP; AckReq is set twice per window (Q-5).
+ * New packets that a QP keeps in flight before it waits for an ACK, unless both ends have agreed on a larger
+ * sack_window. Below the rings of every port here, so that a healthy receiver is not overrun by one QP; AckReq is set
+ * twice per window (Q-5).
  */
 #define WINDOW_PACKETS 256u
 

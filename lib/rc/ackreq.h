@@ -41,7 +41,7 @@ static inline bool ackreq_is_due(const struct rc_qp *qp)
 /*
  * The queue has run empty behind a request whose ACK no application waits for. Returns true when the ACK request is put
  * off. It is not put off while no round trip has been measured, for a QP without probes, or while an application may
- * wait for an ACK: because it drains the send queue, or because little of the queue is free.
+ * wait for an ACK: because it drains the send queue, or because more than half of the queue is in use.
  */
 static inline bool ackreq_defer(struct rc_qp *qp, uint64_t now_ns)
 {

@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The requester asks how much it may send, and loss detection tells what has happened. An algorithm is a row of
- * functions, each told of one kind of event; only these functions write struct rc_cc and struct rc_cc_past. There is
- * one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for. An
- * algorithm that sets a rate does so with pace.h: that limits what leaves, READ responses among it.
+ * functions, each told of one kind of event; only these functions, cc.c and this header write struct rc_cc and struct
+ * rc_cc_past. There is one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses
+ * that they ask for. An algorithm that sets a rate does so with pace.h: that limits what leaves, READ responses among
+ * it.
  *
  * To add an algorithm: write a file cc_NAME.c with its row, name that here and in cc.c, add the algorithm to enum
  * uroce_cc and its word to app/common/names.c, and what it has to remember to struct rc_cc_past or a struct of its own.
@@ -22,13 +23,13 @@
 
 /*
  * One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. All
- * but reset, lost, timed_out and undo may be NULL: the algorithm does not want to know.
+ * but reset, lost, timed_out and undo may be NULL: the algorithm does not want to know. With a trip there is a timed.
  */
 struct rc_cc_row {
 	/* A new connection, or another path: nothing is known. */
 	void (*reset)(struct rc_qp *qp);
 
-	/* snd_una may have moved. Called only while the window or the burst limits something. */
+	/* snd_una may have moved. Called only while the window limits something. */
 	void (*delivered)(struct rc_qp *qp);
 
 	/* The request whose round trip is measured has left. packets: how many it has, or, of a READ, answer it. */

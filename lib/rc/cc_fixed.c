@@ -10,7 +10,8 @@
  */
 #include "rc/cc.h"
 
-#define FIRST 256u /* the window after the first loss; each further loss at most halves the window */
+/* The window after the first loss. Each further loss at most halves the window, except where packets queue. */
+#define FIRST 256u
 
 static void reset(struct rc_qp *qp)
 {

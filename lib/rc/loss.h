@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loss detection owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip
- * (rtt.h). Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends all deadlines in ERR. The
- * keep-alive (keepalive.h) borrows the ACK timer and its budget.
+ * (rtt.h). Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends all deadlines in ERR. Two
+ * structs in it, rc_owed and rc_echoes, belong to echoes.c. The keep-alive (keepalive.h) borrows the ACK timer and its
+ * budget.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay for each
  * other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or fails the request

@@ -26,7 +26,6 @@ struct transition {
 	uint32_t optional;
 };
 
-/* flow control is required because both sides have to agree on it (F-6) */
 /* start PSN and RNR timer have defaults (P-2, R-2), so they are optional, although verbs require them */
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)

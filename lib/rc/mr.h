@@ -155,7 +155,7 @@ static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entr
 						  uint32_t qpn, uint64_t va, uint64_t bytes, uint32_t access,
 						  uint8_t **host)
 {
-	/* pairs with M1 in rc_mr_insert: the fields behind the key are visible */
+	/* pairs with M1 in publish() of mr.c: the fields behind the key are visible */
 	if (__builtin_expect(atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
 		return MR_BAD_KEY;
 	if (__builtin_expect(__atomic_load_n(&entry->kind, __ATOMIC_RELAXED) != MR_REGION, 0))

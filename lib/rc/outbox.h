@@ -3,7 +3,7 @@
 /*
  * The host owns one per lcore and hands it to each call of the core:
  *   1. outbox_reset(), then outbox_next_packets() for each QP: how many frames its port can take now, and their memory
- *   2. rc_qp_receive() adds completions and events; rc_qp_transmit() and rc_qp_respond() add frames as well
+ *   2. rc_qp_receive() adds completions, rc_qp_respond() frames as well, and rc_qp_transmit() all: also events
  *   3. the host sends the frames and delivers completions[] and events[]
  * Everything is bounded: what does not fit stays in the QP, whose call returns true: it wants to be called again.
  */

@@ -1,7 +1,7 @@
 /* pace.h - spreads what a QP sends over time, at the rate that congestion control allows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While the QP is ahead of its rate no SEND, WRITE and READ response leaves, and no new request. Other responses, ACKs,
+ * While the QP is ahead of its rate no SEND, WRITE or READ response leaves, and no new request. Other responses, ACKs,
  * NAKs, probes and requests for what is missing leave, because they are short and peers wait for them. They do not
  * count, for a peer may draw more of them than the rate allows, and what waits would wait for ever. What READs ask for
  * fills the path as well and counts apart: requests wait for it, responses do not, for it may be seconds' worth, and a

@@ -30,9 +30,10 @@ struct rc_qp_config {
 	uint32_t qpn;
 	uint32_t pd; /* protection domain, not 0 */
 	struct rc_mr_table *mrs;
-	struct rc_boards *boards; /* the boards of its lcore; NULL: no response is placed before its turn */
-	struct rc_srq *srq;       /* NULL: receives are posted to the QP itself */
-	void *send_cq, *recv_cq;  /* the host's handles, returned with completions */
+	/* the boards of its lcore; NULL: nothing is placed or kept before its turn, and the QP has one path */
+	struct rc_boards *boards;
+	struct rc_srq *srq;      /* NULL: receives are posted to the QP itself */
+	void *send_cq, *recv_cq; /* the host's handles, returned with completions */
 	uint64_t context;
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t max_send_sge, max_recv_sge;
@@ -120,7 +121,8 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /*
  * The same when nothing but requests has come since the last call: it adds responses alone, and spares a responder from
- * reading its send queue. true also if an event is due or the QP is paced: then the host calls rc_qp_transmit().
+ * reading its send queue. true also if an event is due, the QP is paced or spreads its requests over several paths:
+ * then the host calls rc_qp_transmit().
  */
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 

@@ -55,7 +55,8 @@ struct rc_sendwin {
 
 	/* read and written by the lcore only */
 	uint32_t head, acked, started, tail;
-	uint32_t cursor; /* the slot that owns `snd_nxt`; `started` when snd_nxt == snd_max */
+	/* the slot whose packets go out next; `started` if the newest request has sent all and nothing is sent again */
+	uint32_t cursor;
 	psn_t snd_una, snd_nxt, snd_max;
 	uint32_t behind; /* how many PSNs lie before snd_una since the first one, at most PSN_WINDOW */
 
@@ -87,7 +88,7 @@ uint64_t rc_sendwin_ring_bytes(uint32_t slots, uint32_t slot_bytes);
 
 /*
  * For the application's thread: copies wr into a slot and publishes it. Returns 0, -ENOMEM if the queue is full, or
- * -EINVAL for a wrong opcode, piece count, inline length or flag.
+ * -EINVAL for a wrong opcode, piece count, inline length or flag, and for a READ or the like when max_rd_atomic is 0.
  */
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr);
 
@@ -307,7 +308,7 @@ static inline struct rc_mr_bind wqe_bind(const struct rc_send_wqe *wqe)
 /* Reads how far the application has posted. */
 static inline void sendwin_take_posted(struct rc_sendwin *win)
 {
-	/* pairs with S1 in rc_sendwin_post: the slot's contents are visible */
+	/* pairs with S1 in publish() of sendwin.c: the slot's contents are visible */
 	win->tail = atomic_load_explicit(&win->posted, memory_order_acquire);
 }
 

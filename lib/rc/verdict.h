@@ -13,7 +13,7 @@ enum verdict {
 	VERDICT_UNSUPPORTED,      /* opcode reserved or not supported */
 	VERDICT_NOT_ENABLED,      /* the QP does not allow this kind of access */
 	VERDICT_BAD_LENGTH,       /* pad or payload length (W-6) */
-	VERDICT_UNALIGNED,        /* atomic address (S-7) */
+	VERDICT_UNALIGNED,        /* address of an atomic (S-7) or of an ATOMIC WRITE (S-20) */
 	VERDICT_TOO_DEEP,         /* S-12 */
 	VERDICT_NO_RECEIVE,       /* */
 	VERDICT_SEND_TOO_LONG,    /* S-6 */
