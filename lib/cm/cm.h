@@ -283,7 +283,7 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns);
 const struct cm_side *cm_peer(const struct cm *cm, uint32_t connection);
 const struct cm_side *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
-/* The alternate path that was last asked for in a REQ, or in a LAP of either side, as seen from our side. */
+/* The alternate path that was loaded last, or is being loaded, as seen from our side. */
 const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection);
 /* Actions that were taken before keep the old context. */
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);

@@ -191,7 +191,6 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 
 /* ---- QPs ---- */
 
-/* Completes the attributes that the application asked for with what the peer's message said. */
 /* The window that both ends have offered; 0: one of them sends no SACKs. */
 static uint16_t window_of(uint32_t ece)
 {

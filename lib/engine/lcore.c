@@ -1,4 +1,4 @@
-/* lcore.c - starts and stops the lcores, and decides which lcore serves which queue */
+/* lcore.c - makes an engine with its lcores, starts and stops them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <sched.h>

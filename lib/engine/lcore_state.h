@@ -77,7 +77,7 @@ static inline bool lcore_is_ours(const struct uroce_lcore *lcore)
 /* An entry was added to a ring of the lcore: wakes its thread if that sleeps. */
 static inline void lcore_wake(struct uroce_lcore *lcore)
 {
-	/* pairs with K1 in uroce_lcore_wait: the entry is in the ring before we read `asleep` */
+	/* pairs with K1 in sleep_for() of wait.c: the entry is in the ring before we read `asleep` */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (__builtin_expect(atomic_load_explicit(&lcore->asleep, memory_order_relaxed), 0))
 		eventfd_write(lcore->wake_fd, 1);

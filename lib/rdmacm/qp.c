@@ -157,7 +157,7 @@ static void unmake_cqs(struct cma_id *id)
 	id->id.recv_cq_channel = id->id.send_cq_channel = NULL;
 }
 
-/* The protection domain that all programs which give none share. */
+/* The protection domain of all ids of the process for which the program gives none. */
 static struct ibv_pd *usual_pd(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -10,6 +10,7 @@
  *   UROCE_MTU      the largest path MTU; optional
  *   UROCE_IDLE     poll, yield or sleep; optional
  *   UROCE_SACK_WINDOW  packets in flight to a peer that agrees to SACKs, 256 ... 2048, or off; optional
+ *   UROCE_PATHS    over how many paths to spread requests to such a peer, 4 ... 64; optional
  */
 #ifndef VERBS_STACK_H
 #define VERBS_STACK_H
