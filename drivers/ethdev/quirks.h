@@ -1,9 +1,9 @@
 /* quirks.h - peculiarities of single drivers that ethdev cannot be asked for */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The only file that knows how a driver behaves once it has a port; the arguments that drivers take, and why they find
- * no device, are known in drivers/port/attach.c. This file knows nothing of uroce and stands in both archives, because
- * the library itself judges the path MTU of a port by it, no matter who opened the port.
+ * The library proper knows single drivers only from here: it judges the path MTU of a port by this table, no matter who
+ * opened the port. So the table stands in both archives, and knows nothing of uroce. The files of drivers/ that attach,
+ * make, guard or tune a port name its driver, too.
  */
 #ifndef DRIVERS_QUIRKS_H
 #define DRIVERS_QUIRKS_H
