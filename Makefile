@@ -42,7 +42,7 @@ help:
 	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
 	@echo 'make model       SPIN on a model of RC: safety and no livelock; finds planted errors (ARGS="--faults 3")'
 	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
-	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only retry.c")'
+	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only loss.c")'
 	@echo 'make site        the pages of README and docs/ as one static site, in $(BUILD)/site'
 	@echo 'make pages       write the pages anew that are made of what the programs say: reference, session, breakages'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
