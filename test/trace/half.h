@@ -112,6 +112,7 @@ struct trace_half {
 	uint32_t begin_psn;                      /* of its first request */
 	bool begin_known;                        /* it was told, not seen */
 	bool synced;
+	bool selective; /* both ends have agreed to selective repeat: it is counted, not judged */
 	bool not_at_requester, not_at_responder,
 		resent_needlessly;     /* what the first look shows of the point of capture */
 	struct half_request *requests; /* by place */

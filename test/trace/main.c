@@ -23,6 +23,7 @@ static const char usage[] =
 	"usage: uroce-trace [--at ADDRESS|wire] [--mtu N] [--grace-us N] [--silence-us N] [--show N] FILE.pcap[ng]\n"
 	"Judges whether both ends of each RC connection kept to go-back-N, and counts what they sent; and whether\n"
 	"messages of connection management answer what was asked, with its ids, and come again only with a cause.\n"
+	"A connection with SACKs is counted, and not judged: uroce-perf --sack-window off has none.\n"
 	"  -a, --at ADDRESS    the capture was taken at this end, before packets from it can be lost;\n"
 	"                      wire: at neither end (default: found out from where losses show)\n"
 	"  -m, --mtu N         path MTU of all connections (default: found out from their packets)\n"

@@ -44,6 +44,8 @@ static void print_half(const struct trace_half *half, FILE *out)
 		fprintf(out, " qp=0x%06x", half->source_qpn);
 	fprintf(out, " > %s qp=0x%06x, MTU %u, seen from %s\n", address_text(half->dest, dest), half->dest_qpn,
 		half->mtu, view_text(half->view));
+	if (half->selective)
+		fprintf(out, "  SACKs say what is lost: it is counted, and not judged\n");
 	for (int i = 0; i < HALF_COUNTS; i++) {
 		if (half->counts[i])
 			fprintf(out, "  %12" PRIu64 " %s\n", half->counts[i], count_names[i]);

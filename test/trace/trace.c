@@ -16,10 +16,18 @@ const struct trace_verdict_row trace_verdicts[TRACE_VERDICTS] = {
 #undef VERDICT
 };
 
+/* Where SACKs and PROBEs of two ends that have agreed to selective repeat went. */
+struct agreed {
+	uint8_t source[16], dest[16];
+	uint32_t dest_qpn;
+};
+
 struct trace {
 	struct trace_options options;
 	struct trace_packet *packets;
 	uint64_t packet_count, packet_room;
+	struct agreed *agreed;
+	uint64_t agreed_count, agreed_room;
 	struct messages *messages;
 	uint64_t begin_ns;
 	bool begun;
@@ -67,6 +75,7 @@ void trace_close(struct trace *trace)
 {
 	free_halves(trace);
 	messages_close(trace->messages);
+	free(trace->agreed);
 	free(trace->halves);
 	free(trace->findings);
 	free(trace->packets);
@@ -78,11 +87,42 @@ const struct trace_options *trace_options(const struct trace *trace)
 	return &trace->options;
 }
 
+/* NO_QPN: any QP of dest. */
+static bool is_of(const struct agreed *agreed, const uint8_t *source, const uint8_t *dest, uint32_t dest_qpn)
+{
+	return (dest_qpn == NO_QPN || agreed->dest_qpn == dest_qpn) && memcmp(agreed->source, source, 16) == 0 &&
+	       memcmp(agreed->dest, dest, 16) == 0;
+}
+
+static bool has_agreed(const struct trace *trace, const uint8_t *source, const uint8_t *dest, uint32_t dest_qpn)
+{
+	for (uint64_t i = 0; i < trace->agreed_count; i++) {
+		if (is_of(&trace->agreed[i], source, dest, dest_qpn))
+			return true;
+	}
+	return false;
+}
+
+static void note_agreed(struct trace *trace, const struct trace_packet *packet)
+{
+	struct agreed *agreed;
+
+	if (has_agreed(trace, packet->source, packet->dest, packet->packet.dest_qpn))
+		return;
+	trace->agreed = grown(trace->agreed, trace->agreed_count, &trace->agreed_room, sizeof(*trace->agreed));
+	agreed = &trace->agreed[trace->agreed_count++];
+	memcpy(agreed->source, packet->source, 16);
+	memcpy(agreed->dest, packet->dest, 16);
+	agreed->dest_qpn = packet->packet.dest_qpn;
+}
+
 void trace_add(struct trace *trace, const struct trace_packet *packet)
 {
 	if (!trace->begun)
 		trace->begin_ns = packet->time_ns;
 	trace->begun = true;
+	if (packet->packet.opcode == OP_SACK || packet->packet.opcode == OP_PROBE)
+		note_agreed(trace, packet);
 	if (messages_take(trace->messages, packet) || !opcode_is_rc(packet->packet.opcode))
 		return;
 	trace->packets = grown(trace->packets, trace->packet_count, &trace->packet_room, sizeof(*trace->packets));
@@ -415,6 +455,28 @@ static uint32_t find_view(const struct trace *trace, const struct trace_half *ha
 	return (not_source ? 0u : TRACE_AT_REQUESTER) | (not_dest ? 0u : TRACE_AT_RESPONDER);
 }
 
+/* The rules of go-back-N are not those of ends that have agreed to selective repeat. */
+static void forget_findings_of_agreed(struct trace *trace)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		struct trace_half *half = trace->halves[i];
+
+		half->selective = has_agreed(trace, half->source, half->dest, half->dest_qpn) ||
+				  has_agreed(trace, half->dest, half->source, half->source_qpn);
+	}
+	for (uint32_t i = 0; i < trace->finding_count; i++) {
+		const struct trace_finding *finding = &trace->findings[i];
+
+		if (!finding->connection && trace->halves[finding->half]->selective)
+			trace->counts[finding->verdict]--;
+		else
+			trace->findings[left++] = *finding;
+	}
+	trace->finding_count = left;
+}
+
 void trace_judge(struct trace *trace)
 {
 	bool told = trace->options.at_wire || trace->options.at_given;
@@ -433,6 +495,7 @@ void trace_judge(struct trace *trace)
 		judge_packet(trace, &trace->packets[i]);
 	}
 	messages_judge_before(trace->messages, trace, UINT64_MAX);
+	forget_findings_of_agreed(trace);
 }
 
 const struct dialog *trace_dialog(const struct trace *trace)

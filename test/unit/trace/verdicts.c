@@ -97,6 +97,8 @@ static const struct {
 	{ 'l', OP_READ_RESPONSE_LAST, 0x1F },
 	{ 'o', OP_READ_RESPONSE_ONLY, 0x1F },
 	{ 'k', OP_ATOMIC_ACKNOWLEDGE, 0x1F },
+	{ 's', OP_SACK, 0 },
+	{ 'q', OP_PROBE, 0 },
 };
 
 /* Messages that end before a PSN, counted as a responder does. */
@@ -144,7 +146,9 @@ static struct wire_packet make_packet(const struct word *word, struct said *said
 	else if (op->payload && word->kind != 'p')
 		packet.payload_bytes = op->last ? LAST_BYTES : MTU;
 	packet.pad_bytes = packet_pad_bytes(packet.payload_bytes);
-	if (!op->response) {
+	if (packet.opcode == OP_PROBE) {
+		return packet;
+	} else if (!op->response) {
 		fill_request(&packet, word, said);
 	} else if (op->aeth) {
 		packet.dest_qpn = 1;
@@ -436,6 +440,22 @@ Test(verdicts, what_is_counted_is_what_was_sent)
 	cr_expect_eq(counts[COUNT_NAKS_SEQUENCE], 2);
 	cr_expect_eq(counts[COUNT_NAKS_RNR], 1);
 	trace_close(trace);
+}
+
+/* Both directions of a connection whose ends send SACKs or PROBEs are counted, and not judged. */
+Test(verdicts, what_selective_repeat_does_is_not_judged)
+{
+	static const char *const lines[] = { "Q S0 S1 s0 +50 S0", "Q S0 S1 +50 S0 q0", "P S0 S2 a0 s0 a2",
+					     "W S0 s0 a0 a1" };
+
+	for (uint32_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct trace *trace = judge(lines[i]);
+
+		cr_expect(trace_half(trace, 0)->selective, "\"%s\"", lines[i]);
+		cr_expect_eq(trace_wrong(trace), 0, "\"%s\"", lines[i]);
+		cr_expect_gt(trace_half(trace, 0)->counts[COUNT_SEND], 0);
+		trace_close(trace);
+	}
 }
 
 /* From what passes, in this order: data, how many PSNs READs take, other connections, the largest there is. */
