@@ -138,6 +138,7 @@ static_assert(sizeof(struct rc_spread) <= sizeof(struct rc_sack_map) + 64, "boar
 struct rc_boards {
 	struct rc_board *free;
 	struct rc_board *next, *end, *all;
+	uint32_t spreads;       /* how many QPs that spread their packets have one, for as long as they do */
 	struct rc_store *store; /* where QPs with its boards keep requests before their turn; NULL: nowhere */
 };
 
@@ -145,6 +146,12 @@ struct rc_boards {
 static inline void boards_init(struct rc_boards *pool, struct rc_board *boards, uint32_t count)
 {
 	*pool = (struct rc_boards){ .next = boards, .end = boards + count, .all = boards };
+}
+
+/* How many boards there are for other uses than spreading packets. */
+static inline uint32_t boards_left_by_spreads(const struct rc_boards *pool)
+{
+	return (uint32_t)(pool->end - pool->all) - pool->spreads;
 }
 
 /* Has the pool a board to lend? It may be NULL: then it has none. */

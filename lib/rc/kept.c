@@ -123,7 +123,7 @@ static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 /* Half of the boards are for other uses. */
 static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
 {
-	uint32_t most = (uint32_t)(pool->end - pool->all) / 2;
+	uint32_t most = boards_left_by_spreads(pool) / 2;
 	struct rc_board *board;
 
 	if ((store_of(qp)->holders >= most || !boards_has_one(pool)) && !make_room(qp, now_ns))

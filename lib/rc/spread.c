@@ -85,9 +85,11 @@ void rc_spread_over(struct rc_qp *qp, uint32_t paths)
 	struct rc_board *board;
 
 	rc_spread_forget(qp);
-	if (paths < 2 || !boards_has_one(pool))
+	/* Most boards stay for the losses of all; without one the packets take one path. */
+	if (paths < 2 || !boards_has_one(pool) || boards_left_by_spreads(pool) <= pool->spreads)
 		return;
 	board = boards_lend(pool);
+	pool->spreads++;
 	qp->spread.board = (uint16_t)(board - pool->all + 1);
 	begin(qp, &board->spread, (uint8_t)paths);
 	qp_note_attributes(qp);
@@ -105,6 +107,7 @@ void rc_spread_forget(struct rc_qp *qp)
 	if (board == 0)
 		return;
 	qp->spread.board = 0;
+	qp_boards(qp)->spreads--;
 	board_return(&qp_boards(qp)->all[board - 1u]);
 	qp_note_attributes(qp);
 }

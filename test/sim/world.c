@@ -431,7 +431,7 @@ static void give_boards(struct sim_world *world)
 	if (world->config.holes)
 		each = 2;
 	if (world->config.paths)
-		each = world->options->steady ? 6 : 2;
+		each = world->options->steady ? 6 : 4;
 	world->board_count = SIM_BOARDS + world->config.connections * each;
 	world->boards = malloc(world->board_count * sizeof(*world->boards));
 	boards_init(&world->pool, world->boards, world->board_count);

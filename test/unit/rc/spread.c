@@ -52,6 +52,22 @@ Test(spread, one_path_or_no_board_is_no_spreading)
 	cr_assert_not(qp_spreads(qp));
 }
 
+/* Who spreads has one all the time, and whatever is lost needs one for a while. */
+Test(spread, half_of_the_boards_are_for_losses)
+{
+	RULE("W-10");
+	open_paths(1);
+	pool.spreads = 2; /* of other QPs; there are three boards */
+	rc_spread_over(qp, PATHS);
+	cr_assert_not(qp_spreads(qp));
+	pool.spreads = 1;
+	rc_spread_over(qp, PATHS);
+	cr_assert(qp_spreads(qp));
+	cr_assert_eq(pool.spreads, 2);
+	rc_spread_forget(qp);
+	cr_assert_eq(pool.spreads, 1);
+}
+
 /* The ports of QPs with all of 64 paths: none twice, none that is not dynamic, and the first one that of W-2. */
 Test(spread, ports_of_a_set_differ)
 {
