@@ -202,13 +202,14 @@ def full_perftest():
             variants = [words for words in variants if not {"-q", "-l", "-Q"} & {*words}]
         if atomic:  # of 8 bytes always
             variants = [words for words in variants if not {"-a", "-s"} & {*words}]
-        if "write_lat" in program:  # it looks at memory
+        if "write" in program:  # these have no events
             variants.remove(["-e"])
         if "send" in program:
             variants += [["--use-srq", "-q", "4"] if not latency else ["--use-srq"], ["-c", "UD", "-s", "1024"]]
             variants += [["-c", "UD", "--use-srq", "-s", "1024"]]
         for words in variants:
-            yield perftest(program, *words, "-n", "200" if "-a" in words else "1000")
+            times = "200" if "-a" in words else "1600" if "-l" in words else "1000"  # a multiple of a list of 16
+            yield perftest(program, *words, "-n", times)
 
 
 def ucx_perftest():
