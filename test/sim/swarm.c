@@ -310,7 +310,8 @@ static void draw_switches(struct sim_random *random, struct sim_config *config)
 	config->marks = config->pace.early = 0;
 	config->jitter_ns = config->skew_ns = config->pace.send_ns = 0;
 	config->delay_ns = config->delay_ns / 4 + 1; /* there are up to four links on a way */
-	while (rc_codes_timeout_ns(config->timeout) < longest_queues_ns(config))
+	while (rc_codes_timeout_ns(config->timeout) < longest_queues_ns(config) ||
+	       (config->pace.receive_ns && rc_codes_timeout_ns(config->timeout) < longest_wait_ns(config)))
 		config->timeout++;
 }
 
