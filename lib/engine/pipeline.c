@@ -251,7 +251,10 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		run_queue_add(served[i]);
 }
 
-/* Serves the queued QPs, and passes their frames to the ports and their completions to the CQs. */
+/*
+ * Serves the queued QPs, and passes their frames to the ports and then their completions to the CQs: a program that ends
+ * with its last completion has acknowledged what it has received.
+ */
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
@@ -260,10 +263,10 @@ static void send_all(struct uroce_lcore *lcore)
 	}
 	if (run_queue_count(&lcore->run_queue))
 		transmit(lcore, &lcore->run_queue, NULL);
-	deliver_all(lcore);
 	/* After all QPs, because one whose path has changed may have asked for a MAC at any port. */
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);
+	deliver_all(lcore);
 }
 
 /*

@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <rte_ethdev.h>
 #include <rte_pause.h>
+#include <rte_ring.h>
 
+#include "engine/cq.h"
+#include "engine/device_state.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"
@@ -141,5 +145,51 @@ Test(wakeup, a_pipe_that_is_full_loses_no_wake_up)
 		;
 	complete_one(0);
 	cr_assert_eq(take_from(pipe_fds[0]), 7);
+	network_close(&network);
+}
+
+/* What a poll has sent when a completion of it can be seen. */
+struct order {
+	struct uroce_cq *cq;
+	unsigned frames, late; /* late: sent when a completion could be seen already */
+};
+
+static uint16_t note_order(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, void *user)
+{
+	struct order *order = user;
+
+	(void)port;
+	(void)queue;
+	(void)mbufs;
+	order->frames += count;
+	order->late += rte_ring_count(order->cq->ring) > 0 ? count : 0;
+	return count;
+}
+
+/* A program that ends with its last completion takes its stack along. */
+Test(wakeup, what_is_completed_was_acknowledged_before)
+{
+	struct uroce_recv_wr receive = { .wr_id = 1 };
+	struct order order = { 0 };
+	const struct rte_eth_rxtx_callback *callback;
+	struct uroce_wc wc;
+	uint16_t port;
+
+	RULE("S-18");
+	network_open_connected(&network, 1, 64);
+	order.cq = network.ends[1].cq;
+	port = network.ends[1].device->port_id;
+	callback = rte_eth_add_tx_callback(port, 0, note_order, &order);
+	cr_assert_not_null(callback);
+	for (int i = 0; i < 10; i++) {
+		cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &receive, NULL), 0);
+		cr_assert_eq(network_post(&network, UROCE_WR_SEND, 0), 0);
+		network_wait(&network, 0);
+		wc = network_wait(&network, 1);
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+	cr_expect_geq(order.frames, 10);
+	cr_expect_eq(order.late, 0, "%u of %u frames", order.late, order.frames);
+	rte_eth_remove_tx_callback(port, 0, callback);
 	network_close(&network);
 }
