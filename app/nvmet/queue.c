@@ -12,6 +12,12 @@
 #define READS_MAX 16u /* READs of ours outstanding */
 #define CAPSULE_ALIGNED 64u
 #define PATIENCE_NS 10000000000ull /* how long a host may take no answer, or not say who it is */
+/*
+ * A host need not name a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, and so notices only by
+ * this that such a host has lost its power. It waits as long as for an answer that is not taken; the retries come on
+ * top. An idle queue costs a packet in that time, and hosts in good health are never ended by it.
+ */
+#define KEEPALIVE_MS 10000u
 
 /* ---- posting ---- */
 
@@ -210,7 +216,8 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 	uint8_t words[NVMF_HELLO_BYTES];
 	struct uroce_cm_options options = { .private_data = words,
 					    .private_bytes = sizeof(words),
-					    .max_rd_atomic = READS_MAX };
+					    .max_rd_atomic = READS_MAX,
+					    .keepalive_ms = KEEPALIVE_MS };
 	struct server *server = lane->server;
 	struct lane_port *port = &lane->ports[port_of(server, event) - server->ports];
 	struct nvmf_hello hello;

@@ -101,6 +101,23 @@ Test(bad_hosts, who_vanishes_in_the_middle_of_a_read_is_noticed)
 	site_close(site);
 }
 
+/* It has named no keep-alive time (KATO 0), the target owes it nothing, and so sends nothing by which to notice. */
+Test(bad_hosts, who_vanishes_while_nothing_is_under_way_is_noticed)
+{
+	struct site *site = open_site();
+	struct bad_queue *gone = bad_join(site, 64, false);
+	uint64_t until_ns = app_now_ns() + 45000000000ull;
+
+	site_poll_for(site, 100);
+	bad_vanish(gone);
+	bad_vanish(gone - 1);
+	while (server_queue_count(&site->server) && app_now_ns() < until_ns)
+		site_poll(site);
+	cr_expect_eq(server_queue_count(&site->server), 0, "queues of a host that is no more");
+	cr_expect_eq(server_counts(&site->server).hosts_gone, 1);
+	site_close(site);
+}
+
 /* More commands than its queue has places, without waiting for answers: they wait in its own queue. */
 Test(bad_hosts, a_flood_is_answered_and_slows_others_little)
 {
