@@ -1,4 +1,4 @@
-/* peer.c - counts how much of the buffers the hosts at one address use together */
+/* peer.c - counts what the hosts at one address use together of what all hosts share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/peer.h"
 

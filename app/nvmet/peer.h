@@ -1,14 +1,15 @@
-/* peer.h - counts how much of the buffers the hosts at one address use together */
+/* peer.h - counts what the hosts at one address use together of what all hosts share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_PEER_H
 #define NVMET_PEER_H
 
-#include <uroce/uroce.h>
+#include "nvmet/lane_state.h"
 
 struct peer {
 	struct uroce_addr addr;
 	uint32_t queues;
-	uint64_t held_bytes;
+	uint64_t held_bytes;                  /* of the buffers */
+	uint32_t completions[LANE_PORTS_MAX]; /* entries of the CQ of each port */
 	struct peer *next;
 };
 

@@ -165,6 +165,27 @@ static uint32_t completions_of(const struct nvmf_hello *hello)
 	return hello->commands + 2 * slots_of(hello);
 }
 
+/*
+ * As data_has_share() does it with buffers: an address has more only while it has no more than it leaves free. A queue
+ * has its entries before its host has said who it is, so that who only asks to connect could take all of them.
+ */
+static bool has_entries(const struct queue *queue)
+{
+	const struct lane_port *port = &queue->lane->ports[queue->port_index];
+	uint32_t held = queue->peer->completions[queue->port_index];
+
+	return port->cq && held + queue->completions <= port->entries - port->completions;
+}
+
+static void count_entries(struct queue *queue, bool taken)
+{
+	struct lane_port *port = &queue->lane->ports[queue->port_index];
+	uint32_t change = taken ? queue->completions : -queue->completions;
+
+	port->completions += change;
+	queue->peer->completions[queue->port_index] += change;
+}
+
 static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *event, const struct nvmf_hello *hello)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
@@ -182,12 +203,13 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	queue->peer = peer_enter(&lane->peers, &event->peer);
 	queue->capsule_count = hello->commands;
 	queue->slot_count = slots_of(hello);
+	queue->completions = completions_of(hello);
 	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
 	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
 	queue->nvmf.thread = lane->index;
 	nvmf_queue_open(&queue->nvmf, &server->target, hello);
 	queue->nvmf.context = queue;
-	if (queue->peer && make_slots(queue) == 0 && make_qp(queue) == 0) {
+	if (queue->peer && has_entries(queue) && make_slots(queue) == 0 && make_qp(queue) == 0) {
 		queue->lkey = uroce_mr_lkey(queue->mr);
 		return queue;
 	}
@@ -219,19 +241,17 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 					    .max_rd_atomic = READS_MAX,
 					    .keepalive_ms = KEEPALIVE_MS };
 	struct server *server = lane->server;
-	struct lane_port *port = &lane->ports[port_of(server, event) - server->ports];
 	struct nvmf_hello hello;
 	enum nvmf_refusal refusal = judge(server, event, &hello);
 	struct queue *queue = NULL;
 
-	if (refusal == NVMF_REFUSAL_NONE && port->cq && port->completions + completions_of(&hello) <= port->entries)
+	if (refusal == NVMF_REFUSAL_NONE)
 		queue = make_queue(lane, event, &hello);
 	if (queue == NULL) {
 		refuse(lane, event, refusal ? refusal : NVMF_REFUSAL_RESOURCES);
 		return;
 	}
-	port->completions += completions_of(&hello);
-	queue->completions = completions_of(&hello);
+	count_entries(queue, true);
 	uroce_cm_set_context(queue->id, (uintptr_t)queue);
 	link_in(queue);
 	for (uint32_t i = 0; i < queue->capsule_count; i++)
@@ -375,7 +395,7 @@ void queue_close(struct queue *queue)
 	pthread_mutex_t *events_lock = &queue->lane->server->events_lock;
 
 	link_out(queue);
-	queue->lane->ports[queue->port_index].completions -= queue->completions;
+	count_entries(queue, false);
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);
 		data_return(&queue->slots[i]);

@@ -256,7 +256,7 @@ static void wait_for(struct bad_queue *queue, const bool *what)
 	cr_assert(*what, "a bad host is refused what it needs to be bad");
 }
 
-struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, uint32_t receives)
+static struct bad_queue *dial(struct site *site, uint16_t qid, uint32_t depth, uint32_t receives)
 {
 	uint8_t words[NVMF_HELLO_BYTES];
 	struct nvmf_hello hello = { .qid = qid, .commands = depth, .responses = depth };
@@ -294,8 +294,24 @@ struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, u
 	for (uint32_t i = 0; i < receives; i++)
 		post_receive(queue, i);
 	cr_assert_eq(uroce_cm_connect(queue->id, &source, &target, SERVICE, &options), 0);
+	return queue;
+}
+
+struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, uint32_t receives)
+{
+	struct bad_queue *queue = dial(site, qid, depth, receives);
+
 	wait_for(queue, &queue->established);
 	return queue;
+}
+
+bool bad_may_connect(struct site *site, uint16_t qid, uint32_t depth)
+{
+	struct bad_queue *queue = dial(site, qid, depth, 1);
+
+	for (unsigned i = 0; i < PATIENCE_MS && !queue->established && !queue->over; i++)
+		site_poll_for(site, 1);
+	return queue->established;
 }
 
 static void put_keyed(struct site *site, uint8_t *sqe, uint32_t bytes)

@@ -154,6 +154,24 @@ Test(bad_hosts, who_never_says_who_it_is_is_sent_away)
 	site_close(site);
 }
 
+/* Each request to connect takes entries of the completion queue, and keeps them until its host had to say who it is. */
+Test(bad_hosts, who_opens_queues_without_end_leaves_entries_for_others)
+{
+	struct site *site = open_site();
+	struct lane_port *port = &site->server.lanes[0].ports[0];
+	uint32_t accepted = 0;
+
+	cr_assert(bad_may_connect(site, 1, 1024));
+	port->entries = 4 * port->completions;
+	while (accepted < 5 && bad_may_connect(site, 1, 1024))
+		accepted++;
+	cr_expect_eq(accepted, 1, "half of the entries: %u more queues", accepted);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);
+	site->address = 1;
+	cr_expect(bad_may_connect(site, 1, 1024), "an address that has none may take all that are left");
+	site_close(site);
+}
+
 Test(bad_hosts, what_belongs_to_others_is_not_reached)
 {
 	struct site *site = open_site();
