@@ -206,9 +206,10 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	queue->completions = completions_of(hello);
 	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
 	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
-	queue->nvmf.thread = lane->index;
-	nvmf_queue_open(&queue->nvmf, &server->target, hello);
 	queue->nvmf.context = queue;
+	queue->nvmf.thread = lane->index;
+	memcpy(queue->nvmf.peer, event->peer.bytes, sizeof(queue->nvmf.peer));
+	nvmf_queue_open(&queue->nvmf, &server->target, hello);
 	if (queue->peer && has_entries(queue) && make_slots(queue) == 0 && make_qp(queue) == 0) {
 		queue->lkey = uroce_mr_lkey(queue->mr);
 		return queue;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/controller.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +15,11 @@
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
-	void *context = queue->context;
-	uint32_t thread = queue->thread;
-
-	memset(queue, 0, sizeof(*queue));
+	/* What the program has set stands at the end. */
+	memset(queue, 0, offsetof(struct nvmf_queue, context));
 	queue->target = target;
 	queue->qid = hello->qid;
 	queue->room = queue->size = hello->commands;
-	queue->context = context;
-	queue->thread = thread;
 }
 
 /* The entry for a controller id; ids that differ by a multiple of the number of entries share one. */
@@ -48,10 +45,26 @@ static void set_features_to_defaults(struct nvmf_controller *controller)
 	controller->events_wanted = controller->events_told = controller->events_due = 0;
 }
 
-struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem)
+static bool has_room(const struct nvmf_queue *queue)
 {
+	uint32_t held = 0, left = 0;
+
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		const struct nvmf_controller *controller = queue->target->controllers[i];
+
+		left += controller == NULL;
+		held += controller && memcmp(controller->peer, queue->peer, sizeof(queue->peer)) == 0;
+	}
+	return held < left;
+}
+
+struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem)
+{
+	struct nvmf_target *target = queue->target;
 	struct nvmf_controller *controller = NULL;
 
+	if (!has_room(queue))
+		return NULL;
 	/* Takes a new id, so that what a host still sends to its old controller does not reach this one. */
 	for (uint32_t i = 0; i < 2 * NVMF_CONTROLLERS_MAX && controller == NULL; i++) {
 		uint16_t cntlid = (uint16_t)(target->last_cntlid % NVME_CNTLID_MAX + 1);
@@ -69,6 +82,7 @@ struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const
 		return NULL;
 	controller->target = target;
 	controller->subsystem = subsystem;
+	memcpy(controller->peer, queue->peer, sizeof(controller->peer));
 	controller->deadline_ns = NVMF_FOREVER;
 	set_features_to_defaults(controller);
 	return controller;

@@ -8,6 +8,7 @@
 
 #define NVMF_FOREVER UINT64_MAX
 #define NVMF_SET_WORDS (NVMF_NAMESPACES_MAX / 32)
+#define NVMF_PEER_BYTES 16u
 
 struct nvmf_command;
 
@@ -23,8 +24,10 @@ struct nvmf_queue {
 	uint32_t room; /* commands that the host may have under way on this connection */
 	uint32_t size; /* as the Connect said; the same as room before */
 	bool no_flow_control;
-	void *context;   /* for the program around this library */
-	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
+	/* from here on set by the program around this library, before nvmf_queue_open() */
+	void *context;
+	uint32_t thread;               /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
+	uint8_t peer[NVMF_PEER_BYTES]; /* address of the host, as it likes: who shares it shares what there is */
 };
 
 /* A command that the store could not carry out. */
@@ -42,6 +45,7 @@ struct nvmf_controller {
 	const struct nvmf_subsystem *subsystem; /* NULL: it is a discovery controller */
 	char host_nqn[NVME_NQN_BYTES];
 	uint8_t host_id[16];
+	uint8_t peer[NVMF_PEER_BYTES]; /* of its admin queue */
 	uint16_t cntlid;
 	uint32_t cc;
 	_Atomic uint32_t csts;
@@ -87,8 +91,12 @@ void nvmf_queue_close(struct nvmf_queue *queue);
 /* Returns a queue that is still open; NULL: there is none. */
 struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller);
 
-/* Makes a controller; NULL: no room, or no memory. */
-struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem);
+/*
+ * Makes a controller for this admin queue, or for discovery without a subsystem. NULL: no memory, or no room. There is
+ * room for a peer while it has no more controllers than it leaves free: names of hosts are not proven, and a peer that
+ * makes up a new one each time leaves others as many.
+ */
+struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem);
 /* NULL: the target has no controller with this id. */
 struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);

@@ -54,7 +54,7 @@ static uint16_t connect_admin(struct nvmf_command *command, const uint8_t *data,
 		return invalid(command, DATA_SUBSYSTEM | IN_DATA);
 	if (subsystem && !nvmf_subsystem_admits(subsystem, host))
 		return NVME_CONNECT_HOST | NVME_DNR;
-	controller = nvmf_controller_create(queue->target, subsystem);
+	controller = nvmf_controller_create(queue, subsystem);
 	if (controller == NULL)
 		return NVME_CONNECT_BUSY;
 	strcpy(controller->host_nqn, host);

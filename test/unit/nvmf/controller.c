@@ -173,6 +173,7 @@ Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_g
 	uint16_t gone;
 
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		queues[i].peer[0] = (uint8_t)i;
 		cr_assert_eq(host_connect(host, &queues[i], HOST_DISK, 0, 0xFFFF), NVME_OK);
 		for (uint32_t j = 0; j < i; j++)
 			cr_assert_neq(queues[i].controller->cntlid, queues[j].controller->cntlid);
@@ -180,7 +181,8 @@ Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_g
 	/* Later there may be room: trying again would help. */
 	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_CONNECT_BUSY);
 	cr_expect_null(host->admin.controller);
-	cr_expect_null(nvmf_controller_create(&host->target, &host->disk));
+	host->admin.peer[1] = 1;
+	cr_expect_null(nvmf_controller_create(&host->admin, &host->disk));
 	gone = queues[100].controller->cntlid;
 	nvmf_queue_close(&queues[100]);
 	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
@@ -188,6 +190,29 @@ Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_g
 	cr_expect_eq(nvmf_controller_find(&host->target, host->admin.controller->cntlid), host->admin.controller);
 	cr_expect_null(nvmf_controller_find(&host->target, gone));
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
+		nvmf_queue_close(&queues[i]);
+	host_close(host);
+}
+
+/* Whatever it calls itself, and for discovery, too, to which every host is admitted. */
+Test(controller, a_peer_has_no_more_than_it_leaves_to_others)
+{
+	static struct nvmf_queue queues[NVMF_CONTROLLERS_MAX + 1];
+	struct nvmf_host *host = host_open(NULL);
+	uint32_t count = 0;
+
+	for (; count < NVMF_CONTROLLERS_MAX; count++) {
+		queues[count].peer[NVMF_PEER_BYTES - 1] = 1;
+		if (host_connect(host, &queues[count], count % 2 ? HOST_DISK : NVME_DISCOVERY_NQN, 0, 0xFFFF) !=
+		    NVME_OK)
+			break;
+	}
+	cr_expect_eq(count, NVMF_CONTROLLERS_MAX / 2, "%u", count);
+	cr_expect_eq(host_connect(host, &queues[count], HOST_DISK, 0, 0xFFFF), NVME_CONNECT_BUSY);
+	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK, "of another peer");
+	nvmf_queue_close(&queues[0]);
+	cr_expect_eq(host_connect(host, &queues[count], HOST_DISK, 0, 0xFFFF), NVME_OK, "in the place of one");
+	for (uint32_t i = 0; i <= count; i++)
 		nvmf_queue_close(&queues[i]);
 	host_close(host);
 }
