@@ -58,28 +58,13 @@ static bool is_sync(const struct store_request *request)
 	return request->syncs || request->block->op == NVMF_BLOCK_FLUSH;
 }
 
-static void range_at_hand(const struct store_request *request, uint64_t *offset, uint64_t *bytes)
-{
-	if (request->block->op == NVMF_BLOCK_DEALLOCATE) {
-		nvmf_command_range(request->command, request->data, request->range, offset, bytes);
-	} else {
-		*offset = request->block->offset;
-		*bytes = request->block->bytes;
-	}
-}
-
-static uint32_t range_count(const struct store_request *request)
-{
-	return request->block->op == NVMF_BLOCK_DEALLOCATE ? request->block->range_count : 1;
-}
-
 /* Skips ranges of 0 bytes. */
 static void skip_empty_ranges(struct store_request *request)
 {
 	uint64_t offset, bytes = 0;
 
-	while (request->range < range_count(request)) {
-		range_at_hand(request, &offset, &bytes);
+	while (request->range < store_range_count(request)) {
+		store_range(request, &offset, &bytes);
 		if (bytes > 0)
 			return;
 		request->range++;
@@ -100,7 +85,7 @@ static void fill_clear(struct io_uring_sqe *sqe, const struct store_request *req
 	uint64_t offset, bytes, left;
 	int fd = fd_of(request);
 
-	range_at_hand(request, &offset, &bytes);
+	store_range(request, &offset, &bytes);
 	left = bytes - request->moved;
 	switch ((enum way)request->way) {
 	case WAY_PUNCH:
@@ -177,14 +162,14 @@ static void cleared(struct store_request *request, uint32_t written)
 {
 	uint64_t offset, bytes;
 
-	range_at_hand(request, &offset, &bytes);
+	store_range(request, &offset, &bytes);
 	request->moved += request->way == WAY_WRITE ? written : bytes;
 	if (request->moved >= bytes) {
 		request->moved = 0;
 		request->range++;
 	}
 	skip_empty_ranges(request);
-	if (request->range < range_count(request))
+	if (request->range < store_range_count(request))
 		proceed(request);
 	else
 		end(request);
@@ -337,7 +322,7 @@ static void submit(struct store *store, struct store_request *request)
 	}
 	if (clears(request))
 		skip_empty_ranges(request);
-	if (clears(request) && request->range == range_count(request))
+	if (clears(request) && request->range == store_range_count(request))
 		end(request);
 	else
 		proceed(request);

@@ -151,6 +151,7 @@ bool lane_poll(struct lane *lane)
 	work += events_handle(lane);
 	work += handle_completions(lane);
 	work += ring_poll(lane->ring);
+	work += turn_poll(&lane->turns);
 	if (lane->told)
 		end_told(lane);
 	if (lane->server->ending && !lane->ended)

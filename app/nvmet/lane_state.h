@@ -14,6 +14,7 @@
 
 #include "nvmet/pool.h"
 #include "nvmet/ring.h"
+#include "nvmet/turn.h"
 
 #define LANES_MAX 16u
 #define LANE_PORTS_MAX 8u
@@ -57,6 +58,7 @@ struct lane {
 	struct peer *peers;
 	_Atomic uint32_t queue_count;
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
+	struct turns turns;                         /* addresses with work that goes on */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
 	 * The clock by which hosts are judged: a pause between two polls counts for at most LANE_PAUSE_NS. So what a

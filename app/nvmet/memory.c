@@ -3,9 +3,18 @@
 #include "nvmet/memory.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/*
+ * A host may ask for as much as a namespace has 256 times in one command. The lcore serves others meanwhile: it clears
+ * AT_ONCE_BYTES when the command comes, and then STEP_BYTES, a huge page, in a poll.
+ */
+#define AT_ONCE_BYTES (64u << 10)
+#define STEP_BYTES (2u << 20)
+#define RANGE_BYTES 4096u /* a range costs at least what it takes to clear so many */
 
 static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
 {
@@ -52,33 +61,82 @@ static bool move_pieces(struct store *store, enum nvmf_block_op op, uint8_t *dat
 	return same;
 }
 
+/* ---- clearing ---- */
+
+/*
+ * Clears up to twice so many bytes of what is left of the request, which begins at `moved` of range number `range`.
+ * A piece ends where a huge page may end, or with its range; so it has whole blocks. Returns whether something is left.
+ */
+static bool clear_some(struct store_request *request, uint64_t most_bytes)
+{
+	struct store *store = request->store;
+	const struct nvmf_block *block = request->block;
+	uint64_t done = 0;
+
+	while (done < most_bytes && request->range < store_range_count(request)) {
+		uint64_t offset, bytes, left, piece;
+
+		store_range(request, &offset, &bytes);
+		offset += request->moved;
+		left = bytes - request->moved;
+		piece = most_bytes - (uintptr_t)(store->memory + offset) % most_bytes;
+		piece = piece < left ? piece : left;
+		clear_pieces(store, offset, piece, block->may_deallocate || block->op == NVMF_BLOCK_DEALLOCATE);
+		request->moved += piece;
+		done += piece + RANGE_BYTES;
+		if (request->moved == bytes) {
+			request->moved = 0;
+			request->range++;
+		}
+	}
+	return request->range < store_range_count(request);
+}
+
+/* When the host has left, nobody waits for the rest. */
+static bool clear_step(struct turn_work *work)
+{
+	struct store_request *request =
+		(struct store_request *)(void *)((char *)work - offsetof(struct store_request, work));
+
+	if (!*request->left && clear_some(request, STEP_BYTES))
+		return true;
+	request->done(request, *request->left ? NVME_ABORTED : NVME_OK);
+	return false;
+}
+
+static void begin_to_clear(struct store_request *request)
+{
+	request->moved = 0;
+	request->range = 0;
+	request->work.step = clear_step;
+	if (clear_some(request, AT_ONCE_BYTES))
+		turn_add(request->turns, request->turn, &request->work);
+	else
+		request->done(request, NVME_OK);
+}
+
+/* ---- all requests ---- */
+
 static void submit_memory(struct store *store, struct store_request *request)
 {
 	const struct nvmf_block *block = request->block;
-	uint16_t status = NVME_OK;
+	bool same;
 
 	switch (block->op) {
 	case NVMF_BLOCK_READ:
 	case NVMF_BLOCK_WRITE:
 	case NVMF_BLOCK_COMPARE:
-		if (!move_pieces(store, block->op, request->data, block->offset, block->bytes))
-			status = NVME_COMPARE_FAILURE | NVME_DNR;
+		same = move_pieces(store, block->op, request->data, block->offset, block->bytes);
+		request->done(request, same ? NVME_OK : NVME_COMPARE_FAILURE | NVME_DNR);
 		break;
 	case NVMF_BLOCK_FLUSH:
+		request->done(request, NVME_OK);
 		break;
 	case NVMF_BLOCK_ZERO:
-		clear_pieces(store, block->offset, block->bytes, block->may_deallocate);
-		break;
 	case NVMF_BLOCK_DEALLOCATE:
-		for (uint32_t i = 0; i < block->range_count; i++) {
-			uint64_t offset, bytes;
-
-			nvmf_command_range(request->command, request->data, i, &offset, &bytes);
-			clear_pieces(store, offset, bytes, true);
-		}
+		begin_to_clear(request);
 		break;
 	}
-	request->done(request, status);
 }
 
 static void close_memory(struct store *store)

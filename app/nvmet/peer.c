@@ -16,6 +16,7 @@ struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr)
 		if (peer == NULL)
 			return NULL;
 		peer->addr = *addr;
+		STAILQ_INIT(&peer->turn.works);
 		peer->next = *list;
 		*list = peer;
 	}

@@ -10,6 +10,7 @@ struct peer {
 	uint32_t queues;
 	uint64_t held_bytes;                  /* of the buffers */
 	uint32_t completions[LANE_PORTS_MAX]; /* entries of the CQ of each port */
+	struct turn turn;                     /* its work that goes on */
 	struct peer *next;
 };
 

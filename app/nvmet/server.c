@@ -90,6 +90,7 @@ static int open_lanes(struct server *server, const struct server_config *config)
 		pool_bytes = POOL_LEAST_SHARE;
 	for (uint32_t i = 0; i < server->lane_count && code == APP_EXIT_OK; i++) {
 		STAILQ_INIT(&server->lanes[i].waiting);
+		STAILQ_INIT(&server->lanes[i].turns);
 		STAILQ_INIT(&server->lanes[i].requests);
 		server->lanes[i].server = server;
 		server->lanes[i].index = i;
@@ -182,6 +183,7 @@ void server_close_queues(struct server *server)
 			queue_close(lane->queues);
 		lane->ending_queues = NULL;
 		STAILQ_INIT(&lane->waiting);
+		STAILQ_INIT(&lane->turns);
 	}
 }
 

@@ -98,6 +98,9 @@ static void carry_out(struct slot *slot)
 	request->command = &slot->command;
 	request->data = slot->data;
 	request->done = block_done;
+	request->turns = &slot->queue->lane->turns;
+	request->turn = &slot->queue->peer->turn;
+	request->left = &slot->queue->ending;
 	slot->queue->store_requests++;
 	store_submit(request);
 }

@@ -38,6 +38,21 @@ uint16_t store_status(int error, enum nvmf_block_op op)
 	}
 }
 
+uint32_t store_range_count(const struct store_request *request)
+{
+	return request->block->op == NVMF_BLOCK_DEALLOCATE ? request->block->range_count : 1;
+}
+
+void store_range(const struct store_request *request, uint64_t *offset, uint64_t *bytes)
+{
+	if (request->block->op == NVMF_BLOCK_DEALLOCATE) {
+		nvmf_command_range(request->command, request->data, request->range, offset, bytes);
+	} else {
+		*offset = request->block->offset;
+		*bytes = request->block->bytes;
+	}
+}
+
 /* ---- blocks that several lcores copy ---- */
 
 #define CHUNK_BYTES 65536u

@@ -3,7 +3,8 @@
 /*
  *   1. store_open() (kind.h)
  *   2. store_submit() for each request, in any number; a request is done when its done() is called, perhaps at once
- *   3. ring_poll() (ring.h) in each poll: submits what is for files, and handles what has completed
+ *   3. ring_poll() (ring.h) in each poll: submits what is for files, and handles what has completed; and turn_poll()
+ *      (turn.h), for what takes longer than a poll in memory
  *   4. store_close() when no request is under way
  * Several lcores may submit, each with its own ring, on which the request also completes. Everything else is done by
  * one thread.
@@ -15,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "nvmet/ring.h"
+#include "nvmet/turn.h"
 #include "nvmf/command.h"
 #include "common/histogram.h"
 
@@ -42,8 +44,13 @@ struct store_request {
 	const struct nvmf_command *command; /* with the ranges of a DEALLOCATE */
 	uint8_t *data;                      /* READ: to be filled; WRITE, COMPARE, DEALLOCATE: the host's data */
 	void (*done)(struct store_request *request, uint16_t status);
+	/* MEMORY: where what takes long goes on, and whether its host has left, so that it need not */
+	struct turns *turns;
+	struct turn *turn;
+	const bool *left;
 	/* used by the store only */
 	struct ring_entry entry;
+	struct turn_work work;
 	uint8_t *second; /* COMPARE: the store's data */
 	uint64_t moved;  /* bytes moved of the present range */
 	uint32_t range, way, tries;
@@ -131,6 +138,10 @@ static inline void store_submit(struct store_request *request)
 {
 	request->store->ops->submit(request->store, request);
 }
+
+/* The ranges that a ZERO (one) or a DEALLOCATE names, and the one at hand, as offset and bytes. */
+uint32_t store_range_count(const struct store_request *request);
+void store_range(const struct store_request *request, uint64_t *offset, uint64_t *bytes);
 
 /* "memory", "null", "file". */
 const char *store_kind_name(enum store_kind kind);

@@ -14,6 +14,9 @@
 
 #define FOREIGN_BYTE 0xA5
 #define BLOCKS_OF_MIB 2048u
+#define LONG_BYTES (32ull << 20)
+#define LONG_BLOCKS (1u << 16)
+#define LONG_NSID 2u
 #define SLOW_MS 1500.0 /* a good host's I/O, on a machine that others are at work on */
 
 TestSuite(bad_hosts, .init = test_eal_start, .timeout = 100);
@@ -171,6 +174,151 @@ Test(bad_hosts, who_opens_queues_without_end_leaves_entries_for_others)
 	cr_expect(bad_may_connect(site, 1, 1024), "an address that has none may take all that are left");
 	site_close(site);
 }
+
+/* ---- work of many polls ---- */
+
+/* A namespace in memory whose blocks one WRITE ZEROES can name all. */
+static uint8_t *add_long(struct site *site)
+{
+	struct settings_disk settings = {
+		.nsid = LONG_NSID, .kind = STORE_MEMORY, .bytes = LONG_BYTES, .block_bytes = 512
+	};
+	char error[STORE_ERROR_BYTES] = "";
+	struct disk *disk = disks_add(&site->disks, site->subsystems[0], &settings, error);
+
+	cr_assert(disk, "%s", error);
+	memset(disk->store->memory, FOREIGN_BYTE, LONG_BYTES);
+	return disk->store->memory;
+}
+
+static uint64_t cleared_bytes(const uint8_t *memory)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < LONG_BYTES; i++)
+		count += memory[i] == 0;
+	return count;
+}
+
+static void send_zeroes(struct bad_queue *queue, bool deallocate)
+{
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	bad_fill(queue->site, sqe, NVME_WRITE_ZEROES, 0, LONG_BLOCKS, 0);
+	put_le32(sqe + SQE_NSID, LONG_NSID);
+	sqe[SQE_DW12 + 3] = deallocate ? 1 << 1 : 0;
+	cr_assert(bad_send(queue, sqe, NVME_SQE_BYTES));
+	site_poll(queue->site); /* the capsule leaves before its place is used again */
+}
+
+/* Of 256 ranges, each of which is all that there is. */
+static void send_ranges(struct bad_queue *queue)
+{
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	for (uint32_t i = 0; i < NVMF_RANGES_MAX; i++) {
+		memset(queue->site->memory + i * NVMF_RANGE_BYTES, 0, NVMF_RANGE_BYTES);
+		put_le32(queue->site->memory + i * NVMF_RANGE_BYTES + 4, LONG_BLOCKS);
+	}
+	bad_fill(queue->site, sqe, NVME_DATASET_MANAGEMENT, 0, 1, NVMF_RANGES_MAX * NVMF_RANGE_BYTES);
+	put_le32(sqe + SQE_NSID, LONG_NSID);
+	put_le64(sqe + SQE_DW10, (uint64_t)1 << 34 | (NVMF_RANGES_MAX - 1));
+	put_le32(sqe + SQE_DW12, 0);
+	cr_assert(bad_send(queue, sqe, NVME_SQE_BYTES));
+}
+
+static void wait_for_answers(struct bad_queue *queue, uint32_t answers)
+{
+	uint64_t until_ns = app_now_ns() + 60000000000ull;
+
+	while (queue->answers < answers && !queue->over && app_now_ns() < until_ns)
+		site_poll(queue->site);
+	cr_assert_geq(queue->answers, answers);
+}
+
+/* A read by another host, which is answered after a few polls. */
+static void read_beside(struct bad_queue *other)
+{
+	uint8_t sqe[NVME_SQE_BYTES];
+	uint32_t before = other->answers;
+
+	bad_fill(other->site, sqe, NVME_READ, 0, 8, 4096);
+	cr_assert(bad_send(other, sqe, NVME_SQE_BYTES));
+	wait_for_answers(other, before + 1);
+	cr_expect_eq(get_le16(other->last + 14) >> 1, NVME_OK);
+}
+
+Test(bad_hosts, what_takes_long_in_memory_goes_on_beside_others)
+{
+	struct site *site = open_site();
+	uint8_t *memory = add_long(site);
+	struct bad_queue *slow = bad_join(site, 16, false), *other = bad_join(site, 16, false);
+	uint32_t before = slow->answers;
+
+	for (int deallocate = 0; deallocate < 2; deallocate++, before++) {
+		memset(memory, FOREIGN_BYTE, LONG_BYTES);
+		send_zeroes(slow, deallocate);
+		read_beside(other);
+		cr_expect_eq(slow->answers, before, "all of it was cleared in one poll");
+		wait_for_answers(slow, before + 1);
+		cr_expect_eq(get_le16(slow->last + 14) >> 1, NVME_OK);
+		cr_expect_eq(cleared_bytes(memory), LONG_BYTES);
+	}
+	memset(memory, FOREIGN_BYTE, LONG_BYTES);
+	send_ranges(slow);
+	site_poll(site);
+	read_beside(other);
+	cr_expect_eq(slow->answers, before, "256 ranges were cleared in one poll");
+	wait_for_answers(slow, before + 1);
+	cr_expect_eq(get_le16(slow->last + 14) >> 1, NVME_OK);
+	cr_expect_eq(cleared_bytes(memory), LONG_BYTES);
+	site_close(site);
+}
+
+/* However much one address asks for, what another asks for has every second step. */
+Test(bad_hosts, what_takes_long_is_done_for_each_address_in_turn)
+{
+	struct site *site = open_site();
+	struct bad_queue *greedy, *other;
+	uint32_t greedy_before, other_before;
+
+	add_long(site);
+	greedy = bad_join(site, 64, false);
+	site->address = 1;
+	other = bad_join(site, 16, false);
+	greedy_before = greedy->answers;
+	other_before = other->answers;
+	for (int i = 0; i < 40; i++)
+		send_zeroes(greedy, false);
+	send_zeroes(other, false);
+	wait_for_answers(other, other_before + 1);
+	cr_expect_lt(greedy->answers - greedy_before, 10, "%u of 40 were before", greedy->answers - greedy_before);
+	wait_for_answers(greedy, greedy_before + 40);
+	site_close(site);
+}
+
+/* What nobody waits for any more ends, and lets its queue end. */
+Test(bad_hosts, what_takes_long_ends_with_its_host)
+{
+	struct site *site = open_site();
+	const uint8_t *memory = add_long(site);
+	struct bad_queue *slow = bad_join(site, 16, false), *admin = slow - 1;
+	unsigned polls = 0;
+
+	send_zeroes(slow, false);
+	send_ranges(slow);
+	while (memory[0])
+		site_poll(site);
+	bad_close(slow);
+	bad_close(admin);
+	for (; server_queue_count(&site->server) && polls < 100000; polls++)
+		site_poll(site);
+	cr_expect_eq(server_queue_count(&site->server), 0);
+	cr_expect_lt(cleared_bytes(memory), LONG_BYTES);
+	site_close(site);
+}
+
+/* ---- what is not theirs ---- */
 
 Test(bad_hosts, what_belongs_to_others_is_not_reached)
 {

@@ -1,0 +1,29 @@
+/* turn.h - work that goes on over several polls: a step in each, and the hosts have their steps in turn */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_TURN_H
+#define NVMET_TURN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+
+/* step: does what a poll may take for, and returns whether it goes on. It adds no other work. */
+struct turn_work {
+	bool (*step)(struct turn_work *work);
+	STAILQ_ENTRY(turn_work) next;
+};
+
+/* The work of the hosts at one address. */
+struct turn {
+	STAILQ_HEAD(, turn_work) works;
+	STAILQ_ENTRY(turn) next;
+};
+
+/* Of a lane: those that have work, the next one first. */
+STAILQ_HEAD(turns, turn);
+
+void turn_add(struct turns *turns, struct turn *turn, struct turn_work *work);
+/* Takes one step, of the one whose turn it is. Returns whether there was any. */
+bool turn_poll(struct turns *turns);
+
+#endif
