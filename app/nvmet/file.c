@@ -279,23 +279,43 @@ static int move_at_once(const struct store_request *request)
 	return moved < 0 ? -error : (int)moved;
 }
 
+static bool enter_ring(struct store_request *request)
+{
+	struct io_uring_sqe *sqe = ring_entry(request->ring, &request->entry);
+
+	if (sqe == NULL)
+		return false;
+	fill(sqe, request);
+	io_uring_sqe_set_data(sqe, &request->entry);
+	return true;
+}
+
+/* It has waited for the ring. When its host has left, nobody waits for it any more. */
+static bool enter_later(struct turn_work *work)
+{
+	struct store_request *request =
+		(struct store_request *)(void *)((char *)work - offsetof(struct store_request, work));
+
+	if (!*request->left)
+		return !enter_ring(request);
+	finish(request, NVME_ABORTED);
+	return false;
+}
+
+/* What comes or goes on while others wait for the ring has its turn as they have. */
 static void proceed(struct store_request *request)
 {
 	enum nvmf_block_op op = request->block->op;
-	struct io_uring_sqe *sqe = NULL;
 
 	if (request->store->at_once && !request->syncs &&
 	    (op == NVMF_BLOCK_READ || op == NVMF_BLOCK_WRITE || op == NVMF_BLOCK_COMPARE)) {
 		complete(&request->entry, move_at_once(request));
 		return;
 	}
-	sqe = ring_entry(request->ring, &request->entry);
-	if (sqe == NULL) {
-		finish(request, store_status(EAGAIN, op));
-		return;
+	if (ring_is_awaited(request->ring) || !enter_ring(request)) {
+		request->work.step = enter_later;
+		ring_await(request->ring, request->turn, &request->work);
 	}
-	fill(sqe, request);
-	io_uring_sqe_set_data(sqe, &request->entry);
 }
 
 static void submit(struct store *store, struct store_request *request)

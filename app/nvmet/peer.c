@@ -17,6 +17,7 @@ struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr)
 			return NULL;
 		peer->addr = *addr;
 		STAILQ_INIT(&peer->turn.works);
+		STAILQ_INIT(&peer->file_turn.works);
 		peer->next = *list;
 		*list = peer;
 	}

@@ -11,6 +11,7 @@ struct peer {
 	uint64_t held_bytes;                  /* of the buffers */
 	uint32_t completions[LANE_PORTS_MAX]; /* entries of the CQ of each port */
 	struct turn turn;                     /* its work that goes on */
+	struct turn file_turn;                /* its requests that wait for the ring */
 	struct peer *next;
 };
 

@@ -18,6 +18,7 @@ struct ring {
 	struct workers *workers; /* NULL: io_uring is used */
 	bool fixed;
 	unsigned under_way;
+	struct turns waiting; /* addresses with requests that wait for an entry */
 };
 
 static bool use_io_uring(struct ring *ring, void *memory, size_t bytes, char *reason, size_t reason_bytes)
@@ -45,6 +46,8 @@ struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, s
 	struct ring *ring = calloc(1, sizeof(*ring));
 
 	*reason = '\0';
+	if (ring)
+		STAILQ_INIT(&ring->waiting);
 	if (ring == NULL || (!threads && use_io_uring(ring, memory, bytes, reason, reason_bytes)))
 		return ring;
 	ring->workers = workers_open();
@@ -82,6 +85,21 @@ struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry)
 	return sqe;
 }
 
+void ring_await(struct ring *ring, struct turn *turn, struct turn_work *work)
+{
+	turn_add(&ring->waiting, turn, work);
+}
+
+bool ring_is_awaited(const struct ring *ring)
+{
+	return !STAILQ_EMPTY(&ring->waiting);
+}
+
+static bool has_room(const struct ring *ring)
+{
+	return ring->workers ? workers_have_room(ring->workers) : io_uring_sq_space_left(&ring->uring) > 0;
+}
+
 bool ring_has_fixed_memory(const struct ring *ring)
 {
 	return ring->fixed;
@@ -98,13 +116,11 @@ void ring_wake(const struct ring *ring)
 		workers_wake(ring->workers);
 }
 
-unsigned ring_poll(struct ring *ring)
+static unsigned poll_io_uring(struct ring *ring)
 {
 	struct io_uring_cqe *cqes[REAP];
 	unsigned count;
 
-	if (ring->workers)
-		return workers_poll(ring->workers);
 	if (io_uring_sq_ready(&ring->uring))
 		io_uring_submit(&ring->uring);
 	if (ring->under_way == 0)
@@ -123,4 +139,13 @@ unsigned ring_poll(struct ring *ring)
 		entry->complete(entry, result);
 	}
 	return count;
+}
+
+unsigned ring_poll(struct ring *ring)
+{
+	unsigned count = 0;
+
+	while (has_room(ring) && turn_poll(&ring->waiting))
+		count++;
+	return count + (ring->workers ? workers_poll(ring->workers) : poll_io_uring(ring));
 }

@@ -99,7 +99,7 @@ static void carry_out(struct slot *slot)
 	request->data = slot->data;
 	request->done = block_done;
 	request->turns = &slot->queue->lane->turns;
-	request->turn = &slot->queue->peer->turn;
+	request->turn = slot->store->fd >= 0 ? &slot->queue->peer->file_turn : &slot->queue->peer->turn;
 	request->left = &slot->queue->ending;
 	slot->queue->store_requests++;
 	store_submit(request);

@@ -44,10 +44,9 @@ struct store_request {
 	const struct nvmf_command *command; /* with the ranges of a DEALLOCATE */
 	uint8_t *data;                      /* READ: to be filled; WRITE, COMPARE, DEALLOCATE: the host's data */
 	void (*done)(struct store_request *request, uint16_t status);
-	/* MEMORY: where what takes long goes on, and whether its host has left, so that it need not */
-	struct turns *turns;
-	struct turn *turn;
-	const bool *left;
+	struct turns *turns; /* MEMORY: where what takes long goes on */
+	struct turn *turn;   /* of its address, in `turns`, or for FILE among those that wait for the ring */
+	const bool *left;    /* its host has left, so that what has not been done need not be */
 	/* used by the store only */
 	struct ring_entry entry;
 	struct turn_work work;

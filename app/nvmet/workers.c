@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define THREADS 4u
-#define JOBS 2048u
+#define JOBS 64u /* enough for the threads until the next poll; what more there is waits, where addresses have turns */
 
 struct job {
 	struct io_uring_sqe sqe;
@@ -163,6 +163,11 @@ struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *e
 	job->entry = entry;
 	STAILQ_INSERT_TAIL(&workers->prepared, job, next);
 	return &job->sqe;
+}
+
+bool workers_have_room(const struct workers *workers)
+{
+	return !STAILQ_EMPTY(&workers->free);
 }
 
 unsigned workers_poll(struct workers *workers)

@@ -3,6 +3,8 @@
 #ifndef NVMET_WORKERS_H
 #define NVMET_WORKERS_H
 
+#include <stdbool.h>
+
 #include "nvmet/entry.h"
 
 struct io_uring_sqe;
@@ -14,6 +16,7 @@ struct workers *workers_open(void);
 void workers_close(struct workers *workers);
 /* As ring_entry(), ring_poll(), ring_fd() and ring_wake(). */
 struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry);
+bool workers_have_room(const struct workers *workers);
 unsigned workers_poll(struct workers *workers);
 int workers_fd(const struct workers *workers);
 void workers_wake(const struct workers *workers);

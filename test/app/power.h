@@ -89,6 +89,7 @@ struct ring {
 	struct disk *disk;
 	bool fixed, full, held;
 	struct disk_op op[POWER_OPS];
+	struct turns waiting;
 };
 
 struct power_task {
@@ -108,6 +109,8 @@ struct power {
 	char path[32];
 	struct disk disk;
 	struct ring ring[POWER_LCORES];
+	struct turn turn[POWER_LCORES]; /* of the host */
+	bool left;                      /* it is gone */
 	struct nvmf_host *host;
 	struct store *store;
 	struct power_task task[POWER_TASKS];

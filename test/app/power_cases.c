@@ -176,11 +176,19 @@ Test(power_cases, a_full_ring_is_no_end)
 	struct power *power = power_open(SEED, 1);
 
 	power->ring[0].full = true;
-	for (size_t i = 0; i < sizeof(opcodes); i++)
-		cr_expect_eq(serve(power, blocks(opcodes[i], 0, 1, FUA)), NVME_NAMESPACE_NOT_READY);
-	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), NVME_NAMESPACE_NOT_READY);
+	fill(&power->task[0], power_first_word(0), 1); /* what is written */
+	fill(&power->task[2], power_first_word(0), 1); /* and compared */
+	for (uint32_t i = 0; i < sizeof(opcodes); i++)
+		power_begin(&power->task[i], blocks(opcodes[i], i < 3 ? 0 : 1, 1, FUA));
+	power_begin(&power->task[4], sqe_make(NVME_FLUSH, 1, 0));
+	ring_poll(&power->ring[0]);
+	for (uint32_t i = 0; i < 5; i++)
+		cr_expect(power->task[i].busy, "number %u does not wait", i);
 	power->ring[0].full = false;
-	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, FUA)), NVME_OK);
+	for (uint32_t i = 0; i < 5; i++) {
+		work(power, &power->task[i]);
+		cr_expect_eq(power->task[i].status, NVME_OK, "number %u: %04x", i, power->task[i].status);
+	}
 	power_close(power);
 }
 

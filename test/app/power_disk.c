@@ -279,6 +279,16 @@ struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry)
 	return NULL;
 }
 
+void ring_await(struct ring *ring, struct turn *turn, struct turn_work *work)
+{
+	turn_add(&ring->waiting, turn, work);
+}
+
+bool ring_is_awaited(const struct ring *ring)
+{
+	return !STAILQ_EMPTY(&ring->waiting);
+}
+
 bool ring_has_fixed_memory(const struct ring *ring)
 {
 	return ring->fixed;
@@ -320,6 +330,8 @@ unsigned ring_poll(struct ring *ring)
 {
 	unsigned count;
 
+	while (!ring->full && turn_poll(&ring->waiting))
+		;
 	if (ring->held)
 		return 0;
 	work(ring->disk);

@@ -35,8 +35,11 @@ static void open_disk(struct power *power, uint64_t seed, uint32_t lcores)
 	disk->random = draw_start(seed);
 	disk->rings = power->ring;
 	disk->ring_count = lcores;
-	for (uint32_t i = 0; i < lcores; i++)
+	for (uint32_t i = 0; i < lcores; i++) {
 		power->ring[i].disk = disk;
+		STAILQ_INIT(&power->ring[i].waiting);
+		STAILQ_INIT(&power->turn[i].works);
+	}
 	for (uint32_t i = 0; i < POWER_BLOCKS; i++) {
 		disk->block[i].count = 1;
 		power_fill(disk->block[i].versions[0], power_first_word(i));
@@ -150,6 +153,8 @@ void power_begin(struct power_task *task, struct nvmf_capsule capsule)
 						.block = &command->block,
 						.command = command,
 						.data = task->data,
+						.turn = &task->power->turn[task->lcore],
+						.left = &task->power->left,
 						.done = request_done };
 	store_submit(&task->request);
 }
