@@ -32,15 +32,18 @@ bool data_has_share(const struct slot *slot)
 bool data_take(struct slot *slot)
 {
 	struct queue *queue = slot->queue;
-	struct pool *pool = &queue->lane->pool;
+	struct lane *lane = queue->lane;
+	struct pool *pool = &lane->pool;
 	uint64_t used_bytes = pool->used_bytes;
 
+	if (!lane->serves_waiting && !STAILQ_EMPTY(&lane->waiting))
+		return false;
 	slot->data = data_has_share(slot) ? pool_take(pool, slot->command.data_bytes) : NULL;
 	if (slot->data == NULL)
 		return false;
 	queue->peer->held_bytes += pool->used_bytes - used_bytes;
 	slot->pool_bytes = slot->command.data_bytes;
-	slot->data_lkey = queue->lane->pool_region->lkeys[queue->port_index];
+	slot->data_lkey = lane->pool_region->lkeys[queue->port_index];
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #define NVMET_LANE_STATE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/queue.h>
 #include <uroce/uroce.h>
 
@@ -23,6 +24,7 @@
 
 struct queue;
 struct server;
+struct slot;
 
 struct server_counts {
 	uint64_t hosts_come, hosts_gone, hosts_refused, queues, refused_queues, commands, errors, waits_for_memory,
@@ -58,6 +60,9 @@ struct lane {
 	struct peer *peers;
 	_Atomic uint32_t queue_count;
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
+	bool serves_waiting;                        /* slot_try_again() is under way */
+	const struct slot *short_slot;              /* the first that waits and finds no buffer; NULL: none */
+	uint64_t short_ns;                          /* since when none of these has been served, by awake_ns */
 	struct turns turns;                         /* addresses with work that goes on */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*

@@ -208,29 +208,46 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	}
 }
 
-/* false: the first command that waits, and those of other queues behind it, go on waiting. */
+/* false: the first command that waits finds no buffer. */
 static bool serve_waiting(struct queue *queue)
 {
+	struct lane *lane = queue->lane;
 	struct slot *slot;
 
 	while ((slot = STAILQ_FIRST(&queue->waiting)) != NULL && data_has_share(slot)) {
-		if (!pool_has(&queue->lane->pool, slot->command.data_bytes))
+		if (!pool_has(&lane->pool, slot->command.data_bytes))
 			return false;
+		if (slot == lane->short_slot)
+			lane->short_ns = lane->awake_ns;
 		STAILQ_REMOVE_HEAD(&queue->waiting, next_waiting);
 		slot_go_on(slot, slot->step);
 	}
 	return true;
 }
 
+/*
+ * Who waits for a large buffer is not overtaken by small ones, which would take a part of each that becomes whole.
+ * While nobody overtakes, hosts in good health give back what they have within a round trip and what a disk takes. What
+ * has not come back by then is kept by others, who are sent away after seconds: the rest need not wait for that.
+ */
+#define HOLD_UP_NS 500000000ull
+
 void slot_try_again(struct lane *lane)
 {
 	struct waiting_queues looked_at = STAILQ_HEAD_INITIALIZER(looked_at);
+	const struct slot *first_short = NULL;
 	struct queue *queue;
 	bool goes_on = true;
 
+	lane->serves_waiting = true;
+	if (lane->short_slot == NULL)
+		lane->short_ns = lane->awake_ns;
 	while ((queue = STAILQ_FIRST(&lane->waiting)) != NULL) {
 		STAILQ_REMOVE_HEAD(&lane->waiting, next_waiting);
-		goes_on = goes_on && (queue->ending || serve_waiting(queue));
+		if (goes_on && !queue->ending && !serve_waiting(queue)) {
+			first_short = first_short ? first_short : STAILQ_FIRST(&queue->waiting);
+			goes_on = lane->awake_ns - lane->short_ns >= HOLD_UP_NS;
+		}
 		queue->in_waiting = !queue->ending && !STAILQ_EMPTY(&queue->waiting);
 		if (queue->in_waiting)
 			STAILQ_INSERT_TAIL(&looked_at, queue, next_waiting);
@@ -238,6 +255,8 @@ void slot_try_again(struct lane *lane)
 			STAILQ_INIT(&queue->waiting);
 	}
 	STAILQ_CONCAT(&lane->waiting, &looked_at);
+	lane->short_slot = first_short;
+	lane->serves_waiting = false;
 }
 
 /* The controller in this entry, if its admin queue is the lane's, so that no other thread frees it; else NULL. */

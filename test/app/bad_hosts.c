@@ -175,6 +175,92 @@ Test(bad_hosts, who_opens_queues_without_end_leaves_entries_for_others)
 	site_close(site);
 }
 
+/* ---- large buffers ---- */
+
+static void wait_for_answers(struct bad_queue *queue, uint32_t answers)
+{
+	uint64_t until_ns = app_now_ns() + 60000000000ull;
+
+	while (queue->answers < answers && !queue->over && app_now_ns() < until_ns)
+		site_poll(queue->site);
+	cr_assert_geq(queue->answers, answers);
+}
+
+/* Takes all buffers but 1 MiB, and with `bytes` so many of that. */
+static void take_buffers(struct site *site, void *taken[8], uint32_t bytes)
+{
+	struct pool *pool = &site->server.lanes[0].pool;
+
+	cr_assert_eq(pool->bytes, 8 * POOL_MOST_BYTES);
+	for (uint32_t i = 0; i < 7; i++)
+		cr_assert((taken[i] = pool_take(pool, POOL_MOST_BYTES)));
+	taken[7] = bytes ? pool_take(pool, bytes) : NULL;
+}
+
+static void return_buffers(struct site *site, void *taken[8])
+{
+	for (uint32_t i = 0; i < 7; i++)
+		pool_return(&site->server.lanes[0].pool, taken[i], POOL_MOST_BYTES);
+}
+
+static void ask_to_read(struct bad_queue *queue, uint32_t blocks)
+{
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	bad_fill(queue->site, sqe, NVME_READ, 0, blocks, blocks * 512);
+	cr_assert(bad_send(queue, sqe, NVME_SQE_BYTES));
+	site_poll(queue->site); /* the capsule leaves before its place is used again */
+}
+
+/* Small ones come without a pause, so that never all of them have their buffers back. */
+Test(bad_hosts, who_waits_for_a_large_buffer_is_not_overtaken_for_ever)
+{
+	struct site *site = open_site();
+	struct bad_queue *small = bad_join(site, 64, false), *large;
+	uint32_t before;
+	void *taken[8];
+
+	site->address = 1;
+	large = bad_join(site, 16, false);
+	before = large->answers;
+	take_buffers(site, taken, 0);
+	for (unsigned poll = 0; poll < 4000 && large->answers == before; poll++) {
+		if (small->sent - small->answers < 60)
+			ask_to_read(small, 8);
+		else
+			site_poll(site);
+		if (poll == 100)
+			ask_to_read(large, BLOCKS_OF_MIB);
+	}
+	cr_expect_eq(large->answers, before + 1, "it waits while %u small ones are answered", small->answers);
+	wait_for_answers(small, small->sent);
+	return_buffers(site, taken);
+	site_close(site);
+}
+
+/* Where buffers do not come back, others need not wait with it. */
+Test(bad_hosts, who_waits_for_a_large_buffer_in_vain_does_not_hold_up_others)
+{
+	struct site *site = open_site();
+	struct bad_queue *large;
+	void *taken[8];
+	uint32_t before;
+
+	site->address = 1;
+	large = bad_join(site, 16, false);
+	take_buffers(site, taken, POOL_LEAST_BYTES);
+	before = large->answers;
+	ask_to_read(large, BLOCKS_OF_MIB);
+	site_poll_for(site, 50);
+	cr_expect_eq(large->answers, before);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
+	cr_expect_eq(large->answers, before);
+	pool_return(&site->server.lanes[0].pool, taken[7], POOL_LEAST_BYTES);
+	wait_for_answers(large, before + 1);
+	return_buffers(site, taken);
+	site_close(site);
+}
+
 /* ---- work of many polls ---- */
 
 /* A namespace in memory whose blocks one WRITE ZEROES can name all. */
@@ -225,15 +311,6 @@ static void send_ranges(struct bad_queue *queue)
 	put_le64(sqe + SQE_DW10, (uint64_t)1 << 34 | (NVMF_RANGES_MAX - 1));
 	put_le32(sqe + SQE_DW12, 0);
 	cr_assert(bad_send(queue, sqe, NVME_SQE_BYTES));
-}
-
-static void wait_for_answers(struct bad_queue *queue, uint32_t answers)
-{
-	uint64_t until_ns = app_now_ns() + 60000000000ull;
-
-	while (queue->answers < answers && !queue->over && app_now_ns() < until_ns)
-		site_poll(queue->site);
-	cr_assert_geq(queue->answers, answers);
 }
 
 /* A read by another host, which is answered after a few polls. */
