@@ -112,6 +112,29 @@ Test(lanes, each_serves_what_comes_to_it_and_all_read_what_one_has_written)
 	site_close(site);
 }
 
+/* In several polls, and each chunk while no other lane copies it. */
+Test(lanes, what_one_clears_all_read_as_zeros)
+{
+	struct site *site = site_open_lanes(LANES);
+	uint8_t *memory = add(site, STORE_MEMORY)->store->memory;
+	struct bad_queue *queue = join_lane(site, 1), *other = join_lane(site, 0);
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	for (uint32_t deallocate = 0; deallocate < 2; deallocate++) {
+		memset(memory, 0xA5, 1 << 20);
+		bad_fill(site, sqe, NVME_WRITE_ZEROES, 1, 254, 0);
+		put_le32(sqe + SQE_NSID, NSID);
+		put_le32(sqe + SQE_DW12, deallocate << 25 | 253);
+		cr_assert_eq(bad_ask(queue, sqe), NVME_OK);
+		bad_fill(site, sqe, NVME_READ, 0, 256, 1 << 20);
+		put_le32(sqe + SQE_NSID, NSID);
+		cr_assert_eq(bad_ask(other, sqe), NVME_OK);
+		for (uint32_t i = 0; i < 1 << 20; i++)
+			cr_assert_eq(site->memory[i], i < BLOCK || i >= 255 * BLOCK ? 0xA5 : 0, "byte %u", i);
+	}
+	site_close(site);
+}
+
 /* Queues of one controller are of several lanes: with the admin queue all of them go. */
 Test(lanes, with_its_admin_queue_a_host_goes_from_all_of_them)
 {
