@@ -78,7 +78,7 @@ struct cm_private {
 	uint32_t bytes;
 };
 
-/* What the message of one side of a connection says about it. */
+/* What the message of one side of a connection says about it: what both have to agree on (F-6). */
 struct cm_side {
 	uint32_t qpn;
 	uint32_t psn;                /* the first PSN that it will receive */

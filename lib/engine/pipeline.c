@@ -252,8 +252,8 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 }
 
 /*
- * Serves the queued QPs, and passes their frames to the ports and then their completions to the CQs: a program that ends
- * with its last completion has acknowledged what it has received.
+ * Serves the queued QPs, and passes their frames to the ports and then their completions to the CQs (S-18): a program
+ * that ends with its last completion has acknowledged what it has received.
  */
 static void send_all(struct uroce_lcore *lcore)
 {
