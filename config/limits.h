@@ -82,8 +82,8 @@
  */
 #define CM_HALF_OPEN 4096u
 #define CM_HALF_OPEN_OF_ONE_PEER 2048u
-#define CM_SAME_MOST 16u  /* of one address and id, or of one QP: so many are looked through for each request */
-#define CM_REFUSALS 1024u /* answers that are given again when the request comes again */
+#define CM_SAME_MOST 16u               /* of one address and id: so many are looked through for each request */
+#define CM_REFUSALS 1024u              /* answers that are given again when the request comes again */
 #define CM_TIMEWAITS_PER_CONNECTION 4u /* ids in time-wait, and in use */
 
 /*

@@ -142,7 +142,8 @@ struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t add
 				 const struct cm_conn *after);
 /* The chain by the GUID and QPN of the peer finds the old connection of a peer that has restarted (C-13). */
 void cm_table_add_qp(struct cm_table *table, struct cm_conn *conn);
-struct cm_conn *cm_table_by_qp(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
+struct cm_conn *cm_table_by_qp(const struct cm_table *table, const uint8_t addr[16], uint64_t guid, uint32_t qpn,
+			       const struct cm_conn *after);
 /*
  * Finds the connection whose peer has the QPN and GUID in cm->in, and the address of the route: another peer may claim
  * the same QPN and GUID. NULL: none.

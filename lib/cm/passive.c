@@ -115,17 +115,15 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
-/* Of the address, with this id, or of one of its QPs, are there as many as are looked through for each request? */
+/* Are there as many of the address and this id as are looked through for each of its requests? */
 static bool is_crowded(const struct cm *cm, const struct cm_route *route)
 {
-	const struct cm_conn *of_peer = NULL, *of_qp = NULL;
-	uint32_t peers = 0, qps = 0;
+	const struct cm_conn *conn = NULL;
+	uint32_t count = 0;
 
-	while ((of_peer = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, of_peer)) != NULL)
-		peers++;
-	while ((of_qp = cm_table_by_qp(&cm->table, cm->in.ca_guid, cm->in.qpn, of_qp)) != NULL)
-		qps++;
-	return peers >= CM_SAME_MOST || qps >= CM_SAME_MOST;
+	while ((conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn)) != NULL)
+		count++;
+	return count >= CM_SAME_MOST;
 }
 
 bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t source,

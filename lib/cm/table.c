@@ -46,10 +46,12 @@ static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16
 	return (uint32_t)cm_hash_peer(table->key, addr, remote_id);
 }
 
-static uint32_t head_of_qp(const struct cm_table *table, uint64_t guid, uint32_t qpn)
+/* With the address, so that nobody makes the chain of another one's QPs long. */
+static uint32_t head_of_qp(const struct cm_table *table, const uint8_t addr[16], uint64_t guid, uint32_t qpn)
 {
-	uint64_t text[2] = { guid, qpn };
+	uint64_t text[4] = { [2] = guid, [3] = qpn };
 
+	memcpy(text, addr, 16);
 	return (uint32_t)cm_hash_table(table->key, text, sizeof(text));
 }
 
@@ -107,16 +109,20 @@ struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route)
 	struct cm_conn *conn = NULL;
 
 	do {
-		conn = cm_table_by_qp(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
+		conn = cm_table_by_qp(&cm->table, route->dest, cm->in.ca_guid, cm->in.qpn, conn);
 	} while (conn && !route_is_same(&conn->route, route));
 	return conn;
+}
+
+static uint32_t *head_of_conn_qp(const struct cm_table *table, const struct cm_conn *conn)
+{
+	return &table->by_qp[head_of_qp(table, conn->route.dest, conn->peer_guid, conn->peer.qpn) & table->head_mask];
 }
 
 void cm_table_remove_qp(struct cm_table *table, struct cm_conn *conn)
 {
 	if (conn->in_qps)
-		unchain(table, &table->by_qp[head_of_qp(table, conn->peer_guid, conn->peer.qpn) & table->head_mask],
-			offsetof(struct cm_conn, next_qp), conn);
+		unchain(table, head_of_conn_qp(table, conn), offsetof(struct cm_conn, next_qp), conn);
 	conn->in_qps = false;
 }
 
@@ -159,18 +165,20 @@ struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t add
 
 void cm_table_add_qp(struct cm_table *table, struct cm_conn *conn)
 {
-	uint32_t *head = &table->by_qp[head_of_qp(table, conn->peer_guid, conn->peer.qpn) & table->head_mask];
+	uint32_t *head = head_of_conn_qp(table, conn);
 
 	conn->next_qp = *head;
 	conn->in_qps = true;
 	*head = cm_table_index(table, conn);
 }
 
-struct cm_conn *cm_table_by_qp(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after)
+struct cm_conn *cm_table_by_qp(const struct cm_table *table, const uint8_t addr[16], uint64_t guid, uint32_t qpn,
+			       const struct cm_conn *after)
 {
-	uint32_t at = after ? after->next_qp : table->by_qp[head_of_qp(table, guid, qpn) & table->head_mask];
+	uint32_t at = after ? after->next_qp : table->by_qp[head_of_qp(table, addr, guid, qpn) & table->head_mask];
 
-	while (at != CM_NONE && (table->conns[at].peer_guid != guid || table->conns[at].peer.qpn != qpn))
+	while (at != CM_NONE && (table->conns[at].peer_guid != guid || table->conns[at].peer.qpn != qpn ||
+				 memcmp(table->conns[at].route.dest, addr, 16) != 0))
 		at = table->conns[at].next_qp;
 	return at == CM_NONE ? NULL : &table->conns[at];
 }

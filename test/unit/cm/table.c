@@ -175,14 +175,16 @@ static void expect_peers_and_ends(void)
 
 		for (uint32_t k = 0; k < live_count; k++) {
 			wanted += live[k]->in_peers && live[k]->remote_id == value && live[k]->route.dest[15] == i % 2;
-			wanted += live[k]->in_qps && live[k]->peer_guid == value && live[k]->peer.qpn == qpn;
+			wanted += live[k]->in_qps && live[k]->peer_guid == value && live[k]->peer.qpn == qpn &&
+				  live[k]->route.dest[15] == i % 2;
 		}
 		while ((conn = cm_table_by_peer(&table, addr, value, conn)) != NULL) {
 			cr_assert(conn->in_peers && conn->remote_id == value && conn->route.dest[15] == i % 2);
 			found++;
 		}
-		while ((conn = cm_table_by_qp(&table, value, qpn, conn)) != NULL) {
+		while ((conn = cm_table_by_qp(&table, addr, value, qpn, conn)) != NULL) {
 			cr_assert(conn->in_qps && conn->peer_guid == value && conn->peer.qpn == qpn);
+			cr_assert_eq(conn->route.dest[15], i % 2);
 			found++;
 		}
 		cr_assert_eq(found, wanted);
