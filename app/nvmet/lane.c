@@ -157,7 +157,7 @@ bool lane_poll(struct lane *lane)
 	if (lane->server->ending && !lane->ended)
 		end_all(lane);
 	if (!STAILQ_EMPTY(&lane->waiting))
-		slot_try_again(lane);
+		work += slot_try_again(lane);
 	if (lane->ending_queues)
 		queue_close_done(lane);
 	if (lane->now_ns - lane->looked_ns >= LOOK_NS)

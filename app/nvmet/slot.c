@@ -209,18 +209,19 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 }
 
 /* false: the first command that waits finds no buffer. */
-static bool serve_waiting(struct queue *queue)
+static bool serve_waiting(struct queue *queue, unsigned *served)
 {
 	struct lane *lane = queue->lane;
 	struct slot *slot;
 
-	while ((slot = STAILQ_FIRST(&queue->waiting)) != NULL && data_has_share(slot)) {
+	while (!queue->ending && (slot = STAILQ_FIRST(&queue->waiting)) != NULL && data_has_share(slot)) {
 		if (!pool_has(&lane->pool, slot->command.data_bytes))
 			return false;
 		if (slot == lane->short_slot)
 			lane->short_ns = lane->awake_ns;
 		STAILQ_REMOVE_HEAD(&queue->waiting, next_waiting);
 		slot_go_on(slot, slot->step);
+		++*served;
 	}
 	return true;
 }
@@ -231,22 +232,24 @@ static bool serve_waiting(struct queue *queue)
  * has not come back by then is kept by others, who are sent away after seconds: the rest need not wait for that.
  */
 #define HOLD_UP_NS 500000000ull
+#define HOLD_UP_EACH_NS 5000000000ull /* then it is tried again */
 
-void slot_try_again(struct lane *lane)
+unsigned slot_try_again(struct lane *lane)
 {
 	struct waiting_queues looked_at = STAILQ_HEAD_INITIALIZER(looked_at);
 	const struct slot *first_short = NULL;
 	struct queue *queue;
 	bool goes_on = true;
+	unsigned served = 0;
 
 	lane->serves_waiting = true;
 	if (lane->short_slot == NULL)
 		lane->short_ns = lane->awake_ns;
 	while ((queue = STAILQ_FIRST(&lane->waiting)) != NULL) {
 		STAILQ_REMOVE_HEAD(&lane->waiting, next_waiting);
-		if (goes_on && !queue->ending && !serve_waiting(queue)) {
+		if (goes_on && !queue->ending && !serve_waiting(queue, &served)) {
 			first_short = first_short ? first_short : STAILQ_FIRST(&queue->waiting);
-			goes_on = lane->awake_ns - lane->short_ns >= HOLD_UP_NS;
+			goes_on = (lane->awake_ns - lane->short_ns) % HOLD_UP_EACH_NS >= HOLD_UP_NS;
 		}
 		queue->in_waiting = !queue->ending && !STAILQ_EMPTY(&queue->waiting);
 		if (queue->in_waiting)
@@ -257,6 +260,7 @@ void slot_try_again(struct lane *lane)
 	STAILQ_CONCAT(&lane->waiting, &looked_at);
 	lane->short_slot = first_short;
 	lane->serves_waiting = false;
+	return served;
 }
 
 /* The controller in this entry, if its admin queue is the lane's, so that no other thread frees it; else NULL. */

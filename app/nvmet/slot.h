@@ -8,8 +8,8 @@
 void slot_go_on(struct slot *slot, enum nvmf_step step);
 /* The host's data has come. */
 void slot_fetched(struct slot *slot);
-/* Memory has become free: commands that wait for it go on, first come first. */
-void slot_try_again(struct lane *lane);
+/* Memory has become free: commands that wait for it go on, first come first. Returns how many did. */
+unsigned slot_try_again(struct lane *lane);
 /* Answers the held commands whose events have come. */
 void slot_tell_events(struct lane *lane);
 
