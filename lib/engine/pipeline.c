@@ -143,8 +143,11 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 	lcore->work += out->packet_count;
 	/* A QP without a MAC has nothing more to do until the MAC is found, which queues the QP again. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
-	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
+	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count) {
+		if (qp->port)
+			port_flush(qp->port); /* S-18 */
 		deliver_all(lcore);
+	}
 	return more;
 }
 

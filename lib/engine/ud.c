@@ -149,8 +149,8 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 		.qp_context = ud->context,
 		.ip_version = origin->ip && origin->ip[0] >> 4 == 6 ? 6 : 4,
 	};
+	recvq_pop(&ud->receives); /* first, for whoever sees the completion may post the next receive */
 	deliver_when_many(lcore);
-	recvq_pop(&ud->receives);
 }
 
 /* Of a shared queue whose limit is armed (M-4). */
