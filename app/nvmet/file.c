@@ -293,8 +293,7 @@ static bool enter_ring(struct store_request *request)
 /* It has waited for the ring. When its host has left, nobody waits for it any more. */
 static bool enter_later(struct turn_work *work)
 {
-	struct store_request *request =
-		(struct store_request *)(void *)((char *)work - offsetof(struct store_request, work));
+	struct store_request *request = store_request_of(work);
 
 	if (!*request->left)
 		return !enter_ring(request);

@@ -3,7 +3,6 @@
 #include "nvmet/memory.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -95,8 +94,7 @@ static bool clear_some(struct store_request *request, uint64_t most_bytes)
 /* When the host has left, nobody waits for the rest. */
 static bool clear_step(struct turn_work *work)
 {
-	struct store_request *request =
-		(struct store_request *)(void *)((char *)work - offsetof(struct store_request, work));
+	struct store_request *request = store_request_of(work);
 
 	if (!*request->left && clear_some(request, STEP_BYTES))
 		return true;

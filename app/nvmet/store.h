@@ -13,6 +13,7 @@
 #define NVMET_STORE_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdatomic.h>
 
 #include "nvmet/ring.h"
@@ -55,6 +56,12 @@ struct store_request {
 	uint32_t range, way, tries;
 	bool syncs; /* the data is written, and is now being made to last */
 };
+
+/* The request whose work it is. */
+static inline struct store_request *store_request_of(struct turn_work *work)
+{
+	return (struct store_request *)(void *)((char *)work - offsetof(struct store_request, work));
+}
 
 struct store_ops {
 	void (*submit)(struct store *store, struct store_request *request);
