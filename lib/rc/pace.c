@@ -80,7 +80,7 @@ bool rc_pace_end(struct rc_qp *qp, bool responses, bool requests, uint64_t now_n
 	if (!pace->on)
 		return responses || requests;
 	pace->next_ns += duration_ns(pace, pace->bytes);
-	request_ns = qp->asked_ns > pace->next_ns ? qp->asked_ns : pace->next_ns;
+	request_ns = pace_request_ns(qp);
 	if ((responses && pace->next_ns <= now_ns) || (requests && request_ns <= now_ns))
 		return true;
 	pace->holds = responses || requests;

@@ -42,6 +42,12 @@ static inline uint32_t pace_request_room(const struct rc_qp *qp, uint64_t now_ns
 	return qp->asked_ns > now_ns ? 0 : qp->pace.room;
 }
 
+/* From when on a request may leave, as far as what has left in earlier calls decides. */
+static inline uint64_t pace_request_ns(const struct rc_qp *qp)
+{
+	return qp->asked_ns > qp->pace.next_ns ? qp->asked_ns : qp->pace.next_ns;
+}
+
 /* The outbox has got the frames from number `before` on, which are no more than the room allowed. */
 void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *out);
 

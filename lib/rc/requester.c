@@ -16,6 +16,8 @@
 #include "rc/tail_probe.h"
 #include "wire/hints.h"
 
+#define LONG_WAIT 32u /* a wait for the rate is long from this part of the ACK timer on */
+
 /* ---- what may leave ---- */
 
 /* How an attempt to send ended. PLAN_DONE: the request made progress, perhaps without a packet. */
@@ -383,12 +385,13 @@ static uint32_t request_burst(const struct rc_qp *qp, bool paced, uint64_t now_n
 }
 
 /*
- * Counts what has left against the rate. If nothing has, the next packet waits for its time: then what is in flight has
- * to have asked for an ACK, because the wait may be longer than the ACK timer.
+ * Counts what has left against the rate. If nothing has, the next packet waits for its time, and will ask for an ACK.
+ * That would be late for the ACK timer if the wait is long, and it grows when the rate falls: then a probe asks at once.
+ * Before a short wait no probe does, because probes would fill the queue that the rate is to empty.
  */
-static void spend_rate(struct rc_qp *qp, uint32_t before, bool more, const struct rc_outbox *out)
+static void spend_rate(struct rc_qp *qp, uint32_t before, bool more, uint64_t now_ns, const struct rc_outbox *out)
 {
-	if (more && out->packet_count == before)
+	if (more && out->packet_count == before && pace_request_ns(qp) > now_ns + qp->loss.timeout_ns / LONG_WAIT)
 		ackreq_hurry(qp);
 	rc_pace_spend(qp, before, out);
 }
@@ -416,7 +419,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		out->packet_limit = limit;
 		cc_sent(qp, out->packet_count - before);
 		if (paced)
-			spend_rate(qp, before, more, out);
+			spend_rate(qp, before, more, now_ns, out);
 	}
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;

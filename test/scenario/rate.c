@@ -173,13 +173,12 @@ Test(rate, responses_do_not_wait_for_what_was_asked)
 	pair_close(pair);
 }
 
-/* The wait may be longer than the ACK timer, and without probes nobody asks meanwhile. */
-Test(rate, what_has_not_asked_asks_before_a_wait_for_the_rate)
+/* One READ at a time: behind the first one and a WRITE that has not asked, the second READ waits for the rate. */
+static struct pair *open_waiting_for(uint64_t wait_ns)
 {
 	struct pair *pair = open_listening();
 	struct rc_qp *qp = pair->side[A].qp;
 
-	RULE("Q-5");
 	rc_loss_set_probes(qp, false);
 	qp->requester.max_rd_atomic = 1;
 	cr_assert_eq(pair_read(pair, 1, MTU), 0);
@@ -187,13 +186,39 @@ Test(rate, what_has_not_asked_asks_before_a_wait_for_the_rate)
 	cr_assert_eq(pair_read(pair, 2, MTU), 0);
 	cr_assert_eq(leaves(pair, A), 2, "the second READ waits for the first");
 	notify(pair, A);
-	qp->asked_ns = pair->now_ns + 100000000; /* now it waits for the rate */
+	qp->asked_ns = pair->now_ns + wait_ns; /* now it waits for the rate */
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
 	pair_deliver(pair, A);
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=1024");
+	return pair;
+}
+
+/* The wait may be longer than the ACK timer, and without probes nobody asks meanwhile. */
+Test(rate, what_has_not_asked_asks_before_a_long_wait_for_the_rate)
+{
+	struct pair *pair = open_waiting_for(100000000);
+
+	RULE("Q-5");
 	cr_assert_eq(leaves(pair, A), 1, "an empty WRITE asks for the ACK of the WRITE");
 	cr_assert_eq(leaves(pair, A), 0);
+	pair_close(pair);
+}
+
+/* A probe would only fill the queue that the rate is to empty. */
+Test(rate, before_a_short_wait_for_the_rate_nobody_asks_and_then_the_next_packet_does)
+{
+	struct pair *pair = open_waiting_for(1000000);
+
+	RULE("Q-5");
+	cr_assert_eq(leaves(pair, A), 0);
+	pair->now_ns += 1000000;
+	cr_assert_eq(leaves(pair, A), 1, "the READ");
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	expect_completes(pair, A, "wr=2 READ SUCCESS len=1024");
+	cr_assert_eq(pair->side[A].qp->counters[CNT_EARLY_PROBES], 0);
 	pair_close(pair);
 }
 
