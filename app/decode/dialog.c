@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dialog {
-	struct dialog_message *messages;
-	struct dialog_connection *connections;
-	uint32_t message_count, message_room, connection_count, connection_room;
-};
-
 struct dialog *dialog_open(void)
 {
 	return calloc(1, sizeof(struct dialog));
@@ -211,24 +205,4 @@ bool dialog_add(struct dialog *dialog, const struct dialog_message *given)
 	connection->last_message = dialog->message_count;
 	dialog->messages[dialog->message_count++] = message;
 	return true;
-}
-
-uint32_t dialog_messages(const struct dialog *dialog)
-{
-	return dialog->message_count;
-}
-
-const struct dialog_message *dialog_message(const struct dialog *dialog, uint32_t index)
-{
-	return &dialog->messages[index];
-}
-
-uint32_t dialog_connections(const struct dialog *dialog)
-{
-	return dialog->connection_count;
-}
-
-const struct dialog_connection *dialog_connection(const struct dialog *dialog, uint32_t index)
-{
-	return &dialog->connections[index];
 }

@@ -6,7 +6,7 @@
  * seen.
  *   1. dialog_open()
  *   2. dialog_add() with each message, in order
- *   3. dialog_message(), dialog_connection(); dialog_close()
+ *   3. messages and connections, as arrays; dialog_close()
  */
 #ifndef APP_DECODE_DIALOG_H
 #define APP_DECODE_DIALOG_H
@@ -41,18 +41,18 @@ struct dialog_connection {
 	uint32_t first_message, last_message;
 };
 
-struct dialog;
+/* The entries of both arrays move with dialog_add(). */
+struct dialog {
+	struct dialog_message *messages;
+	struct dialog_connection *connections;
+	uint32_t message_count, message_room, connection_count, connection_room;
+};
 
 /* NULL: no memory. */
 struct dialog *dialog_open(void);
 
 /* Takes number, time_ns, addresses and cm of *message. false: no memory. */
 bool dialog_add(struct dialog *dialog, const struct dialog_message *message);
-
-uint32_t dialog_messages(const struct dialog *dialog);
-const struct dialog_message *dialog_message(const struct dialog *dialog, uint32_t index);
-uint32_t dialog_connections(const struct dialog *dialog);
-const struct dialog_connection *dialog_connection(const struct dialog *dialog, uint32_t index);
 
 /* dialog may be NULL. */
 void dialog_close(struct dialog *dialog);

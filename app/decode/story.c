@@ -152,44 +152,21 @@ static void print_message(const struct decode_story *story, const struct dialog_
 
 /* The history of a connection up to here. */
 struct course {
-	const struct dialog_message *first, *rep, *rtu, *rej, *dreq, *drep, *sidr;
-	uint32_t tries; /* REQs sent */
+	const struct dialog_message *first, *seen[CM_KIND_LAST - CM_KIND_FIRST + 1]; /* of each kind the first */
+	uint32_t tries;                                                              /* REQs sent */
 };
+
+static const struct dialog_message *seen(const struct course *course, enum cm_kind kind)
+{
+	return course->seen[kind - CM_KIND_FIRST];
+}
 
 static void follow(struct course *course, const struct dialog_message *message)
 {
-	const struct dialog_message **seen = NULL;
-
 	course->first = course->first ? course->first : message;
 	course->tries += message->cm.kind == CM_REQ || message->cm.kind == CM_SIDR_REQ;
-	switch ((enum cm_kind)message->cm.kind) {
-	case CM_REP:
-		seen = &course->rep;
-		break;
-	case CM_RTU:
-		seen = &course->rtu;
-		break;
-	case CM_REJ:
-		seen = &course->rej;
-		break;
-	case CM_DREQ:
-		seen = &course->dreq;
-		break;
-	case CM_DREP:
-		seen = &course->drep;
-		break;
-	case CM_SIDR_REP:
-		seen = &course->sidr;
-		break;
-	case CM_REQ:
-	case CM_MRA:
-	case CM_SIDR_REQ:
-	case CM_LAP:
-	case CM_APR:
-		return;
-	}
-	if (!*seen && !message->strange)
-		*seen = message;
+	if (!seen(course, message->cm.kind) && !message->strange)
+		course->seen[message->cm.kind - CM_KIND_FIRST] = message;
 }
 
 static double ms_between(const struct dialog_message *from, const struct dialog_message *to)
@@ -206,51 +183,53 @@ static void append_rejected(struct wire_line *line, const struct dialog_message 
 
 static void append_setup(struct wire_line *line, const struct course *course, bool whole)
 {
-	const struct dialog_message *first = course->first;
+	const struct dialog_message *first = course->first, *rep = seen(course, CM_REP), *rtu = seen(course, CM_RTU);
+	const struct dialog_message *rej = seen(course, CM_REJ);
 
-	if (!whole && (course->rep || course->rtu))
+	if (!whole && (rep || rtu))
 		wire_print_append(line, "set up began before the capture");
 	else if (!whole)
 		wire_print_append(line, "set up before the capture");
-	else if (course->rtu)
-		wire_print_append(line, "established after %.3f ms", ms_between(first, course->rtu));
-	else if (course->rep)
-		wire_print_append(line, "answered after %.3f ms, not confirmed", ms_between(first, course->rep));
-	else if (!course->rej)
+	else if (rtu)
+		wire_print_append(line, "established after %.3f ms", ms_between(first, rtu));
+	else if (rep)
+		wire_print_append(line, "answered after %.3f ms, not confirmed", ms_between(first, rep));
+	else if (!rej)
 		wire_print_append(line, "no answer to %" PRIu32 " REQ", course->tries);
-	if (!course->rej)
+	if (!rej)
 		return;
 	if (line->used > 0)
 		wire_print_append(line, ", ");
-	append_rejected(line, course->rej);
+	append_rejected(line, rej);
 	if (whole)
-		wire_print_append(line, " after %.3f ms", ms_between(first, course->rej));
+		wire_print_append(line, " after %.3f ms", ms_between(first, rej));
 }
 
 static void append_end(struct wire_line *line, const struct course *course)
 {
-	if (!course->dreq && !course->drep)
-		return;
-	if (!course->drep) {
+	const struct dialog_message *rtu = seen(course, CM_RTU), *drep = seen(course, CM_DREP);
+
+	if (!drep && seen(course, CM_DREQ))
 		wire_print_append(line, ", DREQ not answered");
+	if (!drep)
 		return;
-	}
 	wire_print_append(line, ", disconnected");
-	if (course->rtu)
-		wire_print_append(line, " after another %.3f ms", ms_between(course->rtu, course->drep));
+	if (rtu)
+		wire_print_append(line, " after another %.3f ms", ms_between(rtu, drep));
 }
 
 /* "established after 1.234 ms, disconnected after another 20.000 ms" */
 static void print_course(const struct course *course, const struct dialog_connection *connection)
 {
+	const struct dialog_message *sidr = seen(course, CM_SIDR_REP);
 	char text[LINE_BYTES] = "";
 	struct wire_line line = { text, sizeof(text), 0 };
 
 	if (!connection->datagram) {
 		append_setup(&line, course, connection->whole);
 		append_end(&line, course);
-	} else if (course->sidr) {
-		wire_print_append(&line, "answered: %s", cm_names_sidr_status(course->sidr->cm.status));
+	} else if (sidr) {
+		wire_print_append(&line, "answered: %s", cm_names_sidr_status(sidr->cm.status));
 	} else {
 		wire_print_append(&line, "no answer to %" PRIu32 " SIDR_REQ", course->tries);
 	}
@@ -259,8 +238,8 @@ static void print_course(const struct course *course, const struct dialog_connec
 
 static void print_connection(const struct decode_story *story, uint32_t index)
 {
-	const struct dialog_connection *connection = dialog_connection(story->dialog, index);
-	const struct cm_message *first = &dialog_message(story->dialog, connection->first_message)->cm;
+	const struct dialog_connection *connection = &story->dialog->connections[index];
+	const struct cm_message *first = &story->dialog->messages[connection->first_message].cm;
 	char text[LINE_BYTES], service[CM_SERVICE_MAX_BYTES];
 	struct wire_line line = { text, sizeof(text), 0 };
 	struct course course = { 0 };
@@ -273,7 +252,7 @@ static void print_connection(const struct decode_story *story, uint32_t index)
 		wire_print_append(&line, " %s", cm_service_print(first->service_id, service, sizeof(service)));
 	puts(text);
 	for (uint32_t i = connection->first_message; i <= connection->last_message; i++) {
-		const struct dialog_message *message = dialog_message(story->dialog, i);
+		const struct dialog_message *message = &story->dialog->messages[i];
 
 		if (message->connection != index)
 			continue;
@@ -285,8 +264,8 @@ static void print_connection(const struct decode_story *story, uint32_t index)
 
 void decode_story_print(const struct decode_story *story)
 {
-	for (uint32_t i = 0; i < dialog_connections(story->dialog); i++)
+	for (uint32_t i = 0; i < story->dialog->connection_count; i++)
 		print_connection(story, i);
-	printf("%" PRIu32 " connections, %" PRIu32 " messages\n", dialog_connections(story->dialog),
-	       dialog_messages(story->dialog));
+	printf("%" PRIu32 " connections, %" PRIu32 " messages\n", story->dialog->connection_count,
+	       story->dialog->message_count);
 }

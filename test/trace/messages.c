@@ -63,10 +63,10 @@ bool messages_take(struct messages *messages, const struct trace_packet *packet)
 /* The first message of a kind that is not strange. */
 static const struct dialog_message *first_of(const struct messages *messages, uint32_t connection, uint8_t kind)
 {
-	const struct dialog_connection *row = dialog_connection(messages->dialog, connection);
+	const struct dialog_connection *row = &messages->dialog->connections[connection];
 
 	for (uint32_t i = row->first_message; i <= row->last_message; i++) {
-		const struct dialog_message *message = dialog_message(messages->dialog, i);
+		const struct dialog_message *message = &messages->dialog->messages[i];
 
 		if (message->connection == connection && message->cm.kind == kind && !message->strange)
 			return message;
@@ -83,8 +83,8 @@ static uint32_t mtu_of(const struct cm_message *req)
 /* Each end tells the PSN that it expects first. */
 void messages_begin_halves(const struct messages *messages, struct trace *trace)
 {
-	for (uint32_t i = 0; i < dialog_connections(messages->dialog); i++) {
-		const struct dialog_connection *connection = dialog_connection(messages->dialog, i);
+	for (uint32_t i = 0; i < messages->dialog->connection_count; i++) {
+		const struct dialog_connection *connection = &messages->dialog->connections[i];
 		const struct dialog_message *req = first_of(messages, i, CM_REQ), *rep = first_of(messages, i, CM_REP);
 		const uint8_t(*ends)[16] = connection->addresses;
 
@@ -100,7 +100,7 @@ void messages_begin_halves(const struct messages *messages, struct trace *trace)
 void messages_start(struct messages *messages, uint64_t begin_ns)
 {
 	free(messages->courses);
-	messages->courses = calloc(dialog_connections(messages->dialog) + 1, sizeof(*messages->courses));
+	messages->courses = calloc(messages->dialog->connection_count + 1, sizeof(*messages->courses));
 	if (!messages->courses)
 		abort();
 	messages->next = 0;
@@ -143,7 +143,7 @@ static uint8_t question_of(const struct cm_message *cm)
 
 static void check_answer(struct messages *messages, struct trace *trace, const struct dialog_message *message)
 {
-	const struct dialog_connection *connection = dialog_connection(messages->dialog, message->connection);
+	const struct dialog_connection *connection = &messages->dialog->connections[message->connection];
 	uint8_t question = question_of(&message->cm);
 	bool of_set_up = question == CM_REQ || question == CM_REP;
 	const struct dialog_message *asked;
@@ -243,8 +243,8 @@ static void judge(struct messages *messages, struct trace *trace, const struct d
 
 void messages_judge_before(struct messages *messages, struct trace *trace, uint64_t number)
 {
-	for (; messages->next < dialog_messages(messages->dialog); messages->next++) {
-		const struct dialog_message *message = dialog_message(messages->dialog, messages->next);
+	for (; messages->next < messages->dialog->message_count; messages->next++) {
+		const struct dialog_message *message = &messages->dialog->messages[messages->next];
 
 		if (message->number >= number)
 			return;

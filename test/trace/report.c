@@ -90,9 +90,9 @@ void trace_report(const struct trace *trace, uint64_t shown, FILE *out)
 
 	for (uint32_t i = 0; i < trace_halves(trace); i++)
 		print_half(trace_half(trace, i), out);
-	if (dialog_messages(dialog) > 0)
-		fprintf(out, "%u messages of connection management in %u connections\n", dialog_messages(dialog),
-			dialog_connections(dialog));
+	if (dialog->message_count > 0)
+		fprintf(out, "%u messages of connection management in %u connections\n", dialog->message_count,
+			dialog->connection_count);
 	print_findings(trace, shown, out);
 	for (int i = 0; i < TRACE_VERDICTS; i++) {
 		uint64_t count = trace_count(trace, (enum trace_verdict)i);

@@ -545,8 +545,8 @@ Test(verdicts, messages_of_any_kind_in_any_order_are_judged)
 			packet.source[15] = (uint8_t)draw_below(&state, 2);
 			packet.dest[15] = (uint8_t)draw_below(&state, 2);
 			trace_add(trace, &packet);
-			cr_assert_eq(dialog_messages(dialog), i + 1);
-			cr_assert_lt(dialog_message(dialog, i)->connection, dialog_connections(dialog));
+			cr_assert_eq(dialog->message_count, i + 1);
+			cr_assert_lt(dialog->messages[i].connection, dialog->connection_count);
 		}
 		trace_judge(trace);
 		wrong += trace_wrong(trace);
