@@ -56,12 +56,10 @@ static double message_rate(const struct perf_options *options, uint32_t size_byt
 }
 
 /* Short bursts keep the rate over short times; longer ones make up for moments in which the core was lost. */
-static uint32_t burst_of(const struct perf_options *options, double rate)
+static uint32_t burst_of(double rate)
 {
 	double messages = rate * BURST_S;
 
-	if (options->burst)
-		return options->burst;
 	return messages < 1 ? 1 : messages < BURST_MAX ? (uint32_t)messages : BURST_MAX;
 }
 
@@ -70,51 +68,27 @@ static void set_rate(const struct perf_options *options, struct perf_case *test)
 	if (options->rate_limit == 0)
 		return;
 	test->rate = message_rate(options, test->size_bytes);
-	test->burst = burst_of(options, test->rate);
+	test->burst = test->burst ? test->burst : burst_of(test->rate);
 }
 
 static void fill_case(const struct perf_options *options, enum perf_op op, enum perf_mode mode, uint32_t size_index,
 		      struct perf_case *test)
 {
-	bool lat = mode == PERF_LAT;
-	uint32_t inline_bytes = lat ? LAT_INLINE_BYTES : 0;
-
-	if (options->inline_bytes != UINT32_MAX)
-		inline_bytes = options->inline_bytes;
-	*test = (struct perf_case){
-		.op = op,
-		.mode = mode,
-		.size_bytes = size_at(options, op, mode, size_index),
-		.mtu_bytes = options->mtu_bytes,
-		.qps = lat ? 1 : options->qps,
-		.idle = options->idle,
-		.depth = lat ? at_most(options->depth, LAT_DEPTH) : options->depth,
-		.rx_depth = options->rx_depth,
-		.outs = options->outs,
-		.cq_mod = options->cq_mod,
-		.timeout = options->timeout,
-		.retries = options->retries,
-		.rnr_timer = options->rnr_timer,
-		.rx_rate = options->rx_rate,
-		.traffic_class = options->traffic_class,
-		.flow_control = options->flow_control,
-		.use_srq = options->use_srq && op_shares_receives(&perf_ops[op]),
-		.ack_each = options->ack_each,
-		.no_read_repair = options->no_read_repair,
-		.cc = options->cc,
-		.sack_window = options->sack_window,
-		.paths = options->paths,
-		.seconds = options->seconds,
-		.iterations = options->iterations,
-		.both_ways = options->both_ways && !lat,
-		.verify = options->verify,
-		.limit = options->limit,
-		.lose = options->lose,
-		.junk = options->junk,
-	};
+	*test = options->test;
+	test->op = op;
+	test->mode = mode;
+	test->size_bytes = size_at(options, op, mode, size_index);
+	test->use_srq &= op_shares_receives(&perf_ops[op]);
+	if (test->inline_bytes == UINT32_MAX)
+		test->inline_bytes = mode == PERF_LAT ? LAT_INLINE_BYTES : 0;
+	if (perf_ops[op].fetches || test->size_bytes > test->inline_bytes)
+		test->inline_bytes = 0;
+	if (mode == PERF_LAT) {
+		test->qps = 1;
+		test->depth = at_most(test->depth, LAT_DEPTH);
+		test->both_ways = false;
+	}
 	set_rate(options, test);
-	if (!perf_ops[op].fetches && test->size_bytes <= inline_bytes)
-		test->inline_bytes = inline_bytes;
 }
 
 bool perf_case_at(const struct perf_options *options, uint32_t index, struct perf_case *test)

@@ -7,25 +7,6 @@
 #include "perf/values.h"
 #include "perf/series.h"
 
-/* Parameters that both ends must agree on. */
-struct perf_case {
-	enum perf_op op;
-	enum perf_mode mode;
-	uint32_t size_bytes, mtu_bytes;
-	uint32_t idle; /* idle QPs of this end; the other process has its own */
-	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
-	uint32_t cc;          /* enum uroce_cc */
-	uint32_t sack_window; /* SACKs, and 128 << n packets in flight; 0: none */
-	uint32_t paths;       /* of each QP; 0: one */
-	double rate;          /* messages a second that an end may post; 0: no limit */
-	uint32_t burst;       /* messages posted at once */
-	double seconds;
-	uint64_t iterations;
-	uint32_t lose; /* lat with --limit: which frame of a message is lost; 0: none */
-	enum perf_junk junk;
-	bool both_ways, verify, flow_control, use_srq, ack_each, no_read_repair, limit;
-};
-
 /*
  * Where the messages of a flow (a QP) lie in the memory of an end. There are three areas. Requests read from
  * the source or fetch into it, the peer's requests work on the target, and its SENDs go to the inbox. A message uses

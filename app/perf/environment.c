@@ -55,7 +55,7 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	environment->lcores = options_lcore_count(options);
 	environment->hugepages = eal.hugepages;
 	environment->icrc = uroce_icrc();
-	environment->icrc_ratio = options->limit ? perf_baseline_icrc() : 0;
+	environment->icrc_ratio = options->test.limit ? perf_baseline_icrc() : 0;
 	environment->port_count = port_count;
 	find_cpu(environment->cpu, sizeof(environment->cpu));
 	for (uint32_t i = 0; i < port_count; i++) {
@@ -82,5 +82,5 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	     "two busy lcores share a core: they take turns for milliseconds; use cores "
 	     "of their own");
 	warn(environment, options_have_faults(options), "the link has faults: these are not the figures of a good one");
-	warn(environment, options->verify, "every byte is filled and checked, which costs more than the transfer");
+	warn(environment, options->test.verify, "every byte is filled and checked, which costs more than the transfer");
 }

@@ -14,7 +14,7 @@ int perf_failover_open(struct perf_failover *failover, const struct perf_options
 		.port = {
 			.engine = engine,
 			.addresses = { "10.0.1.1/24", "10.0.1.2/24" },
-			.mtu_bytes = options->mtu_bytes,
+			.mtu_bytes = options->test.mtu_bytes,
 		},
 	};
 	int code = app_loop_open(&config, (uint16_t)(options->core_count - 1), failover->ports);

@@ -18,10 +18,10 @@ static int check_ends(const struct perf_options *options)
 	bool pair = options->device == NULL || perf_pair_knows(options->device);
 	struct uroce_addr addr;
 
-	if (options->server && options->rx_rate)
+	if (options->server && options->test.rx_rate)
 		return app_complain(APP_EXIT_USAGE,
 				    "--rx-rate %u: the client says how the server receives: give it there",
-				    options->rx_rate);
+				    options->test.rx_rate);
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
 				    options->host);
@@ -66,29 +66,30 @@ static int check_ends(const struct perf_options *options)
 /* Windows that alternate need one lcore and a link without faults. */
 static int check_windows(struct perf_options *options)
 {
-	const char *name = options->limit ? "--limit" : options->junk ? "--junk" : "--lcores";
+	const char *name = options->test.limit ? "--limit" : options->test.junk ? "--junk" : "--lcores";
 
 	if (!options_are_local(options) || options->core_count != 1)
 		return app_complain(APP_EXIT_USAGE,
 				    "%s: both ends on one core of this process: leave out --server, HOST and "
 				    "--nb-cores",
 				    name);
-	if (options->iterations || options->verify || options->both_ways || options->rx_rate ||
+	if (options->test.iterations || options->test.verify || options->test.both_ways || options->test.rx_rate ||
 	    options->failover_s > 0 || options_have_faults(options))
 		return app_complain(APP_EXIT_USAGE,
 				    "%s: leave out -n, --verify, -b, --rx-rate, --failover and faults of the link",
 				    name);
-	if (options->junk && (options->limit || options->modes[PERF_LAT]))
+	if (options->test.junk && (options->test.limit || options->modes[PERF_LAT]))
 		return app_complain(APP_EXIT_USAGE, "--junk %s: bandwidth only: leave out --limit and --mode lat",
-				    perf_junk_names[options->junk]);
-	if (options->lcores && (options->limit || options->junk || options->device || options->modes[PERF_LAT]))
+				    perf_junk_names[options->test.junk]);
+	if (options->lcores &&
+	    (options->test.limit || options->test.junk || options->device || options->modes[PERF_LAT]))
 		return app_complain(APP_EXIT_USAGE,
 				    "--lcores %u: bandwidth on loop only: leave out --limit, --junk, -d and --mode lat",
 				    options->lcores);
-	if (options->lose && options->modes[PERF_BW])
+	if (options->test.lose && options->modes[PERF_BW])
 		return app_complain(APP_EXIT_USAGE, "--lose %u: one message after the other: use --mode lat",
-				    options->lose);
-	options->modes[PERF_LAT] |= options->lose > 0;
+				    options->test.lose);
+	options->modes[PERF_LAT] |= options->test.lose > 0;
 	options->modes[PERF_BW] |= !options->modes[PERF_LAT];
 	return APP_EXIT_OK;
 }
@@ -99,9 +100,9 @@ static int check_rate(struct perf_options *options)
 	bool windows = options_take_turns(options);
 
 	if (options->rate_limit == 0)
-		return options->burst ?
-			       app_complain(APP_EXIT_USAGE, "--burst_size %u: is about --rate_limit", options->burst) :
-			       APP_EXIT_OK;
+		return options->test.burst ? app_complain(APP_EXIT_USAGE, "--burst_size %u: is about --rate_limit",
+							  options->test.burst) :
+					     APP_EXIT_OK;
 	if (options->modes[PERF_LAT] || windows || options->connections)
 		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: bandwidth only: leave out %s",
 				    options->rate_limit,
@@ -118,14 +119,14 @@ static int check_perftest(struct perf_options *options)
 	bool least = options->least_gbit > 0 || options->least_mpps > 0;
 	bool bw = options->modes[PERF_BW] || !options->modes[PERF_LAT];
 
-	if (options->use_srq && options->flow_control)
+	if (options->test.use_srq && options->test.flow_control)
 		return app_complain(APP_EXIT_USAGE, "--use-srq: a shared queue gives no credits: leave out "
 						    "--flow-control");
-	if (options->paths && options->sack_window == 0)
+	if (options->test.paths && options->test.sack_window == 0)
 		return app_complain(APP_EXIT_USAGE,
 				    "--paths %u: packets that overtake each other need SACKs: leave out "
 				    "--sack-window off",
-				    options->paths);
+				    options->test.paths);
 	if (least && (!bw || options->server || options->connections))
 		return app_complain(APP_EXIT_USAGE, "%s: is about bandwidth that this process prints: not with %s",
 				    options->least_gbit > 0 ? "-w" : "-y",
@@ -172,7 +173,7 @@ static int check_sizes(const struct perf_options *options)
 /* Does each queue pair that takes SENDs with invalidate have at least one window? */
 static bool has_windows(const struct perf_options *options)
 {
-	return options->qps <= PERF_WINDOWS_MAX;
+	return options->test.qps <= PERF_WINDOWS_MAX;
 }
 
 /* Checks that operations and other options go together. If no operation is named it names all that do. */
@@ -188,12 +189,12 @@ static int check_ops(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "%s: nothing is measured beside --op %s: use send, send_imm, send_inv, write, "
 				    "write_imm or read",
-				    options->limit ? "--limit" :
-				    options->junk  ? "--junk" :
-						     "--lcores",
+				    options->test.limit ? "--limit" :
+				    options->test.junk  ? "--junk" :
+							  "--lcores",
 				    op->name);
 	op = all_lack(options, op_shares_receives);
-	if (options->use_srq && op)
+	if (options->test.use_srq && op)
 		return app_complain(APP_EXIT_USAGE,
 				    op->receives ?
 					    "--use-srq: a window is of one queue pair, and so is the receive of a %s: "
@@ -204,7 +205,7 @@ static int check_ops(struct perf_options *options)
 	if (options->ops[PERF_SEND_INV] && !has_windows(options))
 		return app_complain(APP_EXIT_USAGE,
 				    "-q %u: each queue pair of --op send_inv has a memory window: use at most %u",
-				    options->qps, PERF_WINDOWS_MAX);
+				    options->test.qps, PERF_WINDOWS_MAX);
 	for (unsigned i = 0; i < PERF_OPS; i++)
 		any |= options->ops[i];
 	for (unsigned i = 0; i < PERF_OPS && !any; i++)
@@ -221,9 +222,9 @@ static int check(struct perf_options *options)
 		code = check_perftest(options);
 	if (code)
 		return code;
-	if (options->lose && !options->limit)
+	if (options->test.lose && !options->test.limit)
 		return app_complain(APP_EXIT_USAGE, "--lose %u: what it costs is told in bare round trips: use --limit",
-				    options->lose);
+				    options->test.lose);
 	code = check_ops(options);
 	if (code)
 		return code;
@@ -231,22 +232,22 @@ static int check(struct perf_options *options)
 		any_mode |= options->modes[i];
 	for (unsigned i = 0; i < PERF_MODES && !any_mode; i++)
 		options->modes[i] = true;
-	if (options->iterations && options->seconds > 0)
+	if (options->test.iterations && options->test.seconds > 0)
 		return app_complain(APP_EXIT_USAGE,
 				    "-D and -n: a case ends after a time or after a number of messages");
-	if (options->seconds == 0)
-		options->seconds = options_take_turns(options) ? WINDOWS_SECONDS : 0.6;
-	if (options->failover_s >= options->seconds && options->iterations == 0)
+	if (options->test.seconds == 0)
+		options->test.seconds = options_take_turns(options) ? WINDOWS_SECONDS : 0.6;
+	if (options->failover_s >= options->test.seconds && options->test.iterations == 0)
 		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
-				    options->failover_s, options->seconds);
-	if (options->cq_mod > options->depth)
-		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u", options->cq_mod,
-				    options->depth);
-	if ((uint64_t)options->qps * options->depth > 1u << 20)
+				    options->failover_s, options->test.seconds);
+	if (options->test.cq_mod > options->test.depth)
+		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u", options->test.cq_mod,
+				    options->test.depth);
+	if ((uint64_t)options->test.qps * options->test.depth > 1u << 20)
 		return app_complain(APP_EXIT_USAGE,
 				    "-q %u -t %u: at most 1048576 requests outstanding in all: use a depth of "
 				    "at most %u",
-				    options->qps, options->depth, (1u << 20) / options->qps);
+				    options->test.qps, options->test.depth, (1u << 20) / options->test.qps);
 	return check_ends(options);
 }
 

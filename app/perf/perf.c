@@ -8,7 +8,6 @@
 
 #include "common/eal.h"
 #include "common/ports.h"
-#include "drivers/fault/fault.h"
 #include "perf/connect.h"
 #include "perf/environment.h"
 #include "perf/json.h"
@@ -46,7 +45,7 @@ struct perf {
 static int create_engine(struct perf *perf)
 {
 	uint32_t pairs = perf->options.lcores ? perf->options.lcores : 1;
-	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE) +
+	uint32_t qps = pairs * (perf->options.test.qps * QPS_PER_QP + perf->options.test.idle * QPS_PER_IDLE) +
 		       perf->options.connections * QPS_PER_QP;
 	struct uroce_engine_config config = {
 		.lcore_count = options_lcore_count(&perf->options),
@@ -54,7 +53,7 @@ static int create_engine(struct perf *perf)
 			   qps > QPS_MAX ? QPS_MAX :
 					   qps,
 		.max_mrs = 64 + (perf->options.ops[PERF_SEND_INV] || perf->options.server ? PERF_WINDOWS_MAX : 0),
-		.ack_each = perf->options.ack_each,
+		.ack_each = perf->options.test.ack_each,
 	};
 	int error = uroce_engine_create(&config, &perf->engine);
 
@@ -71,7 +70,7 @@ static int open_ports(struct perf *perf)
 		.port = {
 			.engine = perf->engine,
 			.addresses = { options->addresses[0], options->addresses[1] },
-			.mtu_bytes = options->mtu_bytes,
+			.mtu_bytes = options->test.mtu_bytes,
 			.gateways = { options_are_local(options) ? NULL : options->gateway },
 			.vlans = { options->vlan },
 			.record_path = options->record_path,
@@ -99,14 +98,9 @@ static int attach_faults(struct perf *perf)
 	bool wanted = options_have_faults(options) || options->failover_s > 0;
 
 	for (uint32_t i = 0; i < perf->port_count && wanted; i++) {
-		struct drivers_fault_config config = {
-			.loss = options->loss,
-			.duplicate = options->duplicate,
-			.reorder = options->reorder,
-			.corrupt = options->corrupt,
-			.seed = options->seed * 2 + i,
-		};
+		struct drivers_fault_config config = options->faults;
 
+		config.seed = config.seed * 2 + i;
 		if (drivers_fault_attach(perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
 	}
@@ -239,7 +233,7 @@ static int run_connections(struct perf *perf)
 		.engine = perf->engine,
 		.port = (uint16_t)options->tcp_port,
 		.under_way = options->connections,
-		.seconds = options->seconds,
+		.seconds = options->test.seconds,
 	};
 
 	if (options_are_local(options)) {
@@ -301,12 +295,12 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 {
 	if (options_are_local(options)) {
 		options->device = options->device ? options->device : "loop";
-		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
+		options->test.mtu_bytes = options->test.mtu_bytes ? options->test.mtu_bytes : LOOP_MTU_BYTES;
 		return APP_EXIT_OK;
 	}
 	/* A server uses the client's path MTU, as far as its port allows. */
-	if (options->mtu_bytes == 0 && !options->server)
-		options->mtu_bytes = WIRE_MTU_BYTES;
+	if (options->test.mtu_bytes == 0 && !options->server)
+		options->test.mtu_bytes = WIRE_MTU_BYTES;
 	return app_eal_choose_device(args, &options->device);
 }
 

@@ -9,7 +9,7 @@
 static void print_ends(const struct perf_options *options)
 {
 	uint32_t lcores = options_lcore_count(options);
-	const char *mtu_from = options->mtu_bytes ? "" : " as the client says";
+	const char *mtu_from = options->test.mtu_bytes ? "" : " as the client says";
 
 	if (options_are_local(options))
 		printf("both ends in this process, on %u lcore%s\n", lcores, lcores > 1 ? "s" : "");
@@ -30,12 +30,13 @@ static void print_ends(const struct perf_options *options)
 	if (options->vlan.id || options->vlan.priority)
 		printf(", VLAN %u, priority %u", options->vlan.id, options->vlan.priority);
 	printf("; path MTU%s", mtu_from);
-	if (options->mtu_bytes)
-		printf(" %u", options->mtu_bytes);
+	if (options->test.mtu_bytes)
+		printf(" %u", options->test.mtu_bytes);
 	printf("\n");
 	if (options_have_faults(options))
-		printf("faults: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->loss, options->duplicate,
-		       options->reorder, options->corrupt, (unsigned long)options->seed);
+		printf("faults: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->faults.loss,
+		       options->faults.duplicate, options->faults.reorder, options->faults.corrupt,
+		       (unsigned long)options->faults.seed);
 }
 
 static void print_case(const struct perf_case *test)
@@ -62,7 +63,7 @@ void perf_plan_print(const struct perf_options *options)
 	if (options->server)
 		printf("cases: those that the client asks for\n");
 	else if (options->connections)
-		printf("%u connections under way at a time, for %g s\n", options->connections, options->seconds);
+		printf("%u connections under way at a time, for %g s\n", options->connections, options->test.seconds);
 	if (options->server || options->connections)
 		return;
 	for (; perf_case_at(options, count, &test); count++) {

@@ -207,7 +207,7 @@ static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, co
 		.port = remote->end->port,
 		.host = options->host,
 		.service = (uint16_t)options->tcp_port,
-		.timeout = (uint8_t)(options->timeout > PIPE_TIMEOUT ? options->timeout : PIPE_TIMEOUT),
+		.timeout = (uint8_t)(options->test.timeout > PIPE_TIMEOUT ? options->test.timeout : PIPE_TIMEOUT),
 		.patience_s = PIPE_PATIENCE_S,
 	};
 

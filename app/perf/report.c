@@ -33,8 +33,9 @@ void perf_report_environment(const struct perf_environment *environment, const s
 		fprintf(out, " ICRC code: %s, copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
 			environment->icrc, environment->icrc_ratio);
 	if (options_have_faults(options))
-		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->loss,
-			options->duplicate, options->reorder, options->corrupt, (unsigned long)options->seed);
+		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->faults.loss,
+			options->faults.duplicate, options->faults.reorder, options->faults.corrupt,
+			(unsigned long)options->faults.seed);
 	for (uint32_t i = 0; i < environment->warning_count; i++)
 		fprintf(out, " warning: %s\n", environment->warnings[i]);
 }

@@ -14,15 +14,17 @@
 #define A_DAY_S 86400
 
 const struct perf_options perf_defaults = {
-	.qps = 1,
-	.depth = 128,
-	.outs = 16,
-	.inline_bytes = UINT32_MAX,
-	.timeout = 14,
-	.sack_window = 1,
-	.retries = 7,
-	.rnr_timer = 12,
-	.seed = 1,
+	.test = {
+		.qps = 1,
+		.depth = 128,
+		.outs = 16,
+		.inline_bytes = UINT32_MAX,
+		.timeout = 14,
+		.sack_window = 1,
+		.retries = 7,
+		.rnr_timer = 12,
+	},
+	.faults.seed = 1,
 	.core_count = 1,
 	.rate_units = 'g',
 	.tcp_port = 18515,
@@ -158,6 +160,7 @@ static int refuse_out_json(const char *name, const char *text, void *place)
 }
 
 #define AT(member) OPTION_AT(struct perf_options, member)
+#define CASE(member) AT(test.member)
 #define WHOLE 0, sizeof(struct perf_options)
 #define TITLE(text)                                \
 	{                                          \
@@ -181,71 +184,71 @@ static const struct option_row rows[] = {
 		  "... 1G",
 	  .usual = "64k for bw, 64 for lat; awrite, fadd, cswap: 8" },
 	{ "all", 'a', OPTION_OTHER, WHOLE, .parse = parse_all_sizes, .help = "sizes 1, 2, 4 ... 1048576" },
-	{ "mtu", 'm', OPTION_MTU, AT(mtu_bytes), .value = "N", .help = "path MTU",
+	{ "mtu", 'm', OPTION_MTU, CASE(mtu_bytes), .value = "N", .help = "path MTU",
 	  .usual = "4096 on loop, 1024 elsewhere" },
-	{ "qps", 'q', OPTION_NUMBER, AT(qps), 1, QPS_MAX, "N", "queue pairs; lat uses one" },
-	{ "idle", 0, OPTION_NUMBER, AT(idle), 0, QPS_MAX, "N", "connected queue pairs besides, with nothing to do" },
-	{ "tx-depth", 't', OPTION_NUMBER, AT(depth), 1, 32768, "N", "requests outstanding a QP" },
-	{ "rx-depth", 'r', OPTION_NUMBER, AT(rx_depth), 1, 32768, "N", "receives posted a QP",
+	{ "qps", 'q', OPTION_NUMBER, CASE(qps), 1, QPS_MAX, "N", "queue pairs; lat uses one" },
+	{ "idle", 0, OPTION_NUMBER, CASE(idle), 0, QPS_MAX, "N", "connected queue pairs besides, with nothing to do" },
+	{ "tx-depth", 't', OPTION_NUMBER, CASE(depth), 1, 32768, "N", "requests outstanding a QP" },
+	{ "rx-depth", 'r', OPTION_NUMBER, CASE(rx_depth), 1, 32768, "N", "receives posted a QP",
 	  .usual = "twice the tx depth, at most 512" },
-	{ "outs", 'o', OPTION_NUMBER, AT(outs), 1, 128, "N", "READs and atomics outstanding a QP" },
-	{ "cq-mod", 'Q', OPTION_NUMBER, AT(cq_mod), 1, 32768, "N",
+	{ "outs", 'o', OPTION_NUMBER, CASE(outs), 1, 128, "N", "READs and atomics outstanding a QP" },
+	{ "cq-mod", 'Q', OPTION_NUMBER, CASE(cq_mod), 1, 32768, "N",
 	  "ask for a completion every N requests, at most the tx depth", .usual = "16, or depth / 4" },
-	{ "inline", 'I', OPTION_SIZE, AT(inline_bytes), 0, 512, "N", "data up to N bytes goes inline",
+	{ "inline", 'I', OPTION_SIZE, CASE(inline_bytes), 0, 512, "N", "data up to N bytes goes inline",
 	  .usual = "0 for bw, 220 for lat" },
-	{ "qp-timeout", 'u', OPTION_NUMBER, AT(timeout), 0, 31, "N", "ACK timer 4.096 us * 2^N; 0 = off" },
-	{ "retry-cnt", 0, OPTION_NUMBER, AT(retries), 0, 7, "N", "retransmissions before a request fails" },
-	{ "rnr-timer", 0, OPTION_NUMBER, AT(rnr_timer), 0, 31, "N",
+	{ "qp-timeout", 'u', OPTION_NUMBER, CASE(timeout), 0, 31, "N", "ACK timer 4.096 us * 2^N; 0 = off" },
+	{ "retry-cnt", 0, OPTION_NUMBER, CASE(retries), 0, 7, "N", "retransmissions before a request fails" },
+	{ "rnr-timer", 0, OPTION_NUMBER, CASE(rnr_timer), 0, 31, "N",
 	  "what an RNR NAK asks to wait: a code, 12 = 0.64 ms, 1 = 0.01 ms" },
-	{ "flow-control", 0, OPTION_FLAG, AT(flow_control),
+	{ "flow-control", 0, OPTION_FLAG, CASE(flow_control),
 	  .help = "end-to-end credits: SENDs wait for receives instead of being refused (RNR)" },
-	{ "ack-each", 0, OPTION_FLAG, AT(ack_each),
+	{ "ack-each", 0, OPTION_FLAG, CASE(ack_each),
 	  .help = "this side ACKs each message that asks for it, not all of a burst at once" },
-	{ "no-read-repair", 0, OPTION_FLAG, AT(no_read_repair),
+	{ "no-read-repair", 0, OPTION_FLAG, CASE(no_read_repair),
 	  .help = "what comes before its turn of a READ is dropped, and all from what is missing on asked for again" },
-	{ "cc", 0, OPTION_NAME, AT(cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1, "NAME", .names = app_cc_names,
+	{ "cc", 0, OPTION_NAME, CASE(cc), UROCE_CC_DEFAULT, UROCE_CC_ALGORITHMS - 1, "NAME", .names = app_cc_names,
 	  .help = "congestion control of both ends: dcqcn sends ECN-capable packets, and slows down when it is told "
 		  "that switches mark them; delay slows down when round trips take longer; fixed does neither; "
 		  "default: dcqcn where the link tells its rate" },
-	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
+	{ "sack-window", 0, OPTION_NAME, CASE(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
 	  .help = "both ends keep what comes behind a lost packet, so that only that is sent again (SACKs), and have "
 		  "so many packets in flight; off: everything from it on is sent again" },
-	{ "paths", 0, OPTION_NUMBER, AT(paths), 4, 64, "N",
+	{ "paths", 0, OPTION_NUMBER, CASE(paths), 4, 64, "N",
 	  "both ends spread their requests over N UDP source ports, so that they take several ways through switches; "
 	  "with SACKs only",
 	  .usual = "" },
-	{ "rx-rate", 0, OPTION_NUMBER, AT(rx_rate), 1, 1000000000, "N",
+	{ "rx-rate", 0, OPTION_NUMBER, CASE(rx_rate), 1, 1000000000, "N",
 	  "a slow receiver: it posts at most N receives a second", .usual = "" },
-	{ "use-srq", 0, OPTION_FLAG, AT(use_srq),
+	{ "use-srq", 0, OPTION_FLAG, CASE(use_srq),
 	  .help = "the queue pairs of an end share one queue of receives; -r is its size, at most 32768 (default: what "
 		  "they would have had of their own)" },
 	{ "rate_limit", 0, OPTION_REAL, AT(rate_limit), .least = 1e-6, .most = 1e9, .value = "X", .usual = "none",
 	  .help = "bw: an end posts at most X Gbit/s of payload, on all queue pairs together" },
 	{ "rate_units", 0, OPTION_OTHER, AT(rate_units), .parse = parse_units, .value = "U",
 	  .help = "of X: g (Gbit/s), M (MiB/s) or p (messages a second)", .usual = "g" },
-	{ "burst_size", 0, OPTION_NUMBER, AT(burst), 1, 1u << 20, "N", "messages that may leave at once",
+	{ "burst_size", 0, OPTION_NUMBER, CASE(burst), 1, 1u << 20, "N", "messages that may leave at once",
 	  .usual = "those of 10 ms" },
-	{ "duration", 'D', OPTION_REAL, AT(seconds), .least = 0.01, .most = A_DAY_S, .value = "S",
+	{ "duration", 'D', OPTION_REAL, CASE(seconds), .least = 0.01, .most = A_DAY_S, .value = "S",
 	  .help = "seconds a case", .usual = "0.6" },
-	{ "iters", 'n', OPTION_NUMBER, AT(iterations), 1, 1000000000000, "N", "messages a QP instead", .usual = "" },
-	{ "bidirectional", 'b', OPTION_FLAG, AT(both_ways), .help = "both ends send (bw)" },
-	{ "verify", 0, OPTION_FLAG, AT(verify), .help = "fill and check every payload byte and every counter" },
+	{ "iters", 'n', OPTION_NUMBER, CASE(iterations), 1, 1000000000000, "N", "messages a QP instead", .usual = "" },
+	{ "bidirectional", 'b', OPTION_FLAG, CASE(both_ways), .help = "both ends send (bw)" },
+	{ "verify", 0, OPTION_FLAG, CASE(verify), .help = "fill and check every payload byte and every counter" },
 	{ "limit_bw", 'w', OPTION_REAL, AT(least_gbit), .least = 1e-6, .most = 1e6, .value = "X", .usual = "",
 	  .help = "bw: a case with less than X Gbit/s has failed" },
 	{ "limit_msgrate", 'y', OPTION_REAL, AT(least_mpps), .least = 1e-6, .most = 1e6, .value = "X", .usual = "",
 	  .help = "bw: a case with less than X million messages a second has failed" },
 	{ "report-histogram", 'H', OPTION_FLAG, AT(histogram),
 	  .help = "lat: prints how many messages took how long, too" },
-	{ "limit", 0, OPTION_FLAG, AT(limit),
+	{ "limit", 0, OPTION_FLAG, CASE(limit),
 	  .help = "on loop: measures beside it the least that any such stack must do, in 31 pairs of windows that "
 		  "add up "
 		  "to -D each (default 1.55 s). bw: mbuf, headers, copy with ICRC, tx, rx, copy with ICRC; lat: bare "
 		  "frames, back and forth" },
-	{ "lose", 0, OPTION_NUMBER, AT(lose), 1, PERF_SIZE_MAX, "N", .usual = "", .help =
+	{ "lose", 0, OPTION_NUMBER, CASE(lose), 1, PERF_SIZE_MAX, "N", .usual = "", .help =
 	  "with --limit in lat mode: what it costs when the Nth frame with payload of a message is lost (the last "
 		  "one, if "
 	  "it has fewer)" },
-	{ "junk", 0, OPTION_NAME, AT(junk), PERF_JUNK_NONE + 1, PERF_JUNKS - 1, "KIND", .names = perf_junk_names,
+	{ "junk", 0, OPTION_NAME, CASE(junk), PERF_JUNK_NONE + 1, PERF_JUNKS - 1, "KIND", .names = perf_junk_names,
 	  .usual = "", .help = "bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC "
 		  "is wrong "
 	  "(icrc), and what the case keeps beside them; windows as with --limit; req-unserved, req-open, req-bad: "
@@ -281,11 +284,14 @@ static const struct option_row rows[] = {
 	  .help = "with --server or HOST: router for a peer outside the network of --ip" },
 
 	TITLE("Faults of the link, on what this process receives"),
-	{ "loss", 0, OPTION_REAL, AT(loss), .most = 1, .value = "P", .help = "probability that a frame is lost" },
-	{ "dup", 0, OPTION_REAL, AT(duplicate), .most = 1, .value = "P", .help = "that it comes twice" },
-	{ "reorder", 0, OPTION_REAL, AT(reorder), .most = 1, .value = "P", .help = "that it comes behind later ones" },
-	{ "corrupt", 0, OPTION_REAL, AT(corrupt), .most = 1, .value = "P", .help = "that one of its bits is flipped" },
-	{ "seed", 0, OPTION_NUMBER, AT(seed), 0, UINT64_MAX, "N", "repeats their sequence" },
+	{ "loss", 0, OPTION_REAL, AT(faults.loss), .most = 1, .value = "P",
+	  .help = "probability that a frame is lost" },
+	{ "dup", 0, OPTION_REAL, AT(faults.duplicate), .most = 1, .value = "P", .help = "that it comes twice" },
+	{ "reorder", 0, OPTION_REAL, AT(faults.reorder), .most = 1, .value = "P",
+	  .help = "that it comes behind later ones" },
+	{ "corrupt", 0, OPTION_REAL, AT(faults.corrupt), .most = 1, .value = "P",
+	  .help = "that one of its bits is flipped" },
+	{ "seed", 0, OPTION_NUMBER, AT(faults.seed), 0, UINT64_MAX, "N", "repeats their sequence" },
 
 	TITLE("What is left behind"),
 	{ "record", 0, OPTION_WORD, AT(record_path), .value = "DIR",
@@ -300,11 +306,11 @@ static const struct option_row rows[] = {
 	/* perftest's options: supported, or refused with what there is instead */
 	{ "atomic_type", 'A', OPTION_OTHER, AT(ops), .parse = parse_atomic, .value = "TYPE" },
 	{ "connection", 'c', OPTION_OTHER, WHOLE, .parse = parse_service, .value = "RC" },
-	{ "tos", 'T', OPTION_NUMBER, AT(traffic_class), 0, 255, "TOS" },
+	{ "tos", 'T', OPTION_NUMBER, CASE(traffic_class), 0, 255, "TOS" },
 	{ "tclass", 'T', OPTION_SAME },
 	{ "CPU-freq", 'F', OPTION_OTHER, WHOLE, .parse = parse_nothing }, /* the CPU's frequency is never looked at */
 	{ "noPeak", 'N', OPTION_FLAG, AT(no_peak) },
-	{ "run_infinitely", 0, OPTION_OTHER, AT(seconds), .parse = parse_endless },
+	{ "run_infinitely", 0, OPTION_OTHER, CASE(seconds), .parse = parse_endless },
 	{ "report_gbits", 0, OPTION_OTHER, WHOLE, .parse = parse_nothing }, /* rates are always in Gbit/s */
 	{ "out_json", 0, OPTION_OTHER, WHOLE, .parse = refuse_out_json },
 	{ "out_json_file", 0, OPTION_WORD, AT(json_path), .value = "FILE" },

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/ports.h"
+#include "drivers/fault/fault.h"
 #include "perf/op.h"
 
 enum perf_junk {
@@ -27,41 +28,52 @@ extern const char *const perf_junk_names[PERF_JUNKS];
 #define PERF_SIZE_MAX (1u << 30)
 #define PERF_LCORES_MAX 8u
 
-struct perf_options {
-	bool ops[PERF_OPS], modes[PERF_MODES];
-	uint32_t sizes[PERF_SIZES_MAX], size_count; /* count 0: the mode's defaults */
-	uint32_t mtu_bytes;                         /* 0: 4096 on loop, 1024 elsewhere */
-	/* connections under way while they are set up and ended; 0: connections are not measured */
-	uint32_t connections;
-	uint32_t idle; /* idle connected QPs besides */
+/* Parameters of a measurement that both ends must agree on. */
+struct perf_case {
+	enum perf_op op;
+	enum perf_mode mode;
+	uint32_t size_bytes, mtu_bytes;
+	uint32_t idle; /* idle connected QPs of this end besides; the other process has its own */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
-	uint32_t timeout;   /* ACK timer code */
-	uint32_t retries;   /* retry_cnt */
-	uint32_t rnr_timer; /* code */
-	uint32_t rx_rate;   /* receives posted again per second by all QPs; 0: as they complete */
-	bool flow_control;  /* end-to-end credits */
-	bool use_srq;       /* the queue pairs of an end share a receive queue */
-	double rate_limit;  /* limit for what an end posts, in rate_units: g, M or p; 0: none */
-	char rate_units;
-	uint32_t burst; /* messages at once; 0: those of 10 ms */
-	double least_gbit,
-		least_mpps;     /* less bandwidth, fewer millions of messages a second are a failure; 0: any will do */
-	bool histogram;         /* of latencies, printed */
+	uint32_t timeout;       /* ACK timer code */
+	uint32_t retries;       /* retry_cnt */
+	uint32_t rnr_timer;     /* code */
+	uint32_t rx_rate;       /* receives posted again per second by all QPs; 0: as they complete */
 	uint32_t traffic_class; /* DSCP and ECN of the frames of both ends */
 	uint32_t cc;            /* enum uroce_cc */
 	uint32_t sack_window;   /* SACKs, and 128 << n packets in flight; 0: none */
 	uint32_t paths;         /* of each QP; 0: one */
-	bool ack_each;          /* no ACK for more than one message */
-	bool no_read_repair;    /* enum uroce_read_repair OFF; else ANY_ORDER, for both ends are ours */
-	double failover_s;      /* both ends here: so long into a case the first link is cut; 0: no second link */
-	double seconds;         /* of a case; when iterations is 0 */
+	double rate;            /* messages a second that an end may post; 0: no limit */
+	uint32_t burst;         /* messages posted at once */
+	double seconds;         /* when iterations is 0 */
 	uint64_t iterations;    /* messages a QP */
-	bool both_ways, verify;
-	uint32_t lose; /* which frame of a message is lost; 0: none */
+	uint32_t lose;          /* lat with limit: which frame of a message is lost; 0: none */
 	enum perf_junk junk;
-	bool limit; /* compare with the least that any stack must do */
-	double loss, duplicate, reorder, corrupt;
-	uint64_t seed;
+	bool flow_control;   /* end-to-end credits */
+	bool use_srq;        /* the queue pairs of an end share a receive queue */
+	bool ack_each;       /* no ACK for more than one message */
+	bool no_read_repair; /* enum uroce_read_repair OFF; else ANY_ORDER, for both ends are ours */
+	bool limit;          /* compare with the least that any stack must do */
+	bool both_ways, verify;
+};
+
+struct perf_options {
+	bool ops[PERF_OPS], modes[PERF_MODES];
+	uint32_t sizes[PERF_SIZES_MAX], size_count; /* count 0: the mode's defaults */
+	/*
+	 * What all cases have in common; op, mode, size_bytes and rate are set in each. mtu_bytes 0: 4096 on loop, 1024
+	 * elsewhere; inline_bytes UINT32_MAX: that of the mode; burst 0: the messages of 10 ms.
+	 */
+	struct perf_case test;
+	/* connections under way while they are set up and ended; 0: connections are not measured */
+	uint32_t connections;
+	double rate_limit; /* limit for what an end posts, in rate_units: g, M or p; 0: none */
+	char rate_units;
+	double least_gbit,
+		least_mpps; /* less bandwidth, fewer millions of messages a second are a failure; 0: any will do */
+	bool histogram;     /* of latencies, printed */
+	double failover_s;  /* both ends here: so long into a case the first link is cut; 0: no second link */
+	struct drivers_fault_config faults;
 	uint32_t core_count;
 	uint32_t lcores; /* lcores that are both ends of their own QPs; 0: the ends are on core_count lcores */
 	bool server;
@@ -93,12 +105,13 @@ static inline uint32_t options_lcore_count(const struct perf_options *options)
 /* Do windows of the case alternate with others? */
 static inline bool options_take_turns(const struct perf_options *options)
 {
-	return options->limit || options->junk != PERF_JUNK_NONE || options->lcores;
+	return options->test.limit || options->test.junk != PERF_JUNK_NONE || options->lcores;
 }
 
 static inline bool options_have_faults(const struct perf_options *options)
 {
-	return options->loss > 0 || options->duplicate > 0 || options->reorder > 0 || options->corrupt > 0;
+	return options->faults.loss > 0 || options->faults.duplicate > 0 || options->faults.reorder > 0 ||
+	       options->faults.corrupt > 0;
 }
 
 #endif

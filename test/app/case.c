@@ -7,9 +7,11 @@
 
 static struct perf_options default_options(void)
 {
-	struct perf_options options = { .mtu_bytes = 4096, .qps = 1, .depth = 128, .outs = 16, .seconds = 0.6 };
+	struct perf_options options = {
+		.test = { .mtu_bytes = 4096, .qps = 1, .depth = 128, .outs = 16, .seconds = 0.6 }
+	};
 
-	options.inline_bytes = UINT32_MAX;
+	options.test.inline_bytes = UINT32_MAX;
 	for (unsigned i = 0; i < PERF_OPS; i++)
 		options.ops[i] = true;
 	options.modes[PERF_BW] = options.modes[PERF_LAT] = true;
@@ -54,7 +56,7 @@ Test(perf_case, a_rate_is_in_messages_whatever_its_unit)
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		options.rate_limit = rows[i].limit;
 		options.rate_units = rows[i].units;
-		options.burst = rows[i].burst;
+		options.test.burst = rows[i].burst;
 		cr_assert(perf_case_at(&options, 0, &test));
 		cr_expect(test.rate > 0.999999 * rows[i].messages && test.rate < 1.000001 * rows[i].messages, "row %u",
 			  i);
