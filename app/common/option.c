@@ -51,15 +51,18 @@ static void list_names(const struct option_row *row, char *text, size_t room)
 					  row->names[i]);
 }
 
-static int parse_name(const struct option_row *row, const char *name, const char *text, uint32_t *place)
+static int parse_name(const struct option_row *row, const char *name, const char *text, void *place)
 {
 	char names[OPTION_VALUE_BYTES];
 
 	for (uint64_t i = row->low; i <= row->high; i++) {
-		if (strcmp(text, row->names[i]) == 0) {
-			*place = (uint32_t)i;
-			return APP_EXIT_OK;
-		}
+		if (strcmp(text, row->names[i]) != 0)
+			continue;
+		if (row->kind == OPTION_NAMES)
+			((bool *)place)[i] = true;
+		else
+			*(uint32_t *)place = (uint32_t)i;
+		return APP_EXIT_OK;
 	}
 	list_names(row, names, sizeof(names));
 	return app_complain(APP_EXIT_USAGE, "%s %s: use %s", name, text, names);
@@ -105,6 +108,7 @@ int app_option_parse_value(const struct option_row *row, const char *name, const
 	case OPTION_MTU:
 		return parse_mtu(name, text, place);
 	case OPTION_NAME:
+	case OPTION_NAMES:
 		return parse_name(row, name, text, place);
 	case OPTION_WORD:
 		*(const char **)place = text;
@@ -148,6 +152,7 @@ const char *app_option_format(const struct option_row *row, const void *settings
 		return word ? word : "";
 	case OPTION_TEXT:
 		return place;
+	case OPTION_NAMES:
 	case OPTION_OTHER:
 	case OPTION_SAME:
 	case OPTION_INSTEAD:

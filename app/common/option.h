@@ -25,6 +25,7 @@ enum option_kind {
 	OPTION_PROBABILITY, /* 0.01 or 1%, into a double */
 	OPTION_MTU,         /* a path MTU in bytes, into 32 bits */
 	OPTION_NAME,        /* one of names[low] ... names[high]: its index, into 32 bits */
+	OPTION_NAMES,       /* the same, repeatable: sets the element with that index in an array of bool */
 	OPTION_WORD,        /* the word, into a const char * */
 	OPTION_TEXT,        /* a copy of the word, into an array of characters */
 	OPTION_OTHER,       /* read by parse() */

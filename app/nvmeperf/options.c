@@ -49,26 +49,21 @@ static int parse_depths(const char *option, const char *text, void *place)
 	return parse_list(option, text, 1, 1023, options->depths, &options->depth_count);
 }
 
-static int parse_rw(const char *option, const char *text, void *place)
+static int parse_rw(const char *option, const char *text, void *rws)
 {
+	static const struct option_row names = { .kind = OPTION_NAMES,
+						 .high = OPTIONS_RWS - 1,
+						 .names = options_rw_names };
 	char copy[256], *rest = copy, *word;
-	struct options *options = place;
+	int code = APP_EXIT_OK;
 
 	if (strlen(text) >= sizeof(copy))
 		return app_complain(APP_EXIT_USAGE, "%s %s: too long", option, text);
 	strcpy(copy, text);
-	memset(options->rws, 0, sizeof(options->rws));
-	while ((word = strsep(&rest, ",")) != NULL) {
-		uint32_t i = 0;
-
-		while (i < OPTIONS_RWS && strcmp(options_rw_names[i], word) != 0)
-			i++;
-		if (i == OPTIONS_RWS)
-			return app_complain(APP_EXIT_USAGE, "%s %s: use read, write, randread, randwrite, rw or randrw",
-					    option, word);
-		options->rws[i] = true;
-	}
-	return APP_EXIT_OK;
+	memset(rws, 0, OPTIONS_RWS * sizeof(bool));
+	while (code == APP_EXIT_OK && (word = strsep(&rest, ",")) != NULL)
+		code = app_option_parse_value(&names, option, word, rws);
+	return code;
 }
 
 #define AT(member) OPTION_AT(struct options, member)
@@ -101,7 +96,7 @@ static const struct option_row rows[] = {
 	{ "gateway", 0, OPTION_WORD, AT(gateway), .value = "ADDR", .help = "router for a target outside of LEN" },
 	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where the target listens" },
 	{ "nsid", 0, OPTION_NUMBER, AT(nsid), 1, NVMF_NAMESPACES_MAX, "N", "namespace" },
-	{ "rw", 0, OPTION_OTHER, WHOLE, .parse = parse_rw, .value = "WHAT[,...]", .usual = "randread",
+	{ "rw", 0, OPTION_OTHER, AT(rws), .parse = parse_rw, .value = "WHAT[,...]", .usual = "randread",
 	  .help = "read, write, randread, randwrite, rw, randrw" },
 	{ "bs", 'b', OPTION_OTHER, WHOLE, .parse = parse_sizes, .value = "N[,...]", .usual = "4k",
 	  .help = "bytes a command: 512 ... 1M" },

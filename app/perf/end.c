@@ -34,7 +34,7 @@ void perf_end_fail(struct perf_end *end, const char *format, ...)
 	va_end(arguments);
 	if (end->tally.errors++ == 0) {
 		snprintf(end->failure, sizeof(end->failure), "%s", text);
-		app_complain(APP_EXIT_FAILURE, "%s %s %u bytes: %s", perf_ops[end->test.op].name,
+		app_complain(APP_EXIT_FAILURE, "%s %s %u bytes: %s", perf_op_names[end->test.op],
 			     perf_mode_names[end->test.mode], end->test.size_bytes, text);
 	}
 	end->stopped = true;

@@ -253,7 +253,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_t *object;
 
 	perf_case_lay_out(test, &layout);
-	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "op", perf_ops[test->op].name, "mode",
+	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "op", perf_op_names[test->op], "mode",
 			   perf_mode_names[test->mode], "size_bytes", (json_int_t)test->size_bytes, "mtu_bytes",
 			   (json_int_t)test->mtu_bytes, "qps", (json_int_t)test->qps, "depth",
 			   (json_int_t)(bw ? layout.depth : 1), "lcores", (json_int_t)result->lcores, "both_ways",

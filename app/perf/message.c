@@ -85,7 +85,7 @@ json_t *perf_message_of_case(const struct perf_case *test, const struct perf_pee
 {
 	json_t *message = perf_message_of_peer("case", own, test->qps);
 
-	json_object_set_new(message, "op", json_string(perf_ops[test->op].name));
+	json_object_set_new(message, "op", json_string(perf_op_names[test->op]));
 	json_object_set_new(message, "mode", json_string(perf_mode_names[test->mode]));
 	for (unsigned i = 0; i < CASE_NUMBERS; i++) {
 		uint32_t value;
@@ -143,13 +143,10 @@ static const char *find_conflict(const struct perf_case *test)
 
 int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why)
 {
-	const char *ops[PERF_OPS];
 	int op, mode;
 
-	for (unsigned i = 0; i < PERF_OPS; i++)
-		ops[i] = perf_ops[i].name;
 	memset(test, 0, sizeof(*test));
-	op = find_name(json_object_get(message, "op"), ops, PERF_OPS);
+	op = find_name(json_object_get(message, "op"), perf_op_names, PERF_OPS);
 	mode = find_name(json_object_get(message, "mode"), perf_mode_names, PERF_MODES);
 	*why = op < 0 ? "op" : "mode";
 	if (op < 0 || mode < 0)

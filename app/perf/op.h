@@ -27,7 +27,7 @@ enum perf_op {
 
 /* A row for each operation. */
 struct perf_op_info {
-	const char *name, *title;
+	const char *title;
 	enum uroce_wr_opcode opcode;
 	bool receives; /* needs a receive entry at the peer, and completes there */
 	bool imm;
@@ -40,6 +40,7 @@ struct perf_op_info {
 };
 
 extern const struct perf_op_info perf_ops[PERF_OPS];
+extern const char *const perf_op_names[PERF_OPS];
 
 /* In lat mode the peer's answer is awaited, not a message of the peer. */
 static inline bool op_is_round_trip(const struct perf_op_info *op)

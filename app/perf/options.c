@@ -165,7 +165,7 @@ static int check_sizes(const struct perf_options *options)
 	for (uint32_t i = 0; i < options->size_count && op; i++) {
 		if (options->sizes[i] != op->bytes)
 			return app_complain(APP_EXIT_USAGE, "-s %u: --op %s always has %u bytes: leave out -s and -a",
-					    options->sizes[i], op->name, op->bytes);
+					    options->sizes[i], perf_op_names[op - perf_ops], op->bytes);
 	}
 	return APP_EXIT_OK;
 }
@@ -192,7 +192,7 @@ static int check_ops(struct perf_options *options)
 				    options->test.limit ? "--limit" :
 				    options->test.junk  ? "--junk" :
 							  "--lcores",
-				    op->name);
+				    perf_op_names[op - perf_ops]);
 	op = all_lack(options, op_shares_receives);
 	if (options->test.use_srq && op)
 		return app_complain(APP_EXIT_USAGE,
@@ -201,7 +201,7 @@ static int check_ops(struct perf_options *options)
 					    "use --op send, send_imm or write_imm" :
 					    "--use-srq: is about receives, and --op %s has none: use --op send, "
 					    "send_imm or write_imm",
-				    op->name);
+				    perf_op_names[op - perf_ops]);
 	if (options->ops[PERF_SEND_INV] && !has_windows(options))
 		return app_complain(APP_EXIT_USAGE,
 				    "-q %u: each queue pair of --op send_inv has a memory window: use at most %u",

@@ -156,7 +156,7 @@ static uint64_t count_interruptions(void)
 /* Is the result below what the user asked for at least? */
 static bool misses_the_least(const struct perf_options *options, const struct perf_result *result)
 {
-	const char *op = perf_ops[result->test.op].name;
+	const char *op = perf_op_names[result->test.op];
 	double mpps = result->messages_per_s / 1e6;
 	bool slow = result->gbit_per_s < options->least_gbit, few = mpps < options->least_mpps;
 

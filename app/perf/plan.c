@@ -41,7 +41,7 @@ static void print_ends(const struct perf_options *options)
 
 static void print_case(const struct perf_case *test)
 {
-	printf("  %-9s %-3s %10u bytes, %u queue pair%s, ", perf_ops[test->op].name, perf_mode_names[test->mode],
+	printf("  %-9s %-3s %10u bytes, %u queue pair%s, ", perf_op_names[test->op], perf_mode_names[test->mode],
 	       test->size_bytes, test->qps, test->qps > 1 ? "s" : "");
 	if (test->mode == PERF_LAT)
 		printf("one message at a time, ");

@@ -30,31 +30,6 @@ const struct perf_options perf_defaults = {
 	.tcp_port = 18515,
 };
 
-static int parse_op(const char *name, const char *text, void *ops)
-{
-	char names[256] = "";
-
-	for (unsigned i = 0; i < PERF_OPS; i++) {
-		if (strcmp(text, perf_ops[i].name) == 0) {
-			((bool *)ops)[i] = true;
-			return APP_EXIT_OK;
-		}
-		strcat(strcat(names, i == 0 ? "" : i + 1 == PERF_OPS ? " or " : ", "), perf_ops[i].name);
-	}
-	return app_complain(APP_EXIT_USAGE, "%s %s: use %s", name, text, names);
-}
-
-static int parse_mode(const char *name, const char *text, void *modes)
-{
-	for (unsigned i = 0; i < PERF_MODES; i++) {
-		if (strcmp(text, perf_mode_names[i]) == 0) {
-			((bool *)modes)[i] = true;
-			return APP_EXIT_OK;
-		}
-	}
-	return app_complain(APP_EXIT_USAGE, "%s %s: use bw or lat", name, text);
-}
-
 static int parse_sizes(const char *name, const char *text, void *place)
 {
 	char *copy = strdup(text), *rest = copy, *word;
@@ -174,12 +149,12 @@ static int refuse_out_json(const char *name, const char *text, void *place)
 /* clang-format off */
 static const struct option_row rows[] = {
 	TITLE("What to measure"),
-	{ "op", 0, OPTION_OTHER, AT(ops), .parse = parse_op, .value = "OP", .usual = "all",
+	{ "op", 0, OPTION_NAMES, AT(ops), 0, PERF_OPS - 1, "OP", .names = perf_op_names, .usual = "all",
 	  .help = "send, send_imm, send_inv, write, write_imm, awrite, flush, read, fadd, cswap; repeatable. send_inv: "
 		  "each SEND makes a memory window of the peer invalid, which is bound again; awrite: ATOMIC WRITEs; "
 		  "flush: each message is a WRITE and a FLUSH of its bytes, to where they are visible and persistent" },
-	{ "mode", 0, OPTION_OTHER, AT(modes), .parse = parse_mode, .value = "MODE", .help = "bw or "
-		  "lat", .usual = "both" },
+	{ "mode", 0, OPTION_NAMES, AT(modes), 0, PERF_MODES - 1, "MODE", .names = perf_mode_names,
+	  .help = "bw or lat", .usual = "both" },
 	{ "size", 's', OPTION_OTHER, WHOLE, .parse = parse_sizes, .value = "N[,N...]", .help = "bytes a message, 1 "
 		  "... 1G",
 	  .usual = "64k for bw, 64 for lat; awrite, fadd, cswap: 8" },
