@@ -42,7 +42,7 @@ static void warn(struct perf_environment *environment, bool condition, const cha
 		environment->warnings[environment->warning_count++] = text;
 }
 
-void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports, uint32_t port_count,
+void perf_environment_collect(const struct perf_options *options, const struct app_port *ports, uint32_t port_count,
 			      struct perf_environment *environment)
 {
 	struct uroce_eal_info eal;
@@ -62,13 +62,11 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 		const uint8_t *mac;
 		struct uroce_device_info info;
 
-		uroce_device_query(ports[i]->device, &info);
+		uroce_device_query(ports[i].device, &info);
 		mac = info.mac.bytes;
-		snprintf(environment->ports[i].name, sizeof(environment->ports[i].name), "%s", ports[i]->ethdev->name);
-		snprintf(environment->ports[i].driver, sizeof(environment->ports[i].driver), "%s",
-			 ports[i]->ethdev->driver);
-		uroce_addr_format(&ports[i]->addr, environment->ports[i].address,
-				  sizeof(environment->ports[i].address));
+		environment->ports[i].name = ports[i].ethdev->name;
+		environment->ports[i].driver = ports[i].ethdev->driver;
+		uroce_addr_format(&ports[i].addr, environment->ports[i].address, sizeof(environment->ports[i].address));
 		snprintf(environment->ports[i].mac, sizeof(environment->ports[i].mac), "%02x:%02x:%02x:%02x:%02x:%02x",
 			 mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 	}

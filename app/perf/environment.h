@@ -20,14 +20,15 @@ struct perf_environment {
 	double icrc_ratio; /* K of baseline.h; 0: not measured */
 	uint32_t port_count;
 	struct {
-		char name[64], driver[64], address[64], mac[24];
+		const char *name, *driver;
+		char address[64], mac[24];
 	} ports[2];
 	uint32_t warning_count;
 	const char *warnings[ENVIRONMENT_WARNINGS_MAX];
 };
 
 /* EAL has been started, the ports are open. */
-void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports, uint32_t port_count,
+void perf_environment_collect(const struct perf_options *options, const struct app_port *ports, uint32_t port_count,
 			      struct perf_environment *environment);
 
 #endif

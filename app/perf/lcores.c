@@ -53,7 +53,7 @@ static int open_one(struct perf_lcore *one, uint32_t index, const struct perf_op
 		snprintf(addresses[side], sizeof(addresses[side]), "10.0.%u.%u/24", index, side + 1);
 	code = perf_pair_open(&config, 0, &one->pair);
 	for (unsigned side = 0; side < 2 && code == APP_EXIT_OK && error == 0; side++)
-		error = perf_end_open(&one->ends[side], one->pair.ports[side], uroce_engine_lcore(engine, index), side);
+		error = perf_end_open(&one->ends[side], &one->pair.ends[side], uroce_engine_lcore(engine, index), side);
 	return error ? app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error)) : code;
 }
 

@@ -42,7 +42,6 @@ static int open_memifs(const struct app_port_config *config, uint16_t second_lco
 		code = app_port_open(&one, &pair->ends[i]);
 		if (code)
 			return code;
-		pair->ports[i] = &pair->ends[i];
 	}
 	if (!drivers_ethdev_link_is_up(pair->ends[0].ethdev, LINK_MS, NULL) ||
 	    !drivers_ethdev_link_is_up(pair->ends[1].ethdev, LINK_MS, NULL))
@@ -54,15 +53,9 @@ static int open_memifs(const struct app_port_config *config, uint16_t second_lco
 
 int perf_pair_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct perf_pair *pair)
 {
-	int code;
-
 	memset(pair, 0, sizeof(*pair));
-	if (is_memif(config->device))
-		return open_memifs(config, second_lcore_offset, pair);
-	code = app_loop_open(config, second_lcore_offset, pair->ends);
-	for (unsigned i = 0; i < 2 && code == APP_EXIT_OK; i++)
-		pair->ports[i] = &pair->ends[i];
-	return code;
+	return is_memif(config->device) ? open_memifs(config, second_lcore_offset, pair) :
+					  app_loop_open(config, second_lcore_offset, pair->ends);
 }
 
 static void tell(void *argument)
@@ -89,7 +82,7 @@ static void wait_for_driver(void)
 static void close_memifs(struct perf_pair *pair)
 {
 	app_port_close(&pair->ends[0]);
-	if (pair->ports[1] == NULL)
+	if (pair->ends[1].port == NULL)
 		return;
 	for (unsigned ms = 0; ms < LINK_MS && drivers_ethdev_link_is_up(pair->ends[1].ethdev, 0, NULL); ms++)
 		rte_delay_us_sleep(1000);

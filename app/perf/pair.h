@@ -1,7 +1,7 @@
 /* pair.h - opens the two connected ports of a measurement with both ends in this process */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. perf_pair_open() after EAL and engine have started, then use ports[]
+ *   1. perf_pair_open() after EAL and engine have started, then use ends[]
  *   2. perf_pair_close()
  * "loop": rings, which pass on the sender's mbuf. "memif": server and client of one socket, both in this process; every
  * frame is copied into shared memory and out of it. The arguments of "memif,bsize=N,rsize=N" are passed on.
@@ -15,7 +15,6 @@
 
 struct perf_pair {
 	struct app_port ends[2];
-	struct app_port *ports[2]; /* NULL: not open */
 	bool is_memif;
 };
 

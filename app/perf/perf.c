@@ -28,9 +28,7 @@
 struct perf {
 	struct perf_options options;
 	struct uroce_engine *engine;
-	struct perf_pair pair;
-	struct app_port port; /* with two processes */
-	struct app_port *ports[2];
+	struct perf_pair pair; /* with two processes only its first end */
 	uint32_t port_count;
 	struct drivers_fault *faults[2];
 	struct perf_end ends[2];
@@ -76,18 +74,11 @@ static int open_ports(struct perf *perf)
 			.record_path = options->record_path,
 		},
 	};
-	int code;
+	bool here = options_are_local(options);
+	int code = here ? perf_pair_open(&config, (uint16_t)(options->core_count - 1), &perf->pair) :
+			  app_port_open(&config, &perf->pair.ends[0]);
 
-	if (options_are_local(options)) {
-		code = perf_pair_open(&config, (uint16_t)(options->core_count - 1), &perf->pair);
-		perf->ports[0] = perf->pair.ports[0];
-		perf->ports[1] = perf->pair.ports[1];
-		perf->port_count = code ? 0 : 2;
-		return code;
-	}
-	code = app_port_open(&config, &perf->port);
-	perf->ports[0] = &perf->port;
-	perf->port_count = code ? 0 : 1;
+	perf->port_count = code ? 0 : here ? 2 : 1;
 	return code;
 }
 
@@ -101,7 +92,7 @@ static int attach_faults(struct perf *perf)
 		struct drivers_fault_config config = options->faults;
 
 		config.seed = config.seed * 2 + i;
-		if (drivers_fault_attach(perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
+		if (drivers_fault_attach(perf->pair.ends[i].ethdev, &config, &perf->faults[i], &error) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
 	}
 	return APP_EXIT_OK;
@@ -111,7 +102,7 @@ static int open_ends(struct perf *perf)
 {
 	for (uint32_t i = 0; i < perf->port_count; i++) {
 		unsigned lcore = perf->options.core_count == 2 ? i : 0;
-		int error = perf_end_open(&perf->ends[i], perf->ports[i], uroce_engine_lcore(perf->engine, lcore),
+		int error = perf_end_open(&perf->ends[i], &perf->pair.ends[i], uroce_engine_lcore(perf->engine, lcore),
 					  i + perf->options.server);
 
 		perf->ends[i].engine = perf->engine;
@@ -139,8 +130,6 @@ static void close_all(struct perf *perf)
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
 	perf_pair_close(&perf->pair);
-	if (perf->port_count == 1)
-		app_port_close(&perf->port);
 	if (perf->engine)
 		uroce_engine_destroy(perf->engine);
 	perf_remote_close(&perf->remote);
@@ -239,7 +228,7 @@ static int run_connections(struct perf *perf)
 	if (options_are_local(options)) {
 		connect.client = &perf->ends[0];
 		connect.server = &perf->ends[1];
-		connect.dest = perf->ports[1]->addr;
+		connect.dest = perf->pair.ends[1].addr;
 	} else if (options->server) {
 		connect.server = &perf->ends[0];
 	} else {
@@ -264,7 +253,7 @@ static int measure(struct perf *perf)
 		code = perf_lcores_open(&perf->lcores, &perf->options, perf->engine);
 	if (code)
 		return code;
-	perf_environment_collect(&perf->options, perf->ports, perf->port_count, &perf->environment);
+	perf_environment_collect(&perf->options, perf->pair.ends, perf->port_count, &perf->environment);
 	perf_report_environment(&perf->environment, &perf->options);
 	if (perf->json)
 		perf_json_environment(perf->json, &perf->environment);
@@ -272,7 +261,7 @@ static int measure(struct perf *perf)
 	       options_are_local(&perf->options) ? run_cases(perf) :
 						   run_remote(perf);
 	for (uint32_t i = 0; i < perf->port_count; i++)
-		perf_report_drops(perf->ports[i]);
+		perf_report_drops(&perf->pair.ends[i]);
 	if (!options_are_local(&perf->options) && !perf->options.connections)
 		perf_remote_part(&perf->remote);
 	return code;
