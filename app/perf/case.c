@@ -218,20 +218,25 @@ uint32_t perf_case_windows(const struct perf_case *test)
 	return layout.rx_depth * test->qps;
 }
 
+const struct perf_tally_row perf_tally_rows[PERF_TALLY_ROWS] = {
+	{ "messages", offsetof(struct perf_tally, messages), NULL },
+	{ "all_messages", offsetof(struct perf_tally, all_messages), NULL },
+	{ "received", offsetof(struct perf_tally, received), NULL },
+	{ "checked", offsetof(struct perf_tally, checked), NULL },
+	{ "errors", offsetof(struct perf_tally, errors), NULL },
+	{ "bad_bytes", offsetof(struct perf_tally, bad_bytes), NULL },
+	{ "retransmits", offsetof(struct perf_tally, retransmits), "retransmitted_packets" },
+	{ "rnr_resent", offsetof(struct perf_tally, rnr_resent), "rnr_resent_packets" },
+	{ "probes", offsetof(struct perf_tally, probes), "early_probes" },
+	{ "rnr_naks", offsetof(struct perf_tally, rnr_naks), "rnr_nak_retry_err" },
+	{ "cnps", offsetof(struct perf_tally, cnps), "rp_cnp_handled" },
+};
+
 void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)
 {
-	sum->messages += one->messages;
-	sum->all_messages += one->all_messages;
-	sum->received += one->received;
-	sum->checked += one->checked;
-	sum->errors += one->errors;
-	sum->bad_bytes += one->bad_bytes;
+	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++)
+		*tally_count(sum, row) += *tally_count(one, row);
 	sum->frames += one->frames;
-	sum->retransmits += one->retransmits;
-	sum->rnr_resent += one->rnr_resent;
-	sum->probes += one->probes;
-	sum->rnr_naks += one->rnr_naks;
-	sum->cnps += one->cnps;
 	sum->cycles = one->cycles > sum->cycles ? one->cycles : sum->cycles;
 	sum->seconds = one->seconds > sum->seconds ? one->seconds : sum->seconds;
 	sum->peak_per_s += one->peak_per_s;

@@ -3,6 +3,8 @@
 #ifndef APP_PERF_CASE_H
 #define APP_PERF_CASE_H
 
+#include <stddef.h>
+
 #include "common/histogram.h"
 #include "perf/values.h"
 #include "perf/series.h"
@@ -20,7 +22,7 @@ struct perf_layout {
 	uint32_t slot_bytes;
 	uint32_t source_slots, target_slots, inbox_slots;
 	uint64_t source_stride, target_stride, inbox_stride;
-	uint64_t source_at, target_at, inbox_at, total_bytes;
+	uint64_t target_at, inbox_at, total_bytes;
 };
 
 /* What an end has done in a case. */
@@ -41,6 +43,22 @@ struct perf_tally {
 	double seconds;
 	double peak_per_s; /* messages a second in the best window */
 };
+
+/* A count of a tally by its name, and the counter of the device whose growth it is; NULL: none. */
+struct perf_tally_row {
+	const char *name;
+	size_t offset;
+	const char *counter;
+};
+
+#define PERF_TALLY_ROWS 11u
+extern const struct perf_tally_row perf_tally_rows[PERF_TALLY_ROWS];
+
+/* As strchr() it does not care whether the tally may be changed. */
+static inline uint64_t *tally_count(const struct perf_tally *tally, const struct perf_tally_row *row)
+{
+	return (uint64_t *)(uintptr_t)((const char *)tally + row->offset);
+}
 
 /* With a second link: what happened after the first was cut. Times are since the cut. */
 struct perf_failover_result {

@@ -29,7 +29,7 @@ struct run {
 	bool stopping;
 };
 
-static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_end *end, struct uroce_cq *cq)
+static int make_qp(struct uroce_cm_id *id, const struct perf_end *end, struct uroce_cq *cq)
 {
 	struct uroce_qp_init_attr init = {
 		.send_cq = cq,
@@ -42,7 +42,6 @@ static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_en
 	};
 	struct uroce_qp *qp;
 
-	(void)run;
 	return app_check("queue pair", uroce_cm_qp_create(id, end->pd, &init, 0, &qp));
 }
 
@@ -53,7 +52,7 @@ static int begin_one(struct run *run)
 	struct uroce_cm_id *id;
 
 	if (app_check("connection", uroce_cm_id_create(run->channel, run->now_ns, &id)) ||
-	    make_qp(run, id, connect->client, run->cqs[0]) ||
+	    make_qp(id, connect->client, run->cqs[0]) ||
 	    app_check("connect", uroce_cm_connect(id, NULL, &connect->dest, connect->port, NULL)))
 		return APP_EXIT_FAILURE;
 	run->under_way++;
@@ -77,7 +76,7 @@ static int handle_event(struct run *run, const struct uroce_cm_event *event)
 	switch (event->type) {
 	case UROCE_CM_REQUEST:
 		run->accepted++;
-		if (make_qp(run, event->id, run->connect->server, run->cqs[1]))
+		if (make_qp(event->id, run->connect->server, run->cqs[1]))
 			return APP_EXIT_FAILURE;
 		if (uroce_cm_accept(event->id, NULL) != 0) { /* fails when the client has given up */
 			run->failed++;

@@ -10,11 +10,14 @@
 
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
 {
+	int error;
+
 	memset(end, 0, sizeof(*end));
 	end->port = port;
 	end->lcore = lcore;
 	end->way = way;
-	return uroce_pd_alloc(port->device, &end->pd);
+	error = uroce_pd_alloc(port->device, &end->pd);
+	return error ? app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error)) : APP_EXIT_OK;
 }
 
 void perf_end_close(struct perf_end *end)

@@ -105,8 +105,8 @@ struct perf_end {
 	uint64_t seen_acknowledged;                    /* when last asked for */
 	uint64_t now, phase_began, progressed, looked; /* TSC */
 	char failure[UROCE_EXPLAIN_BYTES];             /* what ended the case; only valid with errors */
-	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_rnr_resent;
-	uint64_t base_probes, base_rnr_naks, base_cnps;
+	uint64_t measure_began, base_completed, base_frames;
+	struct perf_tally base;       /* the device's counters when the case began */
 	uint64_t rx_began, rx_posted; /* slow receiver: since when it posts, and how many it has posted */
 	struct uroce_recv_wr *taken;  /* shared queue: entries to be posted again, as a list */
 	uint32_t taken_count;
@@ -126,7 +126,7 @@ struct perf_end {
 	struct perf_series series; /* bw, unless windows alternate; last, because it is large and seldom used */
 };
 
-/* 0 or negative errno. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint. */
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way);
 
 void perf_end_close(struct perf_end *end);
@@ -148,8 +148,7 @@ static inline uint8_t *end_source(const struct perf_end *end, uint32_t flow, uin
 {
 	const struct perf_layout *layout = &end->layout;
 
-	return end->memory + layout->source_at + flow * layout->source_stride +
-	       slot_of(message, layout->source_slots) * layout->slot_bytes;
+	return end->memory + flow * layout->source_stride + slot_of(message, layout->source_slots) * layout->slot_bytes;
 }
 
 static inline uint64_t layout_target(const struct perf_layout *layout, uint32_t flow, uint64_t message)

@@ -47,14 +47,14 @@ static int open_one(struct perf_lcore *one, uint32_t index, const struct perf_op
 			.first_lcore = (uint16_t)index,
 		},
 	};
-	int code, error = 0;
+	int code;
 
 	for (unsigned side = 0; side < 2; side++)
 		snprintf(addresses[side], sizeof(addresses[side]), "10.0.%u.%u/24", index, side + 1);
 	code = perf_pair_open(&config, 0, &one->pair);
-	for (unsigned side = 0; side < 2 && code == APP_EXIT_OK && error == 0; side++)
-		error = perf_end_open(&one->ends[side], &one->pair.ends[side], uroce_engine_lcore(engine, index), side);
-	return error ? app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error)) : code;
+	for (unsigned side = 0; side < 2 && code == APP_EXIT_OK; side++)
+		code = perf_end_open(&one->ends[side], &one->pair.ends[side], uroce_engine_lcore(engine, index), side);
+	return code;
 }
 
 int perf_lcores_open(struct perf_lcores *lcores, const struct perf_options *options, struct uroce_engine *engine)

@@ -33,26 +33,6 @@ static const struct {
 
 #define CASE_NUMBERS (sizeof(case_numbers) / sizeof(case_numbers[0]))
 
-/* The counts of a tally. */
-static const struct {
-	const char *name;
-	size_t offset;
-} tally_numbers[] = {
-	{ "messages", offsetof(struct perf_tally, messages) },
-	{ "all_messages", offsetof(struct perf_tally, all_messages) },
-	{ "received", offsetof(struct perf_tally, received) },
-	{ "checked", offsetof(struct perf_tally, checked) },
-	{ "errors", offsetof(struct perf_tally, errors) },
-	{ "bad_bytes", offsetof(struct perf_tally, bad_bytes) },
-	{ "retransmits", offsetof(struct perf_tally, retransmits) },
-	{ "rnr_resent", offsetof(struct perf_tally, rnr_resent) },
-	{ "probes", offsetof(struct perf_tally, probes) },
-	{ "rnr_naks", offsetof(struct perf_tally, rnr_naks) },
-	{ "cnps", offsetof(struct perf_tally, cnps) },
-};
-
-#define TALLY_NUMBERS (sizeof(tally_numbers) / sizeof(tally_numbers[0]))
-
 bool perf_message_is(const json_t *message, const char *type)
 {
 	const char *text = json_string_value(json_object_get(message, "type"));
@@ -215,12 +195,8 @@ json_t *perf_message_of_stop(const char *type, const struct perf_end *end)
 {
 	json_t *message = json_pack("{s:s}", "type", type), *completed = json_array();
 
-	for (unsigned i = 0; i < TALLY_NUMBERS; i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)&end->tally + tally_numbers[i].offset, sizeof(value));
-		json_object_set_new(message, tally_numbers[i].name, json_integer((json_int_t)value));
-	}
+	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++)
+		json_object_set_new(message, row->name, json_integer((json_int_t)*tally_count(&end->tally, row)));
 	json_object_set_new(message, "seconds", json_real(end->tally.seconds));
 	json_object_set_new(message, "peak_per_s", json_real(end->tally.peak_per_s));
 	for (uint32_t i = 0; i < end->test.qps; i++)
@@ -236,11 +212,8 @@ int perf_message_to_stop(const json_t *message, struct perf_tally *tally, uint64
 	memset(tally, 0, sizeof(*tally));
 	if (json_array_size(array) != qps)
 		return -EINVAL;
-	for (unsigned i = 0; i < TALLY_NUMBERS; i++) {
-		uint64_t value = (uint64_t)json_integer_value(json_object_get(message, tally_numbers[i].name));
-
-		memcpy((char *)tally + tally_numbers[i].offset, &value, sizeof(value));
-	}
+	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++)
+		*tally_count(tally, row) = (uint64_t)json_integer_value(json_object_get(message, row->name));
 	tally->seconds = json_number_value(json_object_get(message, "seconds"));
 	tally->peak_per_s = json_number_value(json_object_get(message, "peak_per_s"));
 	for (uint32_t i = 0; i < qps; i++)

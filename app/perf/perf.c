@@ -100,16 +100,16 @@ static int attach_faults(struct perf *perf)
 
 static int open_ends(struct perf *perf)
 {
-	for (uint32_t i = 0; i < perf->port_count; i++) {
-		unsigned lcore = perf->options.core_count == 2 ? i : 0;
-		int error = perf_end_open(&perf->ends[i], &perf->pair.ends[i], uroce_engine_lcore(perf->engine, lcore),
-					  i + perf->options.server);
+	int code = APP_EXIT_OK;
 
+	for (uint32_t i = 0; i < perf->port_count && code == APP_EXIT_OK; i++) {
+		unsigned lcore = perf->options.core_count == 2 ? i : 0;
+
+		code = perf_end_open(&perf->ends[i], &perf->pair.ends[i], uroce_engine_lcore(perf->engine, lcore),
+				     i + perf->options.server);
 		perf->ends[i].engine = perf->engine;
-		if (error)
-			return app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error));
 	}
-	return APP_EXIT_OK;
+	return code;
 }
 
 /*

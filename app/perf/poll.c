@@ -79,11 +79,10 @@ static void begin_to_tell(struct perf_end *end)
 
 void perf_end_begin(struct perf_end *end)
 {
-	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
-	end->base_rnr_resent = perf_end_counter(end, "rnr_resent_packets");
-	end->base_probes = perf_end_counter(end, "early_probes");
-	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
-	end->base_cnps = perf_end_counter(end, "rp_cnp_handled");
+	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++) {
+		if (row->counter)
+			*tally_count(&end->base, row) = perf_end_counter(end, row->counter);
+	}
 	end->phase_began = end->progressed = end->looked = end->now = rte_rdtsc();
 	begin_to_tell(end);
 	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
@@ -261,11 +260,11 @@ void perf_end_poll(struct perf_end *end)
 void perf_end_sum_up(struct perf_end *end)
 {
 	end->tally.all_messages = end->completed;
-	end->tally.retransmits = perf_end_counter(end, "retransmitted_packets") - end->base_retransmits;
-	end->tally.rnr_resent = perf_end_counter(end, "rnr_resent_packets") - end->base_rnr_resent;
-	end->tally.probes = perf_end_counter(end, "early_probes") - end->base_probes;
-	end->tally.rnr_naks = perf_end_counter(end, "rnr_nak_retry_err") - end->base_rnr_naks;
-	end->tally.cnps = perf_end_counter(end, "rp_cnp_handled") - end->base_cnps;
+	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++) {
+		if (row->counter)
+			*tally_count(&end->tally, row) =
+				perf_end_counter(end, row->counter) - *tally_count(&end->base, row);
+	}
 	if (end->test.mode == PERF_LAT && has_clock(end))
 		end->tally.messages = end->latency->count;
 }
