@@ -132,7 +132,9 @@ static void put_counts(FILE *out, const struct count *counts, uint32_t count)
 /* The lane goes on counting meanwhile. */
 static void show_queues(struct control *control, const struct lane *lane)
 {
-	for (const struct queue *queue = lane->queues; queue; queue = queue->next)
+	const struct queue *queue;
+
+	LIST_FOREACH(queue, &lane->queues, next)
 		fprintf(control->out,
 			"queue %u of controller %u: commands=%lu errors=%lu under_way=%u waiting=%u lcore=%u\n",
 			queue->nvmf.qid, queue->nvmf.controller ? queue->nvmf.controller->cntlid : 0,

@@ -135,8 +135,10 @@ static void end_told(struct lane *lane)
 
 static void end_all(struct lane *lane)
 {
+	struct queue *queue;
+
 	lane->ended = true;
-	for (struct queue *queue = lane->queues; queue; queue = queue->next)
+	LIST_FOREACH(queue, &lane->queues, next)
 		queue_end(queue, "the target ends");
 }
 
@@ -158,7 +160,7 @@ bool lane_poll(struct lane *lane)
 		end_all(lane);
 	if (!STAILQ_EMPTY(&lane->waiting))
 		work += slot_try_again(lane);
-	if (lane->ending_queues)
+	if (!LIST_EMPTY(&lane->ending_queues))
 		queue_close_done(lane);
 	if (lane->now_ns - lane->looked_ns >= LOOK_NS)
 		look_around(lane);

@@ -55,9 +55,9 @@ struct lane {
 	struct pool pool;
 	struct region *pool_region;
 	struct ring *ring;
-	struct queue *queues;        /* all queues of the lane, a list that changes under the target's lock */
-	struct queue *ending_queues; /* closed queues that still have something posted */
-	struct peer *peers;
+	LIST_HEAD(, queue) queues;        /* all queues of the lane; changes under the target's lock */
+	LIST_HEAD(, queue) ending_queues; /* closed queues that still have something posted */
+	LIST_HEAD(peers, peer) peers;
 	_Atomic uint32_t queue_count;
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
 	bool serves_waiting;                        /* slot_try_again() is under way */

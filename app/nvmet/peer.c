@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr)
+struct peer *peer_enter(struct peers *peers, const struct uroce_addr *addr)
 {
-	struct peer *peer = *list;
+	struct peer *peer = LIST_FIRST(peers);
 
 	while (peer && memcmp(&peer->addr, addr, sizeof(*addr)) != 0)
-		peer = peer->next;
+		peer = LIST_NEXT(peer, next);
 	if (peer == NULL) {
 		peer = calloc(1, sizeof(*peer));
 		if (peer == NULL)
@@ -18,19 +18,16 @@ struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr)
 		peer->addr = *addr;
 		STAILQ_INIT(&peer->turn.works);
 		STAILQ_INIT(&peer->file_turn.works);
-		peer->next = *list;
-		*list = peer;
+		LIST_INSERT_HEAD(peers, peer, next);
 	}
 	peer->queues++;
 	return peer;
 }
 
-void peer_leave(struct peer **list, struct peer *peer)
+void peer_leave(struct peer *peer)
 {
 	if (--peer->queues > 0)
 		return;
-	while (*list != peer)
-		list = &(*list)->next;
-	*list = peer->next;
+	LIST_REMOVE(peer, next);
 	free(peer);
 }

@@ -12,11 +12,11 @@ struct peer {
 	uint32_t completions[LANE_PORTS_MAX]; /* entries of the CQ of each port */
 	struct turn turn;                     /* its work that goes on */
 	struct turn file_turn;                /* its requests that wait for the ring */
-	struct peer *next;
+	LIST_ENTRY(peer) next;
 };
 
 /* enter: a queue of a host at this address begins. leave: it ends. NULL: no memory. */
-struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr);
-void peer_leave(struct peer **list, struct peer *peer);
+struct peer *peer_enter(struct peers *peers, const struct uroce_addr *addr);
+void peer_leave(struct peer *peer);
 
 #endif

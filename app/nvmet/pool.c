@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define NONE UINT32_MAX
 #define USED 0x80u /* in a state, beside the order of the block that begins here: the block is in use */
 #define INSIDE 0xFFu
 
@@ -28,26 +27,8 @@ static void set_used(struct pool *pool, uint64_t bytes)
 
 static void push(struct pool *pool, uint32_t block, uint32_t order)
 {
-	uint32_t first = pool->free_lists[order];
-
-	pool->states[block] = (uint8_t)order;
-	pool->next[block] = first;
-	pool->before[block] = NONE;
-	if (first != NONE)
-		pool->before[first] = block;
-	pool->free_lists[order] = block;
-}
-
-static void take_out(struct pool *pool, uint32_t block, uint32_t order)
-{
-	uint32_t before = pool->before[block], next = pool->next[block];
-
-	if (before == NONE)
-		pool->free_lists[order] = next;
-	else
-		pool->next[before] = next;
-	if (next != NONE)
-		pool->before[next] = before;
+	pool->blocks[block].state = (uint8_t)order;
+	LIST_INSERT_HEAD(&pool->free_lists[order], &pool->blocks[block], next);
 }
 
 int pool_open(struct pool *pool, uint64_t bytes)
@@ -59,17 +40,14 @@ int pool_open(struct pool *pool, uint64_t bytes)
 	pool->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pool->base == MAP_FAILED)
 		pool->base = NULL;
-	pool->states = malloc(blocks);
-	pool->next = malloc(blocks * sizeof(*pool->next));
-	pool->before = malloc(blocks * sizeof(*pool->before));
-	if (pool->base == NULL || pool->states == NULL || pool->next == NULL || pool->before == NULL) {
+	pool->blocks = calloc(blocks, sizeof(*pool->blocks));
+	if (pool->base == NULL || pool->blocks == NULL) {
 		pool_close(pool);
 		return -ENOMEM;
 	}
 	madvise(pool->base, bytes, MADV_HUGEPAGE);
-	memset(pool->states, INSIDE, blocks);
-	for (uint32_t i = 0; i < POOL_ORDERS; i++)
-		pool->free_lists[i] = NONE;
+	for (uint32_t i = 0; i < blocks; i++)
+		pool->blocks[i].state = INSIDE;
 	for (uint32_t i = blocks; i > 0; i -= POOL_MOST_BYTES / POOL_LEAST_BYTES)
 		push(pool, i - POOL_MOST_BYTES / POOL_LEAST_BYTES, POOL_ORDERS - 1);
 	return 0;
@@ -79,16 +57,14 @@ void pool_close(struct pool *pool)
 {
 	if (pool->base)
 		munmap(pool->base, pool->bytes);
-	free(pool->states);
-	free(pool->next);
-	free(pool->before);
+	free(pool->blocks);
 	memset(pool, 0, sizeof(*pool));
 }
 
 bool pool_has(const struct pool *pool, uint32_t bytes)
 {
 	for (uint32_t order = order_of(bytes); order < POOL_ORDERS; order++) {
-		if (pool->free_lists[order] != NONE)
+		if (!LIST_EMPTY(&pool->free_lists[order]))
 			return true;
 	}
 	return false;
@@ -96,23 +72,23 @@ bool pool_has(const struct pool *pool, uint32_t bytes)
 
 void *pool_take(struct pool *pool, uint32_t bytes)
 {
-	uint32_t wanted = order_of(bytes), order = wanted, block;
+	uint32_t wanted = order_of(bytes), order = wanted, number;
+	struct pool_block *block;
 
-	while (order < POOL_ORDERS && pool->free_lists[order] == NONE)
+	while (order < POOL_ORDERS && LIST_EMPTY(&pool->free_lists[order]))
 		order++;
-	if (order >= POOL_ORDERS) {
-		pool->refusals++;
+	if (order >= POOL_ORDERS)
 		return NULL;
-	}
-	block = pool->free_lists[order];
-	take_out(pool, block, order);
+	block = LIST_FIRST(&pool->free_lists[order]);
+	LIST_REMOVE(block, next);
+	number = (uint32_t)(block - pool->blocks);
 	while (order > wanted) {
 		order--;
-		push(pool, block + (1u << order), order);
+		push(pool, number + (1u << order), order);
 	}
-	pool->states[block] = (uint8_t)(order | USED);
+	block->state = (uint8_t)(order | USED);
 	set_used(pool, pool->used_bytes + (POOL_LEAST_BYTES << order));
-	return pool->base + (uint64_t)block * POOL_LEAST_BYTES;
+	return pool->base + (uint64_t)number * POOL_LEAST_BYTES;
 }
 
 /* Two free halves become the whole block again. */
@@ -125,10 +101,10 @@ void pool_return(struct pool *pool, void *buffer, uint32_t bytes)
 	while (order < POOL_ORDERS - 1) {
 		uint32_t other = block ^ (1u << order);
 
-		if (pool->states[other] != order)
+		if (pool->blocks[other].state != order)
 			break;
-		take_out(pool, other, order);
-		pool->states[block > other ? block : other] = INSIDE;
+		LIST_REMOVE(&pool->blocks[other], next);
+		pool->blocks[block > other ? block : other].state = INSIDE;
 		block &= ~(1u << order);
 		order++;
 	}

@@ -5,18 +5,24 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #define POOL_LEAST_BYTES 4096u
 #define POOL_MOST_BYTES (1u << 20)
 #define POOL_ORDERS 9u /* block sizes from POOL_LEAST_BYTES to POOL_MOST_BYTES */
 
+/* A place where a block may begin. */
+struct pool_block {
+	LIST_ENTRY(pool_block) next; /* of free blocks */
+	uint8_t state;               /* see pool.c */
+};
+
 struct pool {
 	uint8_t *base;
 	uint64_t bytes;
-	uint8_t *states;         /* one for each block of the smallest size: see pool.c */
-	uint32_t *next, *before; /* links of free blocks */
-	uint32_t free_lists[POOL_ORDERS];
-	uint64_t used_bytes, refusals;
+	struct pool_block *blocks; /* those of the smallest size */
+	LIST_HEAD(, pool_block) free_lists[POOL_ORDERS];
+	uint64_t used_bytes;
 };
 
 /* bytes: a multiple of POOL_MOST_BYTES. Returns 0 or -ENOMEM. */

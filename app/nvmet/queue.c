@@ -84,7 +84,7 @@ static void refuse(struct lane *lane, const struct uroce_cm_event *event, enum n
 static void free_queue(struct queue *queue)
 {
 	if (queue->peer)
-		peer_leave(&queue->lane->peers, queue->peer);
+		peer_leave(queue->peer);
 	if (queue->qp)
 		uroce_qp_destroy(queue->qp);
 	if (queue->mr)
@@ -136,10 +136,7 @@ static void link_in(struct queue *queue)
 	struct lane *lane = queue->lane;
 
 	nvmf_target_lock(&lane->server->target);
-	queue->next = lane->queues;
-	if (lane->queues)
-		lane->queues->before = queue;
-	lane->queues = queue;
+	LIST_INSERT_HEAD(&lane->queues, queue, next);
 	nvmf_target_unlock(&lane->server->target);
 	lane->queue_count++;
 	lane_count(&lane->counts.queues, 1);
@@ -296,7 +293,9 @@ void queue_tell_end(struct queue *queue, const char *why)
 
 void queue_end_told(struct lane *lane)
 {
-	for (struct queue *queue = lane->queues; queue; queue = queue->next) {
+	struct queue *queue;
+
+	LIST_FOREACH(queue, &lane->queues, next) {
 		if (queue->told_end)
 			queue_end(queue, "it was told to end");
 	}
@@ -328,8 +327,7 @@ void queue_end(struct queue *queue, const char *why)
 		why = queue->told_end;
 	tell_end(queue, why);
 	queue->ending = true;
-	queue->next_ending = queue->lane->ending_queues;
-	queue->lane->ending_queues = queue;
+	LIST_INSERT_HEAD(&queue->lane->ending_queues, queue, next_ending);
 	if (uroce_cm_disconnect(queue->id) != 0) {
 		struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
 
@@ -344,7 +342,9 @@ void queue_end(struct queue *queue, const char *why)
 
 void queue_look(struct lane *lane)
 {
-	for (struct queue *queue = lane->queues; queue; queue = queue->next) {
+	struct queue *queue;
+
+	LIST_FOREACH(queue, &lane->queues, next) {
 		bool mute = queue->nvmf.controller == NULL && lane->awake_ns - queue->opened_ns > PATIENCE_NS;
 		bool stuck = queue->sends && lane->awake_ns - queue->moved_ns > PATIENCE_NS;
 
@@ -362,17 +362,14 @@ static bool is_done(const struct queue *queue)
 
 void queue_close_done(struct lane *lane)
 {
-	struct queue **link = &lane->ending_queues;
+	struct queue *next;
 
-	while (*link) {
-		struct queue *queue = *link;
-
-		if (is_done(queue)) {
-			*link = queue->next_ending;
-			queue_close(queue);
-		} else {
-			link = &queue->next_ending;
-		}
+	for (struct queue *queue = LIST_FIRST(&lane->ending_queues); queue; queue = next) {
+		next = LIST_NEXT(queue, next_ending);
+		if (!is_done(queue))
+			continue;
+		LIST_REMOVE(queue, next_ending);
+		queue_close(queue);
 	}
 }
 
@@ -381,12 +378,7 @@ static void link_out(struct queue *queue)
 	struct lane *lane = queue->lane;
 
 	nvmf_target_lock(&lane->server->target);
-	if (queue->next)
-		queue->next->before = queue->before;
-	if (queue->before)
-		queue->before->next = queue->next;
-	else
-		lane->queues = queue->next;
+	LIST_REMOVE(queue, next);
 	nvmf_target_unlock(&lane->server->target);
 	lane->queue_count--;
 }

@@ -46,7 +46,7 @@ struct queue {
 	bool ending;                  /* the connection is over, or is being closed */
 	bool _Atomic failed;          /* told_end says what has happened to its connection */
 	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
-	struct queue *next, *before, *next_ending;
+	LIST_ENTRY(queue) next, next_ending;
 	struct peer *peer;
 	uint64_t opened_ns, moved_ns; /* by awake_ns; moved_ns: when a send of ours last completed */
 };

@@ -10,8 +10,6 @@ struct region *region_open(const struct server *server, void *base, uint64_t byt
 
 	if (region == NULL)
 		return NULL;
-	region->base = base;
-	region->bytes = bytes;
 	for (uint32_t i = 0; i < server->port_count; i++) {
 		if (uroce_mr_reg(server->ports[i].pd, base, bytes, UROCE_ACCESS_LOCAL_WRITE, &region->mrs[i]) != 0) {
 			region_close(region);

@@ -7,8 +7,6 @@
 
 /* Memory that ports may use: a key for each port. */
 struct region {
-	void *base;
-	uint64_t bytes;
 	struct uroce_mr *mrs[SERVER_PORTS_MAX];
 	uint32_t lkeys[SERVER_PORTS_MAX];
 };

@@ -179,9 +179,9 @@ void server_close_queues(struct server *server)
 	for (uint32_t i = 0; server->lanes && i < server->lane_count; i++) {
 		struct lane *lane = &server->lanes[i];
 
-		while (lane->queues)
-			queue_close(lane->queues);
-		lane->ending_queues = NULL;
+		while (!LIST_EMPTY(&lane->queues))
+			queue_close(LIST_FIRST(&lane->queues));
+		LIST_INIT(&lane->ending_queues);
 		STAILQ_INIT(&lane->waiting);
 		STAILQ_INIT(&lane->turns);
 	}

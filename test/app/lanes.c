@@ -29,8 +29,10 @@ TestSuite(lanes, .init = test_eal_start, .timeout = 100);
 /* The lane of that queue of the controller that came last. */
 static uint32_t lane_of_newest(const struct site *site, uint16_t qid)
 {
+	const struct queue *queue;
+
 	for (uint32_t i = 0; i < LANES; i++) {
-		for (const struct queue *queue = site->server.lanes[i].queues; queue; queue = queue->next) {
+		LIST_FOREACH(queue, &site->server.lanes[i].queues, next) {
 			if (queue->nvmf.controller && queue->nvmf.controller->cntlid == site->cntlid &&
 			    queue->nvmf.qid == qid)
 				return i;
