@@ -207,7 +207,7 @@ static void add(struct control *control, char **words)
 
 	if (subsystem == NULL)
 		return;
-	if (!settings_disk_text(words[2], &settings, error)) {
+	if (settings_disk_text(words[2], &settings, error) != 0) {
 		refuse(control, "%s", error);
 		return;
 	}
@@ -425,7 +425,7 @@ struct control *control_open(const char *path, struct server *server, struct dis
 	int code;
 
 	if (control == NULL || strlen(path) >= sizeof(address.sun_path)) {
-		snprintf(error, STORE_ERROR_BYTES, "%s: %s", path, control ? "is too long for a socket" : "no memory");
+		store_refuse(error, "%s: %s", path, control ? "is too long for a socket" : "no memory");
 		free(control);
 		return NULL;
 	}
@@ -442,8 +442,7 @@ struct control *control_open(const char *path, struct server *server, struct dis
 	umask(mask);
 	if (code == 0 && listen(control->listener, 8) == 0)
 		return control;
-	snprintf(error, STORE_ERROR_BYTES, "%s: %s", path,
-		 errno == EADDRINUSE ? "another target listens there" : strerror(errno));
+	store_refuse(error, "%s: %s", path, errno == EADDRINUSE ? "another target listens there" : strerror(errno));
 	close(control->listener);
 	free(control);
 	return NULL;

@@ -61,52 +61,48 @@ static const char *any_uuid(void)
 }
 
 /* An identity given by the user must not contradict the one that is kept with the disk. */
-static bool take_given(const struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
+static int take_given(const struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
 	const char *text = arrival->settings->uuid;
 	uint8_t *uuid = (uint8_t *)disk->namespace.uuid;
 	char kept[37];
 
 	if (uuid_parse(text, uuid) != 0)
-		snprintf(error, STORE_ERROR_BYTES, "uuid %s: use one such as %s", text, any_uuid());
-	else if (disk->store->config.kind != STORE_FILE)
-		snprintf(error, STORE_ERROR_BYTES,
-			 "uuid %s: %s is a new disk each time, with a UUID of its own: leave out uuid", text,
-			 store_kind_name(disk->store->config.kind));
-	else if (disk->store->is_blank)
-		snprintf(error, STORE_ERROR_BYTES,
-			 "uuid %s: %s is a new disk, which nobody knows by that: leave out uuid, it gets one", text,
-			 disk->path);
-	else if (arrival->is_kept && !same_uuid(arrival->kept.uuid, uuid)) {
-		uuid_unparse_lower(arrival->kept.uuid, kept);
-		snprintf(error, STORE_ERROR_BYTES,
-			 "uuid %s: %s is the disk %s: leave out uuid, or make it forget who it is: setfattr -x %s %s",
-			 text, disk->path, kept, IDENTITY_ATTRIBUTE, disk->path);
-	} else {
-		return true;
-	}
-	return false;
+		return store_refuse(error, "uuid %s: use one such as %s", text, any_uuid());
+	if (disk->store->config.kind != STORE_FILE)
+		return store_refuse(error,
+				    "uuid %s: %s is a new disk each time, with a UUID of its own: leave out uuid", text,
+				    store_kind_name(disk->store->config.kind));
+	if (disk->store->is_blank)
+		return store_refuse(
+			error, "uuid %s: %s is a new disk, which nobody knows by that: leave out uuid, it gets one",
+			text, disk->path);
+	if (!arrival->is_kept || same_uuid(arrival->kept.uuid, uuid))
+		return 0;
+	uuid_unparse_lower(arrival->kept.uuid, kept);
+	return store_refuse(
+		error, "uuid %s: %s is the disk %s: leave out uuid, or make it forget who it is: setfattr -x %s %s",
+		text, disk->path, kept, IDENTITY_ATTRIBUTE, disk->path);
 }
 
-static bool choose_uuid(struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
+static int choose_uuid(struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
 	arrival->has_uuid = arrival->settings->uuid[0];
 	if (arrival->has_uuid)
 		return take_given(disk, arrival, error);
-	if (disk->store->is_device) {
-		snprintf(error, STORE_ERROR_BYTES,
-			 "%s: nothing can be kept with a device, so say which disk it is, always the same: uuid %s",
-			 disk->path, any_uuid());
-		return false;
-	}
+	if (disk->store->is_device)
+		return store_refuse(
+			error,
+			"%s: nothing can be kept with a device, so say which disk it is, always the same: uuid %s",
+			disk->path, any_uuid());
 	if (arrival->is_kept)
 		memcpy(disk->namespace.uuid, arrival->kept.uuid, sizeof(uuid_t));
 	else
 		uuid_generate(disk->namespace.uuid);
-	return true;
+	return 0;
 }
 
-static bool is_unique(const struct disks *disks, const struct disk *disk, char error[STORE_ERROR_BYTES])
+static int check_unique(const struct disks *disks, const struct disk *disk, char error[STORE_ERROR_BYTES])
 {
 	for (const struct disk *other = disks->first; other; other = other->next) {
 		char text[37];
@@ -114,14 +110,14 @@ static bool is_unique(const struct disks *disks, const struct disk *disk, char e
 		if (!same_uuid(other->namespace.uuid, disk->namespace.uuid))
 			continue;
 		uuid_unparse_lower(disk->namespace.uuid, text);
-		snprintf(error, STORE_ERROR_BYTES,
-			 "%s is the same disk as namespace %u of %s, %s: both have the UUID %s; a copy that is to be "
-			 "another one has to forget it: setfattr -x %s %s",
-			 disk->path, other->namespace.nsid, other->subsystem->nqn, other->path, text,
-			 IDENTITY_ATTRIBUTE, disk->path);
-		return false;
+		return store_refuse(
+			error,
+			"%s is the same disk as namespace %u of %s, %s: both have the UUID %s; a copy that is to be "
+			"another one has to forget it: setfattr -x %s %s",
+			disk->path, other->namespace.nsid, other->subsystem->nqn, other->path, text, IDENTITY_ATTRIBUTE,
+			disk->path);
 	}
-	return true;
+	return 0;
 }
 
 static bool had_number(const struct disk *disk, const struct arrival *arrival, uint32_t nsid)
@@ -131,67 +127,64 @@ static bool had_number(const struct disk *disk, const struct arrival *arrival, u
 }
 
 /* Before hosts can see the disk. */
-static bool identify(const struct disks *disks, struct disk *disk, struct arrival *arrival,
-		     char error[STORE_ERROR_BYTES])
+static int identify(const struct disks *disks, struct disk *disk, struct arrival *arrival,
+		    char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;
 	const struct store *store = disk->store;
 	bool may_be_kept = store->config.kind == STORE_FILE && !store->is_device;
 
 	arrival->is_kept = may_be_kept && !store->is_blank && identity_read(disk->path, &arrival->kept);
-	if (!choose_uuid(disk, arrival, error) || !is_unique(disks, disk, error))
-		return false;
+	if (choose_uuid(disk, arrival, error) != 0 || check_unique(disks, disk, error) != 0)
+		return -1;
 	memcpy(namespace->nguid, namespace->uuid, sizeof(namespace->nguid));
 	if (namespace->nsid == 0 && had_number(disk, arrival, arrival->kept.nsid) &&
 	    nvmf_subsystem_find(disk->subsystem, arrival->kept.nsid) == NULL)
 	namespace->nsid = arrival->kept.nsid;
-	return true;
+	return 0;
 }
 
 /*
  * Keeps the identity, with the number that the disk now has. If the store had that number before, it is the disk that
  * hosts know by it; for a device the user says so.
  */
-static bool keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
+static int keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;
 	struct identity identity = { .nsid = namespace->nsid };
 	int code;
 
 	if (disk->store->config.kind != STORE_FILE || !namespace->is_new)
-		return true;
+		return 0;
 	memcpy(identity.uuid, namespace->uuid, sizeof(identity.uuid));
 	strcpy(identity.nqn, disk->subsystem->nqn);
 	code = identity_write(disk->path, &identity);
 	if (code == 0 || arrival->is_kept || arrival->has_uuid)
-		return true;
-	snprintf(error, STORE_ERROR_BYTES,
-		 "%s: which disk it is cannot be kept with it (%s), so say it, always the same: uuid %s", disk->path,
-		 strerror(-code), any_uuid());
-	return false;
+		return 0;
+	return store_refuse(error,
+			    "%s: which disk it is cannot be kept with it (%s), so say it, always the same: uuid %s",
+			    disk->path, strerror(-code), any_uuid());
 }
 
 /* ---- adding and removing ---- */
 
-static bool make_region(struct server *server, struct store *store, char error[STORE_ERROR_BYTES])
+static int make_region(struct server *server, struct store *store, char error[STORE_ERROR_BYTES])
 {
 	if (store->memory == NULL)
-		return true;
+		return 0;
 	store->region = region_open(server, store->memory, store->bytes);
-	if (store->region == NULL)
-		snprintf(error, STORE_ERROR_BYTES, "no memory for a region");
-	return store->region;
+	return store->region ? 0 : store_refuse(error, "no memory for a region");
 }
 
-static bool serve(struct disks *disks, struct disk *disk, const struct settings_disk *settings,
-		  char error[STORE_ERROR_BYTES])
+static int serve(struct disks *disks, struct disk *disk, const struct settings_disk *settings,
+		 char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;
 	struct arrival arrival = { .settings = settings };
 	int code;
 
-	if (!make_region(disks->server, disk->store, error))
-		return false;
+	if (make_region(disks->server, disk->store, error) != 0)
+		return -1;
 	*namespace = (struct nvmf_namespace){
 		.nsid = settings->nsid,
 		.block_bytes = settings->block_bytes,
@@ -199,8 +192,8 @@ static bool serve(struct disks *disks, struct disk *disk, const struct settings_
 		.read_only = settings->read_only,
 		.store = disk->store,
 	};
-	if (!identify(disks, disk, &arrival, error))
-		return false;
+	if (identify(disks, disk, &arrival, error) != 0)
+		return -1;
 	namespace->is_new =
 		/* whether hosts may know another disk by this number */
 		!disk->store->is_device && !had_number(disk, &arrival, namespace->nsid);
@@ -208,16 +201,14 @@ static bool serve(struct disks *disks, struct disk *disk, const struct settings_
 	if (code == 0)
 		return keep_identity(disk, &arrival, error);
 	if (code == -EEXIST)
-		snprintf(error, STORE_ERROR_BYTES, "namespace %u of %s is there already", namespace->nsid,
-			 disk->subsystem->nqn);
-	else if (code == -EBUSY)
-		snprintf(error, STORE_ERROR_BYTES,
-			 "a host has not read yet that namespace %u of %s is gone: take another nsid, or try again",
-			 namespace->nsid, disk->subsystem->nqn);
-	else
-		snprintf(error, STORE_ERROR_BYTES, "%s: at most %u namespaces", disk->subsystem->nqn,
-			 NVMF_NAMESPACES_MAX);
-	return false;
+		return store_refuse(error, "namespace %u of %s is there already", namespace->nsid,
+				    disk->subsystem->nqn);
+	if (code == -EBUSY)
+		return store_refuse(
+			error,
+			"a host has not read yet that namespace %u of %s is gone: take another nsid, or try again",
+			namespace->nsid, disk->subsystem->nqn);
+	return store_refuse(error, "%s: at most %u namespaces", disk->subsystem->nqn, NVMF_NAMESPACES_MAX);
 }
 
 static void let_go(struct server *server, struct disk *disk)
@@ -243,7 +234,7 @@ struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, co
 	struct disk *disk = calloc(1, sizeof(*disk));
 
 	if (disk == NULL) {
-		snprintf(error, STORE_ERROR_BYTES, "no memory");
+		store_refuse(error, "no memory");
 		return NULL;
 	}
 	strcpy(disk->path, settings->path);
@@ -255,7 +246,7 @@ struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, co
 		return NULL;
 	}
 	disk->next = disks->first;
-	if (serve(disks, disk, settings, error)) {
+	if (serve(disks, disk, settings, error) == 0) {
 		disks->first = disk;
 		return disk;
 	}

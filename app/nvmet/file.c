@@ -109,6 +109,7 @@ static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
 	int fd = fd_of(request);
 	unsigned left = (unsigned)(block->bytes - request->moved);
 	uint64_t at = block->offset + request->moved;
+	bool fixed = ring_has_fixed_memory(request->ring);
 
 	if (is_sync(request)) {
 		io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
@@ -116,16 +117,12 @@ static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
 	}
 	switch (block->op) {
 	case NVMF_BLOCK_READ:
-		if (ring_has_fixed_memory(request->ring))
-			io_uring_prep_read_fixed(sqe, fd, request->data + request->moved, left, at, 0);
-		else
-			io_uring_prep_read(sqe, fd, request->data + request->moved, left, at);
+		io_uring_prep_rw(fixed ? IORING_OP_READ_FIXED : IORING_OP_READ, sqe, fd, request->data + request->moved,
+				 left, at);
 		break;
 	case NVMF_BLOCK_WRITE:
-		if (ring_has_fixed_memory(request->ring))
-			io_uring_prep_write_fixed(sqe, fd, request->data + request->moved, left, at, 0);
-		else
-			io_uring_prep_write(sqe, fd, request->data + request->moved, left, at);
+		io_uring_prep_rw(fixed ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE, sqe, fd,
+				 request->data + request->moved, left, at);
 		sqe->rw_flags = block->lasting ? RWF_DSYNC : 0;
 		break;
 	case NVMF_BLOCK_COMPARE:
@@ -367,14 +364,12 @@ static bool is_in_memory(const struct store *store)
 
 static int complain(char error[STORE_ERROR_BYTES], const struct store *store, const char *what)
 {
-	snprintf(error, STORE_ERROR_BYTES, "%s: %s", store->config.path, what);
-	return -1;
+	return store_refuse(error, "%s: %s", store->config.path, what);
 }
 
 static int find_size(struct store *store, const struct stat *status, char error[STORE_ERROR_BYTES])
 {
 	uint64_t bytes = (uint64_t)status->st_size;
-	char what[128];
 
 	store->is_device = S_ISBLK(status->st_mode);
 	if (S_ISBLK(status->st_mode) && ioctl(store->fd, BLKGETSIZE64, &bytes) != 0)
@@ -389,9 +384,8 @@ static int find_size(struct store *store, const struct stat *status, char error[
 	store->there_bytes = store->bytes;
 	if (store->bytes)
 		return 0;
-	snprintf(what, sizeof(what), "has %lu bytes, less than a block of %u; %s", bytes, store->config.block_bytes,
-		 bytes ? "use another" : "say how large it is to be, PATH:SIZE");
-	return complain(error, store, what);
+	return store_refuse(error, "%s: has %lu bytes, less than a block of %u; %s", store->config.path, bytes,
+			    store->config.block_bytes, bytes ? "use another" : "say how large it is to be, PATH:SIZE");
 }
 
 /* Devices with blocks of 4096 bytes refuse smaller ones with O_DIRECT. */

@@ -46,12 +46,11 @@ struct store *store_open(const struct store_config *config, uint32_t lcores, cha
 	struct store *store = store_make(config, lcores);
 
 	if (store == NULL) {
-		snprintf(error, STORE_ERROR_BYTES, "no memory");
+		store_refuse(error, "no memory");
 		return NULL;
 	}
 	if (config->kind != STORE_FILE && store->bytes == 0)
-		snprintf(error, STORE_ERROR_BYTES, "a store of %lu bytes has no block of %u", config->bytes,
-			 config->block_bytes);
+		store_refuse(error, "a store of %lu bytes has no block of %u", config->bytes, config->block_bytes);
 	else if (open_kind(store, error) == 0)
 		return store;
 	store_free(store);

@@ -160,7 +160,7 @@ int memory_open(struct store *store, char error[STORE_ERROR_BYTES])
 
 	store->memory = mmap(NULL, store->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (store->memory == MAP_FAILED || populate(store) != 0) {
-		snprintf(error, STORE_ERROR_BYTES, "%lu bytes of memory: %s", store->bytes, strerror(errno));
+		store_refuse(error, "%lu bytes of memory: %s", store->bytes, strerror(errno));
 		if (store->memory != MAP_FAILED)
 			munmap(store->memory, store->bytes);
 		return -1;

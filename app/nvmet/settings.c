@@ -79,12 +79,11 @@ static int parse_uuid(const char *where, const char *text, void *out)
 	return APP_EXIT_OK;
 }
 
-bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES])
+int settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES])
 {
 	const char *colon = strrchr(text, ':');
 	bool sized = colon && app_size_parse(colon + 1, 0, UINT64_MAX, &disk->bytes);
 
-	error[0] = '\0';
 	if (!sized)
 		disk->bytes = 0;
 	disk->kind = STORE_FILE;
@@ -92,26 +91,25 @@ bool settings_disk_text(const char *text, struct settings_disk *disk, char error
 	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0)
 		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
 	if (strlen(text) >= sizeof(disk->path))
-		snprintf(error, STORE_ERROR_BYTES, "%.64s...: at most %zu characters", text, sizeof(disk->path) - 1);
-	else if (sized && (disk->bytes == 0 || disk->bytes > STORE_BYTES_MAX))
-		snprintf(error, STORE_ERROR_BYTES, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
-			 STORE_BYTES_MAX);
-	else if (disk->kind != STORE_FILE && disk->bytes == 0)
-		snprintf(error, STORE_ERROR_BYTES, "%s: say how large, such as %s:1G", text,
-			 disk->kind == STORE_NULL ? "null" : "memory");
-	else if (disk->kind == STORE_FILE && strchr(disk->path, '/') == NULL)
-		snprintf(error, STORE_ERROR_BYTES,
-			 "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
-	return error[0] == '\0';
+		return store_refuse(error, "%.64s...: at most %zu characters", text, sizeof(disk->path) - 1);
+	if (sized && (disk->bytes == 0 || disk->bytes > STORE_BYTES_MAX))
+		return store_refuse(error, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
+				    STORE_BYTES_MAX);
+	if (disk->kind != STORE_FILE && disk->bytes == 0)
+		return store_refuse(error, "%s: say how large, such as %s:1G", text,
+				    disk->kind == STORE_NULL ? "null" : "memory");
+	if (disk->kind == STORE_FILE && strchr(disk->path, '/') == NULL)
+		return store_refuse(
+			error, "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
+	return 0;
 }
 
 int settings_disk_parse(const char *option, const char *text, void *disk)
 {
 	char error[STORE_ERROR_BYTES];
 
-	if (settings_disk_text(text, disk, error))
-		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "%s %s", option, error);
+	return settings_disk_text(text, disk, error) == 0 ? APP_EXIT_OK :
+							    app_complain(APP_EXIT_USAGE, "%s %s", option, error);
 }
 
 int settings_disk_check(const char *where, const struct settings_disk *disk)

@@ -59,8 +59,8 @@ int settings_block_parse(const char *where, const char *text, void *bytes);
  * The same for "memory:SIZE", "null:SIZE", "/path", "/path:SIZE", into kind, path and bytes of a struct settings_disk.
  */
 int settings_disk_parse(const char *option, const char *text, void *disk);
-/* The same, with the reason in error. */
-bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
+/* The same. Returns 0, or -1: error says why. */
+int settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
 /* Checks that size and block size go together, and that there is so much memory. */
 int settings_disk_check(const char *where, const struct settings_disk *disk);
 

@@ -3,6 +3,7 @@
 #include "nvmet/store.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,16 @@ const char *store_kind_name(enum store_kind kind)
 	static const char *const names[] = { [STORE_NULL] = "null", [STORE_MEMORY] = "memory", [STORE_FILE] = "file" };
 
 	return names[kind];
+}
+
+int store_refuse(char error[STORE_ERROR_BYTES], const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error, STORE_ERROR_BYTES, format, arguments);
+	va_end(arguments);
+	return -1;
 }
 
 /* No DNR if another try may succeed. */
@@ -140,17 +151,14 @@ int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYT
 {
 	bytes = bytes / store->config.block_bytes * store->config.block_bytes;
 	if (bytes == 0)
-		snprintf(error, STORE_ERROR_BYTES, "at least one block of %u bytes", store->config.block_bytes);
-	else if (store->config.kind == STORE_MEMORY)
-		snprintf(error, STORE_ERROR_BYTES, "memory keeps its size; add another namespace, and remove this one");
-	else if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)
-		snprintf(error, STORE_ERROR_BYTES, "%s: %s", store->config.path, strerror(errno));
-	else {
-		store->bytes = bytes;
-		store->there_bytes = bytes;
-		return 0;
-	}
-	return -1;
+		return store_refuse(error, "at least one block of %u bytes", store->config.block_bytes);
+	if (store->config.kind == STORE_MEMORY)
+		return store_refuse(error, "memory keeps its size; add another namespace, and remove this one");
+	if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)
+		return store_refuse(error, "%s: %s", store->config.path, strerror(errno));
+	store->bytes = bytes;
+	store->there_bytes = bytes;
+	return 0;
 }
 
 uint64_t store_look(struct store *store)

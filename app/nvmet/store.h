@@ -104,6 +104,9 @@ struct store {
 	pthread_mutex_t *chunks;
 };
 
+/* Writes why something is not possible. Returns -1. */
+int store_refuse(char error[STORE_ERROR_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* What opening and closing share for all kinds. NULL: no memory. */
 struct store *store_make(const struct store_config *config, uint32_t lcores);
 void store_free(struct store *store);
