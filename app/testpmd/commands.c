@@ -9,13 +9,13 @@
 
 #include <cmdline_parse_num.h>
 #include <cmdline_parse_string.h>
+#include <rte_common.h>
 
 #include "testpmd/capture.h"
 #include "testpmd/help.h"
 #include "testpmd/inject.h"
 #include "testpmd/link.h"
 #include "testpmd/meet.h"
-#include "testpmd/objects.h"
 #include "testpmd/paths.h"
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
@@ -61,7 +61,7 @@ static void stop_command(const struct words *words)
 	(void)words;
 	traffic_stop(the_traffic);
 	printf("stopped\n");
-	show_port_stats(the_traffic, SHOW_ALL, stdout);
+	show_port_stats(the_traffic, SHOW_ALL);
 }
 
 /* Finds the port that is named, or SHOW_ALL. false: there is no such port. */
@@ -81,33 +81,31 @@ static void show_port_command(const struct words *words)
 	if (!parse_port(words, &port))
 		return;
 	if (strcmp(words->third, "info") == 0)
-		show_port_info(the_traffic, port, stdout);
+		show_port_info(the_traffic, port);
 	else if (strcmp(words->third, "stats") == 0)
-		show_port_stats(the_traffic, port, stdout);
+		show_port_stats(the_traffic, port);
 	else
-		show_port_xstats(the_traffic, port, stdout);
+		show_port_xstats(the_traffic, port);
 }
 
 static void show_command(const struct words *words)
 {
-	if (strcmp(words->second, "qp") == 0)
-		show_qps(the_traffic, stdout);
-	else if (strcmp(words->second, "cm") == 0)
-		show_cm(the_traffic, stdout);
-	else if (strcmp(words->second, "lcore") == 0)
-		show_lcores(the_traffic, stdout);
-	else if (strcmp(words->second, "inject") == 0)
-		inject_show(stdout);
-	else if (strcmp(words->second, "cq") == 0)
-		objects_show_cqs(the_traffic, stdout);
-	else if (strcmp(words->second, "mr") == 0)
-		objects_show_mrs(the_traffic, stdout);
-	else if (strcmp(words->second, "srq") == 0)
-		objects_show_srqs(the_traffic, stdout);
-	else if (strcmp(words->second, "path") == 0)
-		paths_show(the_traffic, stdout);
-	else
-		settings_print(the_traffic->settings, stdout);
+	static const struct {
+		const char *word;
+		void (*show)(struct traffic *traffic);
+	} tables[] = {
+		{ "qp", show_qps }, { "cm", show_cm },    { "lcore", show_lcores }, { "cq", show_cqs },
+		{ "mr", show_mrs }, { "srq", show_srqs }, { "path", paths_show },
+	};
+
+	for (size_t i = 0; i < RTE_DIM(tables); i++) {
+		if (strcmp(words->second, tables[i].word) == 0)
+			tables[i].show(the_traffic);
+	}
+	if (strcmp(words->second, "inject") == 0)
+		inject_show();
+	else if (strcmp(words->second, "config") == 0)
+		settings_print(the_traffic->settings);
 }
 
 static void port_command(const struct words *words)
@@ -161,21 +159,6 @@ static void quit_command(const struct words *words)
 	quit_soon();
 }
 
-static void show_qp_command(const struct words *words)
-{
-	show_qp(the_traffic, words->qp_num, stdout);
-}
-
-static void why_command(const struct words *words)
-{
-	show_why(the_traffic, words->qp_num, stdout);
-}
-
-static void migrate_command(const struct words *words)
-{
-	paths_migrate(the_traffic, words->qp_num);
-}
-
 /* A depth must not exceed that of the existing queues. */
 static void set_command(const struct words *words)
 {
@@ -204,20 +187,20 @@ static uint16_t faulty_port(const struct words *words)
 static void inject_command(const struct words *words)
 {
 	if (inject_set(faulty_port(words), words->second, words->third) == 0)
-		inject_show(stdout);
+		inject_show();
 }
 
 static void cut_command(const struct words *words)
 {
 	if (inject_cut(faulty_port(words), strcmp(words->second, "cut") == 0) == 0)
-		inject_show(stdout);
+		inject_show();
 }
 
 static void inject_off_command(const struct words *words)
 {
 	(void)words;
 	inject_none();
-	inject_show(stdout);
+	inject_show();
 }
 
 static void capture_command(const struct words *words)
@@ -247,6 +230,7 @@ static void help_command(const struct words *words)
 static const struct command {
 	const char *text;
 	void (*run)(const struct words *words);
+	void (*run_for)(struct traffic *traffic, uint32_t qp_num); /* in the place of run, with QPN */
 } commands[] = {
 	{ "start", start_command },
 	{ "stop", stop_command },
@@ -254,9 +238,9 @@ static const struct command {
 	{ "help", help_command },
 	{ "help SECTION", help_command },
 	{ "show qp|cq|mr|srq|path|lcore|cm|inject|config", show_command },
-	{ "show qp QPN", show_qp_command },
-	{ "why QPN", why_command },
-	{ "migrate QPN", migrate_command },
+	{ "show qp QPN", .run_for = show_qp },
+	{ "why QPN", .run_for = show_why },
+	{ "migrate QPN", .run_for = paths_migrate },
 	{ "set size|depth|burst|mix|stats-period|verbose VALUE", set_command },
 	{ "inject loss|dup|reorder|corrupt P", inject_command },
 	{ "inject loss|dup|reorder|corrupt P port N", inject_command },
@@ -280,7 +264,6 @@ static const struct command {
 	{ "disconnect", disconnect_command },
 };
 
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 #define WORDS_MAX 5u
 
 static void run(void *parsed, struct cmdline *terminal, void *row)
@@ -291,7 +274,10 @@ static void run(void *parsed, struct cmdline *terminal, void *row)
 
 	(void)terminal;
 	words->has_n = last && strcmp(last, " N") == 0;
-	command->run(words);
+	if (command->run)
+		command->run(words);
+	else
+		command->run_for(the_traffic, words->qp_num);
 }
 
 /* A word of a command, as rte_cmdline has it. */
@@ -340,9 +326,9 @@ static cmdline_parse_inst_t *instance_of(const struct command *command)
 
 cmdline_parse_ctx_t *commands_all(void)
 {
-	static cmdline_parse_ctx_t all[COMMANDS + 1];
+	static cmdline_parse_ctx_t all[RTE_DIM(commands) + 1];
 
-	for (size_t i = 0; i < COMMANDS && all[i] == NULL; i++)
+	for (size_t i = 0; i < RTE_DIM(commands) && all[i] == NULL; i++)
 		all[i] = instance_of(&commands[i]);
 	return all;
 }

@@ -1,5 +1,6 @@
 /* inject.c - injects faults at each port, with probabilities as numbers or per cent */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/number.h"
@@ -72,10 +73,8 @@ int inject_set(uint16_t port, const char *what, const char *text)
 
 	while (kind < KINDS && strcmp(kinds[kind].name, what) != 0)
 		kind++;
-	if (kind == KINDS || !app_probability_parse(text, &probability)) {
-		app_complain(APP_EXIT_USAGE, "%s %s: use 0 ... 1, or 0%% ... 100%%", what, text);
-		return -1;
-	}
+	if (kind == KINDS || !app_probability_parse(text, &probability))
+		return app_complain(-1, "%s %s: use 0 ... 1, or 0%% ... 100%%", what, text);
 	if (!port_is_known(port))
 		return -1;
 	for (unsigned i = 0; i < port_count; i++) {
@@ -115,17 +114,17 @@ void inject_none(void)
 	inject_cut(INJECT_ALL, false);
 }
 
-void inject_show(FILE *out)
+void inject_show(void)
 {
 	for (unsigned i = 0; i < port_count; i++) {
 		struct drivers_fault_counts counts;
 
 		drivers_fault_counts(ports[i].fault, &counts);
-		fprintf(out, "port %u:", i);
+		printf("port %u:", i);
 		for (size_t k = 0; k < KINDS; k++)
-			fprintf(out, " %s %g", kinds[k].name, *probability_of(&ports[i].config, k));
-		fprintf(out, "%s\n  of %lu frames received %lu were lost, %lu doubled, %lu late, %lu damaged\n",
-			ports[i].cut ? ", cut" : "", counts.frames, counts.lost, counts.duplicated, counts.reordered,
-			counts.corrupted);
+			printf(" %s %g", kinds[k].name, *probability_of(&ports[i].config, k));
+		printf("%s\n  of %lu frames received %lu were lost, %lu doubled, %lu late, %lu damaged\n",
+		       ports[i].cut ? ", cut" : "", counts.frames, counts.lost, counts.duplicated, counts.reordered,
+		       counts.corrupted);
 	}
 }

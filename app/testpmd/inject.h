@@ -28,6 +28,6 @@ void inject_stop(uint16_t port, bool stopped);
 void inject_none(void);
 
 /* Prints which faults are set, and how often they have struck. */
-void inject_show(FILE *out);
+void inject_show(void);
 
 #endif

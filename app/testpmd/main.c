@@ -60,7 +60,7 @@ static void look_after_peer(int listener, int *connection)
 		}
 	} else if (recv(*connection, &byte, 1, MSG_DONTWAIT) <= 0) {
 		printf("the peer has left\n");
-		show_port_stats(&traffic, SHOW_ALL, stdout);
+		show_port_stats(&traffic, SHOW_ALL);
 		fflush(stdout);
 		traffic_drop_flows(&traffic);
 		close(*connection);
@@ -289,7 +289,7 @@ static void print_banner(void)
 	uroce_eal_query(&eal);
 	printf("uroce-testpmd %s, process %d, %s\n", uroce_version(), (int)getpid(),
 	       eal.hugepages ? "hugepages" : "no hugepages");
-	show_port_info(&traffic, SHOW_ALL, stdout);
+	show_port_info(&traffic, SHOW_ALL);
 	for (unsigned i = 0; i < traffic.worker_count; i++) {
 		printf("lcore %u:", i);
 		for (unsigned p = 0; p < traffic.port_count; p++) {
@@ -370,8 +370,8 @@ static int run_traffic(void)
 	verbose_tell(stdout);
 	dead = deaths_tell(&traffic, stderr);
 	printf("\nfinal statistics\n");
-	show_qps(&traffic, stdout);
-	show_port_stats(&traffic, SHOW_ALL, stdout);
+	show_qps(&traffic);
+	show_port_stats(&traffic, SHOW_ALL);
 	if (settings.json[0] && json_write(&traffic, settings.json) != 0 && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
 	dead = settings.target || meet_serves() ? 0 : dead; /* deaths of a peer's queue pairs are no failure */
@@ -438,7 +438,7 @@ int main(int argc, char **argv)
 		return code - 1;
 	engine.idle = settings.idle;
 	if (settings.dry_run) {
-		settings_print(&settings, stdout);
+		settings_print(&settings);
 		print_plan();
 		return APP_EXIT_OK;
 	}

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,7 +63,7 @@ static void stay(void)
 		usleep(LOOK_US);
 	if (keep_waiting()) {
 		printf("the peer has left\n");
-		show_port_stats(meet.traffic, SHOW_ALL, stdout);
+		show_port_stats(meet.traffic, SHOW_ALL);
 		fflush(stdout);
 	}
 }

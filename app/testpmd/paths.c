@@ -101,14 +101,14 @@ void paths_migrate(struct traffic *traffic, uint32_t qp_num)
 	pthread_mutex_unlock(&traffic->flows_lock);
 }
 
-void paths_show(struct traffic *traffic, FILE *out)
+void paths_show(struct traffic *traffic)
 {
 	uint32_t count;
 
 	pthread_mutex_lock(&traffic->flows_lock);
 	count = atomic_load(&traffic->flow_count);
-	fprintf(out, "%-10s %-5s %-16s %-16s %-5s %-6s %-9s %s\n", "QPN", "port", "from", "to", "MTU", "class",
-		"migration", "alternate");
+	printf("%-10s %-5s %-16s %-16s %-5s %-6s %-9s %s\n", "QPN", "port", "from", "to", "MTU", "class", "migration",
+	       "alternate");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct flow *flow = &traffic->flows[i];
 		struct uroce_qp_attr attr;
@@ -116,17 +116,17 @@ void paths_show(struct traffic *traffic, FILE *out)
 
 		if (uroce_qp_query(flow->qp, &attr) != 0)
 			continue;
-		fprintf(out, "0x%06x   %-5u %-16s %-16s %-5u %-6u %-9s ", uroce_qp_num(flow->qp), flow->port,
-			uroce_addr_format(&attr.path.source, source, sizeof(source)),
-			uroce_addr_format(&attr.path.dest, dest, sizeof(dest)), attr.path_mtu, attr.path.traffic_class,
-			uroce_path_mig_state_name(attr.path_mig_state));
+		printf("0x%06x   %-5u %-16s %-16s %-5u %-6u %-9s ", uroce_qp_num(flow->qp), flow->port,
+		       uroce_addr_format(&attr.path.source, source, sizeof(source)),
+		       uroce_addr_format(&attr.path.dest, dest, sizeof(dest)), attr.path_mtu, attr.path.traffic_class,
+		       uroce_path_mig_state_name(attr.path_mig_state));
 		if (attr.path_mig_state == UROCE_PATH_MIGRATED)
-			fprintf(out, "none\n");
+			printf("none\n");
 		else
-			fprintf(out, "%s -> %s\n", uroce_addr_format(&attr.alt_path.source, source, sizeof(source)),
-				uroce_addr_format(&attr.alt_path.dest, dest, sizeof(dest)));
+			printf("%s -> %s\n", uroce_addr_format(&attr.alt_path.source, source, sizeof(source)),
+			       uroce_addr_format(&attr.alt_path.dest, dest, sizeof(dest)));
 	}
 	pthread_mutex_unlock(&traffic->flows_lock);
 	if (count == 0)
-		fprintf(out, "none\n");
+		printf("none\n");
 }

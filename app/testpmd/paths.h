@@ -12,6 +12,6 @@
  */
 void paths_migrate(struct traffic *traffic, uint32_t qp_num);
 
-void paths_show(struct traffic *traffic, FILE *out);
+void paths_show(struct traffic *traffic);
 
 #endif

@@ -1,6 +1,6 @@
 /* settings.c - reads settings from the command line, a file and the prompt, by the rows */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/ini.h"
@@ -219,29 +219,27 @@ static bool is_setting(const struct option_row *row)
 	       row->offset != offsetof(struct settings, help);
 }
 
-void settings_print(const struct settings *settings, FILE *out)
+void settings_print(const struct settings *settings)
 {
 	for (uint32_t i = 0; i < settings->port_count; i++) {
-		fprintf(out, "  port %u           %s", i, settings->ports[i].device);
+		printf("  port %u           %s", i, settings->ports[i].device);
 		for (uint32_t a = 0; a < settings->ports[i].address_count; a++) {
 			const char *gateway = settings->ports[i].gateways[a];
 
-			fprintf(out, " %s%s%s", settings->ports[i].addresses[a], *gateway ? " by gateway " : "",
-				gateway);
+			printf(" %s%s%s", settings->ports[i].addresses[a], *gateway ? " by gateway " : "", gateway);
 		}
 		if (settings->ports[i].vlan.id || settings->ports[i].vlan.priority)
-			fprintf(out, " VLAN %u, priority %u", settings->ports[i].vlan.id,
-				settings->ports[i].vlan.priority);
-		fprintf(out, "\n");
+			printf(" VLAN %u, priority %u", settings->ports[i].vlan.id, settings->ports[i].vlan.priority);
+		printf("\n");
 	}
 	if (settings->port_count == 0)
-		fprintf(out, "  ports            two, looped in this process\n");
+		printf("  ports            two, looped in this process\n");
 	for (size_t i = 0; i < rows_set.count; i++) {
 		const struct option_row *row = &rows_set.rows[i];
 		char value[OPTION_VALUE_BYTES];
 
 		if (is_setting(row))
-			fprintf(out, "  %-16s %-28s (%s)\n", row->name, app_option_format(row, settings, value),
-				origin_names[rows_set.origins[i]]);
+			printf("  %-16s %-28s (%s)\n", row->name, app_option_format(row, settings, value),
+			       origin_names[rows_set.origins[i]]);
 	}
 }

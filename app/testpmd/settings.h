@@ -3,8 +3,6 @@
 #ifndef APP_TESTPMD_SETTINGS_H
 #define APP_TESTPMD_SETTINGS_H
 
-#include <stdio.h>
-
 #include "common/eal.h"
 #include "testpmd/values.h"
 
@@ -24,6 +22,6 @@ int settings_change(struct settings *settings, const char *name, const char *val
 void settings_came_from_prompt(const char *name);
 
 /* Prints a line for each setting: name, value, where it came from. */
-void settings_print(const struct settings *settings, FILE *out);
+void settings_print(const struct settings *settings);
 
 #endif

@@ -9,21 +9,25 @@
 
 /* A port number from 0 on, or all ports. */
 #define SHOW_ALL (-1)
-void show_port_info(const struct traffic *traffic, int port, FILE *out);
+void show_port_info(const struct traffic *traffic, int port);
 /* Prints counters since the last clear: only those that are not 0, each with its sentence. */
-void show_port_stats(const struct traffic *traffic, int port, FILE *out);
+void show_port_stats(const struct traffic *traffic, int port);
 /* Prints all counters, with those of the driver. */
-void show_port_xstats(const struct traffic *traffic, int port, FILE *out);
+void show_port_xstats(const struct traffic *traffic, int port);
 /* Shown counters count from here on; `drivers`: those of the drivers, too. */
 void show_clear(const struct traffic *traffic, int port, bool drivers);
 /* Prints connections by address: those in use, and counters. */
-void show_cm(const struct traffic *traffic, FILE *out);
-void show_qps(struct traffic *traffic, FILE *out);
+void show_cm(struct traffic *traffic);
+void show_qps(struct traffic *traffic);
+/* Prints completion queues, memory regions and shared receive queues. */
+void show_cqs(struct traffic *traffic);
+void show_mrs(struct traffic *traffic);
+void show_srqs(struct traffic *traffic);
 /* Prints a queue pair in full; or why it is in ERR. Both say so if it does not exist. */
-void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out);
-void show_why(struct traffic *traffic, uint32_t qp_num, FILE *out);
+void show_qp(struct traffic *traffic, uint32_t qp_num);
+void show_why(struct traffic *traffic, uint32_t qp_num);
 /* Prints how busy each lcore has been since the last call. */
-void show_lcores(const struct traffic *traffic, FILE *out);
+void show_lcores(struct traffic *traffic);
 /*
  * Prints a line about the time since the last call: requests completed here, packets sent again for them, and packets
  * that only asked a silent peer; if no queue pair sends requests, those of peers that were served. NULL: only starts
