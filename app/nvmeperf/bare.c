@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/histogram.h"
 #include "common/objects.h"
-#include "nvmeperf/draw.h"
+#include "common/draw.h"
 
 #define ASK_BYTES 64u
 #define ANSWER_BYTES 16u

@@ -92,17 +92,18 @@ static void post_receive(struct link *link, uint32_t slot)
 	uroce_qp_post_recv(link->qp, &wr, NULL);
 }
 
-static bool wait_for(struct host *host, const struct link *link, const bool *what)
+/* Returns whether *what has become so. */
+static bool wait_for(struct host *host, const struct link *link, const bool *what, bool value)
 {
 	uint64_t until_ns = app_now_ns() + PATIENCE_NS;
 	struct host_done done[16];
 
-	while (!*what && !link->over && app_now_ns() < until_ns) {
+	while (*what != value && !link->over && app_now_ns() < until_ns) {
 		host->config.poll(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
 	}
-	return *what;
+	return *what == value;
 }
 
 static int connect_link(struct host *host, struct link *link)
@@ -136,9 +137,9 @@ static int connect_link(struct host *host, struct link *link)
 		error = uroce_cm_connect(link->id, NULL, &host->config.target, host->config.service, &options);
 	if (error)
 		tell(host, link, "cannot be connected to", strerror(-error));
-	else if (!wait_for(host, link, &link->established) && !link->over)
+	else if (!wait_for(host, link, &link->established, true) && !link->over)
 		tell(host, link, "nobody answers", "");
-	else if (options.alternate && !wait_for(host, link, &link->has_alternate) && !link->over)
+	else if (options.alternate && !wait_for(host, link, &link->has_alternate, true) && !link->over)
 		tell(host, link, "its second path is not taken", "");
 	return link->established && !host->told ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
 }
@@ -173,6 +174,7 @@ static int send_command(struct link *link, struct command *command, uint32_t cap
 				    .send_flags = UROCE_SEND_SIGNALED,
 				    .wr_id = (uint64_t)(command - link->commands) };
 
+	put_le16(command->sqe + SQE_CID, (uint16_t)(command - link->commands));
 	if (link->over || uroce_qp_post_send(link->qp, &wr, NULL) != 0)
 		return -ENOTCONN;
 	command->busy = command->leaving = true;
@@ -199,24 +201,16 @@ static uint16_t admin_on(struct host *host, struct link *link, uint8_t sqe[NVME_
 			 uint32_t bytes, uint64_t *result)
 {
 	struct command *command = free_command(link);
-	uint64_t until_ns = app_now_ns() + PATIENCE_NS;
-	struct host_done done[16];
 
 	if (command == NULL)
 		return NVME_INTERNAL_ERROR;
 	memcpy(command->sqe, sqe, NVME_SQE_BYTES);
 	if (data)
 		memcpy(command->data, data, bytes);
-	put_le16(command->sqe + SQE_CID, (uint16_t)(command - link->commands));
 	put_sgl(host, command->sqe, command->data, data ? bytes : 0, false);
 	if (send_command(link, command, NVME_SQE_BYTES) != 0)
 		return NVME_ABORTED;
-	while (command->busy && !link->over && app_now_ns() < until_ns) {
-		host->config.poll(host->config.argument);
-		if (host_poll(host, done, 16) < 0)
-			break;
-	}
-	if (command->busy)
+	if (!wait_for(host, link, &command->busy, false))
 		return NVME_ABORTED;
 	if (data)
 		memcpy(data, command->data, bytes);
@@ -300,7 +294,6 @@ void host_keep_alive(struct host *host)
 		return;
 	host->kept_ns = app_now_ns();
 	memcpy(command->sqe, sqe, sizeof(sqe));
-	put_le16(command->sqe + SQE_CID, (uint16_t)(command - link->commands));
 	put_sgl(host, command->sqe, NULL, 0, false);
 	send_command(link, command, NVME_SQE_BYTES);
 }
@@ -326,7 +319,6 @@ int host_submit(struct host *host, uint16_t queue, enum nvme_io_opcode opcode, u
 	sqe = command->sqe;
 	memset(sqe, 0, NVME_SQE_BYTES);
 	sqe[SQE_OPCODE] = (uint8_t)opcode;
-	put_le16(sqe + SQE_CID, (uint16_t)(command - link->commands));
 	put_le32(sqe + SQE_NSID, host->config.nsid);
 	put_le64(sqe + SQE_DW10, first);
 	put_le32(sqe + SQE_DW12, count - 1);

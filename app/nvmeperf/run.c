@@ -8,15 +8,26 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/draw.h"
 #include "common/eal.h"
 #include "common/histogram.h"
-#include "nvmeperf/draw.h"
+#include "common/pattern.h"
 #include "nvmf/command.h"
 
 #define PATIENCE_NS 20000000000ull /* how long a target may answer nothing */
 
 /* With --verify all places are written before a case that only reads, and read after one that writes. */
 enum phase { PHASE_FILL, PHASE_MEASURE, PHASE_READ_BACK, PHASE_DRAIN };
+
+struct command {
+	uint64_t begun_ns, place;
+	bool is_read;
+};
+
+struct contents {
+	uint32_t version; /* the number of its last write; 0: none */
+	bool busy;        /* a command is under way */
+};
 
 /* A place is a range of blocks that one command reads or writes; places do not overlap. */
 struct run {
@@ -32,46 +43,13 @@ struct run {
 	uint32_t count;            /* blocks of each command */
 	uint64_t places, next, seed, done, verified, wrong, failed;
 	uint32_t tags;
-	uint64_t *begun_ns; /* when each command under way was submitted */
+	struct command *commands; /* under way, by their tags */
 	uint32_t *free_tags, free_count;
-	uint64_t *place_of; /* the place of each command under way */
-	uint32_t *versions; /* for each place: the number of its last write; 0: none */
-	bool *busy;         /* for each place, with verify: a command is under way */
-	bool *is_read;
-	uint16_t status; /* status of the first command that failed */
+	struct contents *contents; /* of each place, with verify */
+	uint16_t status;           /* status of the first command that failed */
 	struct app_histogram times;
 	uint64_t now_ns, think_until_ns;
 };
-
-/* ---- contents ---- */
-
-static uint64_t first_word(uint64_t place, uint32_t version)
-{
-	return place * 0x9E3779B97F4A7C15ull ^ (uint64_t)version << 32;
-}
-
-/* Each 8 bytes of a block tell their place and the number of the write. */
-static void fill(uint8_t *data, uint32_t bytes, uint64_t place, uint32_t version)
-{
-	uint64_t word = first_word(place, version);
-
-	for (uint32_t i = 0; i < bytes; i += 8) {
-		word += 0x9E3779B97F4A7C15ull;
-		memcpy(data + i, &word, 8);
-	}
-}
-
-static bool is_right(const uint8_t *data, uint32_t bytes, uint64_t place, uint32_t version)
-{
-	uint64_t word = first_word(place, version);
-
-	for (uint32_t i = 0; i < bytes; i += 8) {
-		word += 0x9E3779B97F4A7C15ull;
-		if (memcmp(data + i, &word, 8) != 0)
-			return false;
-	}
-	return true;
-}
 
 /* ---- choosing places ---- */
 
@@ -84,7 +62,8 @@ static void choose_measured(struct run *run, uint64_t *place, bool *read)
 {
 	*read = reads_now(run);
 	*place = run->random ? draw_next(&run->seed) % run->places : run->next++ % run->places;
-	while (run->options->verify && run->busy[*place]) /* two commands at one place could complete in either order */
+	/* Two commands at one place could complete in either order. */
+	while (run->options->verify && run->contents[*place].busy)
 		*place = (*place + 1) % run->places;
 }
 
@@ -98,7 +77,7 @@ static bool choose(struct run *run, uint64_t *place, bool *read)
 		return true;
 	}
 	*read = run->phase == PHASE_READ_BACK;
-	while (*read && run->next < run->places && run->versions[run->next] == 0)
+	while (*read && run->next < run->places && run->contents[run->next].version == 0)
 		run->next++;
 	*place = run->next++;
 	return *place < run->places;
@@ -120,20 +99,19 @@ static int submit_one(struct run *run, uint16_t queue)
 	if (!choose(run, &place, &read))
 		return -ENOENT;
 	tag = run->free_tags[run->free_count - 1];
+	/* Each byte of a block tells its place and the number of the write. */
 	if (run->options->verify && !read)
-		fill(data, run->which.bytes, place, ++run->versions[place]);
+		app_pattern_fill(data, run->which.bytes, pattern_key(++run->contents[place].version, 0, place));
 	error = host_submit(run->host, queue, read ? NVME_READ : NVME_WRITE, place * run->count, run->count, tag);
 	if (error) {
 		if (run->options->verify && !read)
-			run->versions[place]--; /* undone, because it was not submitted */
+			run->contents[place].version--; /* undone, because it was not submitted */
 		return error;
 	}
 	run->free_count--;
-	run->begun_ns[tag] = run->now_ns;
-	run->place_of[tag] = place;
-	run->is_read[tag] = read;
+	run->commands[tag] = (struct command){ run->now_ns, place, read };
 	if (run->options->verify)
-		run->busy[place] = true;
+		run->contents[place].busy = true;
 	return 0;
 }
 
@@ -152,7 +130,8 @@ static bool submit_all(struct run *run)
 
 static void handle_done(struct run *run, const struct host_done *done)
 {
-	uint64_t place = run->place_of[done->tag];
+	const struct command *command = &run->commands[done->tag];
+	struct contents *contents = run->contents ? &run->contents[command->place] : NULL;
 	bool ok = done->status == NVME_OK;
 
 	run->free_tags[run->free_count++] = (uint32_t)done->tag;
@@ -161,14 +140,14 @@ static void handle_done(struct run *run, const struct host_done *done)
 	if (run->counts) {
 		run->done++;
 		run->think_until_ns = run->now_ns + run->options->think_us * 1000ull;
-		app_histogram_record(&run->times, run->now_ns - run->begun_ns[done->tag]);
+		app_histogram_record(&run->times, run->now_ns - command->begun_ns);
 	}
-	if (!run->options->verify)
+	if (contents == NULL)
 		return;
-	run->busy[place] = false;
-	if (!ok || !run->is_read[done->tag] || run->versions[place] == 0)
+	contents->busy = false;
+	if (!ok || !command->is_read || contents->version == 0)
 		return;
-	if (is_right(done->data, run->which.bytes, place, run->versions[place]))
+	if (app_pattern_count_bad(done->data, run->which.bytes, pattern_key(contents->version, 0, command->place)) == 0)
 		run->verified++;
 	else
 		run->wrong++;
@@ -228,16 +207,11 @@ static int make(struct run *run)
 				    "--verify: the namespace has room for %lu commands of %u bytes, and %u at a time "
 				    "need %u: use a larger one, or a smaller --iodepth or --bs",
 				    run->places, which->bytes, tags, 2 * tags);
-	run->begun_ns = calloc(tags, sizeof(*run->begun_ns));
-	run->place_of = calloc(tags, sizeof(*run->place_of));
-	run->is_read = calloc(tags, sizeof(*run->is_read));
+	run->commands = calloc(tags, sizeof(*run->commands));
 	run->free_tags = calloc(tags, sizeof(*run->free_tags));
-	if (run->options->verify) {
-		run->versions = calloc(run->places, sizeof(*run->versions));
-		run->busy = calloc(run->places, sizeof(*run->busy));
-	}
-	if (!run->begun_ns || !run->place_of || !run->is_read || !run->free_tags ||
-	    (run->options->verify && (!run->versions || !run->busy)))
+	if (run->options->verify)
+		run->contents = calloc(run->places, sizeof(*run->contents));
+	if (!run->commands || !run->free_tags || (run->options->verify && !run->contents))
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %u commands", tags);
 	for (uint32_t i = 0; i < tags; i++)
 		run->free_tags[run->free_count++] = i;
@@ -246,12 +220,9 @@ static int make(struct run *run)
 
 static void clear(struct run *run)
 {
-	free(run->begun_ns);
-	free(run->place_of);
-	free(run->is_read);
+	free(run->commands);
 	free(run->free_tags);
-	free(run->versions);
-	free(run->busy);
+	free(run->contents);
 }
 
 static void report(const struct run *run, double rate, json_t *results)

@@ -6,7 +6,7 @@
 
 #include "perf/keys.h"
 #include "perf/latency.h"
-#include "perf/pattern.h"
+#include "common/pattern.h"
 #include "perf/receive.h"
 #include "perf/stream.h"
 
@@ -38,10 +38,10 @@ static void prepare_bytes(const struct perf_end *end, uint64_t message, const st
 			memset(data, 0xEE, size);
 	} else if (end->watches) {
 		if (end->test.verify)
-			perf_pattern_fill(data, size - 1, pattern_key(end->way, 0, message));
+			app_pattern_fill(data, size - 1, pattern_key(end->way, 0, message));
 		data[size - 1] = marker_of(place);
 	} else if (end->test.verify) {
-		perf_pattern_fill(data, size, pattern_key(end->way, 0, message));
+		app_pattern_fill(data, size, pattern_key(end->way, 0, message));
 	}
 }
 
@@ -112,7 +112,7 @@ static void check_answered(struct perf_end *end, uint64_t message)
 			perf_end_fail(end, "atomic %lu found %lu: it was executed twice or not at all",
 				      (unsigned long)message, (unsigned long)before);
 	} else if (end->test.verify) {
-		bad = perf_pattern_count_bad(data, end->test.size_bytes, pattern_key(!end->way, 0, slot));
+		bad = app_pattern_count_bad(data, end->test.size_bytes, pattern_key(!end->way, 0, slot));
 		tell_bad(end, message, bad);
 	}
 }
@@ -152,7 +152,7 @@ static void watch_target(struct perf_end *end)
 	if (*(const volatile uint8_t *)(data + last) != marker_of(&flow->awaited))
 		return;
 	if (end->test.verify) {
-		bad = perf_pattern_count_bad(data, last, pattern_key(!end->way, 0, flow->received));
+		bad = app_pattern_count_bad(data, last, pattern_key(!end->way, 0, flow->received));
 		tell_bad(end, flow->received, bad);
 	}
 	flow->received++;

@@ -6,7 +6,7 @@
 
 #include "common/explain.h"
 #include "perf/keys.h"
-#include "perf/pattern.h"
+#include "common/pattern.h"
 #include "perf/receive.h"
 
 #define POLL_BATCH 32
@@ -78,7 +78,7 @@ static void check_bytes(struct perf_end *end, uint32_t index, uint64_t message, 
 {
 	const uint8_t *data = end->layout.inbox_slots ? end_inbox(end, index, entry) : end_target(end, index, message);
 	uint64_t key = pattern_key(!end->way, index, message);
-	uint64_t bad = perf_pattern_count_bad(data, end->test.size_bytes, key);
+	uint64_t bad = app_pattern_count_bad(data, end->test.size_bytes, key);
 
 	end->tally.checked++;
 	if (bad) {

@@ -11,7 +11,7 @@
 
 #include "common/eal.h"
 #include "perf/keys.h"
-#include "perf/pattern.h"
+#include "common/pattern.h"
 #include "perf/receive.h"
 #include "perf/report.h"
 
@@ -58,10 +58,10 @@ static void fill_memory(struct perf_end *end)
 
 	for (uint32_t flow = 0; flow < flows && !perf_ops[end->test.op].atomic; flow++) {
 		for (uint32_t slot = 0; slot < layout->source_slots && end->requests; slot++)
-			perf_pattern_fill(end_source(end, flow, slot), size, 0);
+			app_pattern_fill(end_source(end, flow, slot), size, 0);
 		for (uint32_t slot = 0; slot < layout->target_slots && end->responds && end->test.op == PERF_READ;
 		     slot++)
-			perf_pattern_fill(end_target(end, flow, slot), size, pattern_key(end->way, flow, slot));
+			app_pattern_fill(end_target(end, flow, slot), size, pattern_key(end->way, flow, slot));
 	}
 }
 

@@ -1,6 +1,5 @@
 /* stream.c - bandwidth: keeps `depth` requests outstanding on each flow and checks what completes */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -9,7 +8,7 @@
 
 #include "common/explain.h"
 #include "perf/keys.h"
-#include "perf/pattern.h"
+#include "common/pattern.h"
 #include "perf/receive.h"
 #include "perf/stream.h"
 
@@ -60,7 +59,7 @@ static void prepare_bytes(struct perf_end *end, uint32_t index, uint64_t message
 	if (end->test.op == PERF_READ)
 		memset(data, 0xEE, end->test.size_bytes);
 	else
-		perf_pattern_fill(data, end->test.size_bytes, pattern_key(end->way, index, message));
+		app_pattern_fill(data, end->test.size_bytes, pattern_key(end->way, index, message));
 }
 
 /* Sets what differs between messages, if anything does. */
@@ -160,7 +159,7 @@ void perf_stream_post(struct perf_end *end, uint32_t index)
 
 static uint64_t count_bad_of(struct perf_end *holder, const uint8_t *data, uint64_t key)
 {
-	return perf_pattern_count_bad(data, holder->test.size_bytes, key);
+	return app_pattern_count_bad(data, holder->test.size_bytes, key);
 }
 
 uint64_t perf_stream_check_target(struct perf_end *end, uint32_t index, uint64_t first, uint64_t count)

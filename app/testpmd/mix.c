@@ -2,15 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/mix.h"
 
-static uint64_t next_random(uint64_t *random)
-{
-	uint64_t x = *random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return *random = x;
-}
+#include "common/draw.h"
 
 /* The prompt may change the weights meanwhile, so each is read once. */
 enum uroce_wr_opcode mix_pick(const struct settings *settings, uint64_t *random)
@@ -22,7 +14,7 @@ enum uroce_wr_opcode mix_pick(const struct settings *settings, uint64_t *random)
 		weights[i] = __atomic_load_n(&settings->weights[i], __ATOMIC_RELAXED);
 		sum += weights[i];
 	}
-	ticket = (next_random(random) >> 11) % (sum ? sum : 1);
+	ticket = (draw_next(random) >> 11) % (sum ? sum : 1);
 	while (op + 1 < SETTINGS_OPS && ticket >= weights[op])
 		ticket -= weights[op++];
 	return settings_op_names[op] ? (enum uroce_wr_opcode)op : UROCE_WR_RDMA_WRITE;

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "perf/pattern.h"
+#include "common/pattern.h"
 
 Test(pattern, what_is_filled_is_right_at_every_length)
 {
@@ -11,8 +11,8 @@ Test(pattern, what_is_filled_is_right_at_every_length)
 
 	for (size_t bytes = 0; bytes <= 64; bytes++) {
 		memset(data, 0xEE, sizeof(data));
-		perf_pattern_fill(data, bytes, pattern_key(0, 1, bytes));
-		cr_expect_eq(perf_pattern_count_bad(data, bytes, pattern_key(0, 1, bytes)), 0);
+		app_pattern_fill(data, bytes, pattern_key(0, 1, bytes));
+		cr_expect_eq(app_pattern_count_bad(data, bytes, pattern_key(0, 1, bytes)), 0);
 		for (size_t i = bytes; i < sizeof(data); i++)
 			cr_assert_eq(data[i], 0xEE, "byte %zu behind %zu", i, bytes);
 	}
@@ -23,10 +23,10 @@ Test(pattern, each_single_wrong_byte_is_found)
 	uint64_t key = pattern_key(1, 2, 3);
 	uint8_t data[61];
 
-	perf_pattern_fill(data, sizeof(data), key);
+	app_pattern_fill(data, sizeof(data), key);
 	for (size_t i = 0; i < sizeof(data); i++) {
 		data[i] ^= 0x10;
-		cr_expect_eq(perf_pattern_count_bad(data, sizeof(data), key), 1);
+		cr_expect_eq(app_pattern_count_bad(data, sizeof(data), key), 1);
 		data[i] ^= 0x10;
 	}
 }
@@ -35,9 +35,9 @@ Test(pattern, another_message_flow_or_direction_is_wrong_nearly_everywhere)
 {
 	uint8_t data[4096];
 
-	perf_pattern_fill(data, sizeof(data), pattern_key(0, 7, 100));
-	cr_expect_gt(perf_pattern_count_bad(data, sizeof(data), pattern_key(0, 7, 101)), 4000);
-	cr_expect_gt(perf_pattern_count_bad(data, sizeof(data), pattern_key(0, 8, 100)), 4000);
-	cr_expect_gt(perf_pattern_count_bad(data, sizeof(data), pattern_key(1, 7, 100)), 4000);
-	cr_expect_gt(perf_pattern_count_bad(data + 8, sizeof(data) - 8, pattern_key(0, 7, 100)), 4000);
+	app_pattern_fill(data, sizeof(data), pattern_key(0, 7, 100));
+	cr_expect_gt(app_pattern_count_bad(data, sizeof(data), pattern_key(0, 7, 101)), 4000);
+	cr_expect_gt(app_pattern_count_bad(data, sizeof(data), pattern_key(0, 8, 100)), 4000);
+	cr_expect_gt(app_pattern_count_bad(data, sizeof(data), pattern_key(1, 7, 100)), 4000);
+	cr_expect_gt(app_pattern_count_bad(data + 8, sizeof(data) - 8, pattern_key(0, 7, 100)), 4000);
 }

@@ -1,7 +1,7 @@
 /* pattern.h - payload from whose every byte the message can be told */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef APP_PERF_PATTERN_H
-#define APP_PERF_PATTERN_H
+#ifndef APP_COMMON_PATTERN_H
+#define APP_COMMON_PATTERN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +12,9 @@ static inline uint64_t pattern_key(uint32_t way, uint32_t flow, uint64_t message
 	return message * 0x9E3779B97F4A7C15 + ((uint64_t)flow << 33 | way) * 0xC2B2AE3D27D4EB4F;
 }
 
-void perf_pattern_fill(uint8_t *data, size_t bytes, uint64_t key);
+void app_pattern_fill(uint8_t *data, size_t bytes, uint64_t key);
 
-/* How many bytes differ from what perf_pattern_fill() wrote for key. */
-uint64_t perf_pattern_count_bad(const uint8_t *data, size_t bytes, uint64_t key);
+/* How many bytes differ from what app_pattern_fill() wrote for key. */
+uint64_t app_pattern_count_bad(const uint8_t *data, size_t bytes, uint64_t key);
 
 #endif

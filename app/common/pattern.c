@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "perf/pattern.h"
+#include "common/pattern.h"
 
 /* Eight bytes of the pattern. Neighbouring words, and neighbouring keys, differ in every byte as a rule. */
 static inline uint64_t word_at(uint64_t key, size_t index)
@@ -14,7 +14,7 @@ static inline uint64_t word_at(uint64_t key, size_t index)
 	return word ^ (word >> 29);
 }
 
-void perf_pattern_fill(uint8_t *data, size_t bytes, uint64_t key)
+void app_pattern_fill(uint8_t *data, size_t bytes, uint64_t key)
 {
 	size_t at = 0;
 
@@ -39,7 +39,7 @@ static uint64_t count_bad_in(const uint8_t *data, size_t bytes, uint64_t word)
 	return bad;
 }
 
-uint64_t perf_pattern_count_bad(const uint8_t *data, size_t bytes, uint64_t key)
+uint64_t app_pattern_count_bad(const uint8_t *data, size_t bytes, uint64_t key)
 {
 	uint64_t bad = 0, found;
 	size_t at = 0;

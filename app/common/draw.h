@@ -1,7 +1,7 @@
 /* draw.h - random numbers that are the same in each run (xorshift) */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NVMEPERF_DRAW_H
-#define NVMEPERF_DRAW_H
+#ifndef APP_COMMON_DRAW_H
+#define APP_COMMON_DRAW_H
 
 #include <stdint.h>
 
