@@ -69,6 +69,9 @@ struct option_set {
 	bool by_letter; /* complaints name an option by its letter, if it has one */
 };
 
+/* For a set: its rows, which are an array. */
+#define OPTION_ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
+
 #define OPTION_VALUE_BYTES 256
 
 /*

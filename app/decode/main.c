@@ -36,8 +36,7 @@ static const struct option_row rows[] = {
 
 static const struct option_set option_set = {
 	.program = "uroce-decode",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.head = "usage: uroce-decode [--check] [--json | --cm] FILE.pcap[ng]     (-: standard input)\n"
 		"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
 		"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"

@@ -133,8 +133,7 @@ static const struct option_row rows[] = {
 
 static const struct option_set option_set = {
 	.program = "uroce-nvme-perf",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.usual = &defaults,
 	.head = "uroce-nvme-perf [EAL options] -- [options]\n"
 		"An NVMe over RDMA host that measures and verifies, in fio's words. Without --connect it has a target\n"

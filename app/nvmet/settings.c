@@ -3,7 +3,6 @@
 #include "nvmet/settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
@@ -271,8 +270,7 @@ static enum option_origin origins[sizeof(rows) / sizeof(rows[0])];
 
 static const struct option_set option_set = {
 	.program = "uroce-nvmet",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.usual = &usual,
 	.origins = origins,
 	.head = "uroce-nvmet [EAL options] -- [options]\n"
@@ -287,10 +285,6 @@ static const struct option_set option_set = {
 #define PORT_AT(member) OPTION_AT(struct settings_port, member)
 #define SUBSYSTEM_AT(member) OPTION_AT(struct settings_subsystem, member)
 #define DISK_AT(member) OPTION_AT(struct settings_disk, member)
-#define SET(of_rows)                                                             \
-	{                                                                        \
-		.rows = of_rows, .count = sizeof(of_rows) / sizeof((of_rows)[0]) \
-	}
 
 /* clang-format off */
 static const struct option_row port_rows[] = {
@@ -315,8 +309,8 @@ static const struct option_row disk_rows[] = {
 };
 /* clang-format on */
 
-static const struct option_set port_set = SET(port_rows), subsystem_set = SET(subsystem_rows),
-			       disk_set = SET(disk_rows);
+static const struct option_set port_set = { OPTION_ROWS(port_rows) }, subsystem_set = { OPTION_ROWS(subsystem_rows) },
+			       disk_set = { OPTION_ROWS(disk_rows) };
 
 struct file {
 	struct settings *settings;

@@ -30,8 +30,7 @@ static const struct option_row rows[] = {
 
 static const struct option_set option_set = {
 	.program = "uroce-nvmetcli",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.usual = &defaults,
 	.head = "uroce-nvmetcli [-s SOCKET] COMMAND [ARGUMENTS]\n"
 		"Asks and tells a running uroce-nvmet; \"uroce-nvmetcli help\" has it list its commands:\n"

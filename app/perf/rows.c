@@ -141,6 +141,7 @@ static int refuse_out_json(const char *name, const char *text, void *place)
 	{                                          \
 		.kind = OPTION_TITLE, .help = text \
 	}
+
 #define INSTEAD(short_name, long_name, why)                        \
 	{                                                          \
 		long_name, short_name, OPTION_INSTEAD, .help = why \
@@ -353,8 +354,7 @@ static const struct option_row rows[] = {
 
 const struct option_set perf_option_set = {
 	.program = "uroce-perf",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.usual = &perf_defaults,
 	.by_letter = true,
 	.head = "uroce-perf [EAL options] -- [options]             both ends in this process, over loop ports\n"

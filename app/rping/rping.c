@@ -401,8 +401,7 @@ static const struct option_row rows[] = {
 
 static const struct option_set option_set = {
 	.program = "uroce-rping",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.usual = &defaults,
 	.head = "uroce-rping [EAL options] -- --ip ADDR/LEN -s|-c -a ADDR [options]\n"
 		"rping's exchange, with uroce-rping or rping of any RDMA host at the other end: the server READs a\n"

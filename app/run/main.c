@@ -76,8 +76,7 @@ static enum option_origin origins[sizeof(rows) / sizeof(rows[0])];
 
 static const struct option_set set = {
 	.program = "uroce-run",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.head = "usage: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 		"\n"
 		"Runs a program that was written for RDMA, as it is, over uroce: it finds a device uroce0,\n"

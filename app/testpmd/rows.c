@@ -1,6 +1,5 @@
 /* rows.c - one row a setting: its option, its place in the file, its range, its default, its help */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <assert.h>
 #include <string.h>
 
 #include "common/names.h"
@@ -78,8 +77,7 @@ static const struct option_row port_rows[] = {
 
 static const struct settings_port port_defaults;
 const struct option_set rows_port_set = {
-	.rows = port_rows,
-	.count = sizeof(port_rows) / sizeof(port_rows[0]),
+	OPTION_ROWS(port_rows),
 	.usual = &port_defaults,
 };
 
@@ -107,11 +105,11 @@ static int parse_of_port(const char *name, const char *text, void *place)
 
 #define AT(member) OPTION_AT(struct settings, member)
 #define WHOLE 0, sizeof(struct settings)
-#define IN(in_section, by_key) .section = in_section, .key = by_key
 #define INSTEAD(of, why)                           \
 	{                                          \
 		of, 0, OPTION_INSTEAD, .help = why \
 	}
+#define IN(in_section, by_key) .section = in_section, .key = by_key
 
 /* clang-format off */
 static const struct option_row table[] = {
@@ -235,8 +233,7 @@ static enum option_origin origins[sizeof(table) / sizeof(table[0])];
 
 const struct option_set rows_set = {
 	.program = "uroce-testpmd",
-	.rows = table,
-	.count = sizeof(table) / sizeof(table[0]),
+	OPTION_ROWS(table),
 	.usual = &rows_defaults,
 	.origins = origins,
 	.head = "uroce-testpmd [EAL options] -- [options]\n"
