@@ -120,17 +120,10 @@ static void check_output(int status, void *unused)
 	_exit(status ? status : APP_EXIT_ENVIRONMENT);
 }
 
-static const char *name_of_program(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 void app_begin(int argc, char *const *argv)
 {
 	keep_standard_streams();
 	on_exit(check_output, NULL);
 	if (argc > 0)
-		program = name_of_program(argv[0]);
+		program = basename(argv[0]);
 }

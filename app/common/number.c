@@ -55,16 +55,6 @@ int app_number_expect(const char *option, const char *text, uint64_t low, uint64
 			    high);
 }
 
-int app_number_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
-{
-	uint64_t number = 0;
-	int code = app_number_expect(option, text, low, high, &number);
-
-	if (code == APP_EXIT_OK)
-		*value = (uint32_t)number;
-	return code;
-}
-
 int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
 {
 	if (app_size_parse(text, low, high, bytes))

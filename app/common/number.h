@@ -17,7 +17,6 @@ bool app_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *byt
 
 /* The same two, with a complaint that names the option and the range. Return APP_EXIT_OK or APP_EXIT_USAGE. */
 int app_number_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
-int app_number_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
 int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
 int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes);
 int app_number_expect_real(const char *option, const char *text, double low, double high, double *value);

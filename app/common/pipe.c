@@ -1,7 +1,6 @@
 /* pipe.c - sends a stream of bytes as SENDs over a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

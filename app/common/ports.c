@@ -2,19 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/ports.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/eal.h"
-
-int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits)
-{
-	*prefix_bits = 0;
-	if (uroce_addr_parse(text, addr, prefix_bits) == 0)
-		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64", text);
-}
 
 /* Parses the number at *text, which moves behind it; above `most` it returns most + 1. */
 static unsigned long parse_number(const char **text, unsigned long most)
@@ -50,7 +41,6 @@ int app_vlan_expect(const char *option, const char *text, void *vlan)
 int app_port_open(const struct app_port_config *config, struct app_port *port)
 {
 	struct uroce_error error;
-	unsigned prefix_bits;
 	int code;
 
 	memset(port, 0, sizeof(*port));
@@ -59,7 +49,7 @@ int app_port_open(const struct app_port_config *config, struct app_port *port)
 		return app_complain(app_exit_of(code), "%s", error.text);
 	port->device = port->port->device;
 	port->ethdev = drivers_port_ethdev(port->port);
-	uroce_addr_parse(config->port.addresses[0], &port->addr, &prefix_bits);
+	uroce_addr_parse(config->port.addresses[0], &port->addr, NULL);
 	return APP_EXIT_OK;
 }
 

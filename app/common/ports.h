@@ -37,9 +37,6 @@ int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_of
 void app_port_close(struct app_port *port);
 void app_loop_close(struct app_port ports[2]);
 
-/* Parses "10.0.0.1/24", with a complaint if it is wrong. Returns APP_EXIT_OK or APP_EXIT_USAGE. */
-int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
-
 /*
  * Parses "100" or "100:3" into a struct uroce_vlan, with a complaint if it is wrong. Returns APP_EXIT_OK or
  * APP_EXIT_USAGE.

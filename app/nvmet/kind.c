@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/kind.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "nvmet/file.h"

@@ -3,8 +3,6 @@
 #include "nvmet/lane.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/eal.h"

@@ -3,7 +3,6 @@
 #include "nvmet/memory.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -53,20 +52,16 @@ int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, un
 {
 	int listener = app_tcp_listen(tcp_port), fd;
 
-	if (listener < 0) {
-		app_complain(APP_EXIT_ENVIRONMENT, "no server on TCP port %u: %s; choose another with -p", tcp_port,
-			     strerror(errno));
-		return -1;
-	}
+	if (listener < 0)
+		return app_complain(-1, "no server on TCP port %u: %s; choose another with -p", tcp_port,
+				    strerror(errno));
 	perf_report_waiting(tcp_port);
 	while (!poll_until(lcore, listener, POLLIN))
 		;
 	fd = accept(listener, NULL, NULL);
 	close(listener);
-	if (fd < 0) {
-		app_complain(APP_EXIT_ENVIRONMENT, "accepting a client: %s", strerror(errno));
-		return -1;
-	}
+	if (fd < 0)
+		return app_complain(-1, "accepting a client: %s", strerror(errno));
 	return begin(link, lcore, fd);
 }
 
@@ -84,11 +79,8 @@ int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, c
 
 	if (fd >= 0)
 		return begin(link, lcore, fd);
-	if (unknown)
-		app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s", host, why);
-	else
-		app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, TCP port %u: %s", host, tcp_port, why);
-	return -1;
+	return unknown ? app_complain(-1, "HOST %s: %s", host, why) :
+			 app_complain(-1, "no server at %s, TCP port %u: %s", host, tcp_port, why);
 }
 
 int perf_control_open_pipe(struct perf_control *link, struct uroce_lcore *lcore, const struct app_pipe_config *config)

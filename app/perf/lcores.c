@@ -1,8 +1,6 @@
 /* lcores.c - measures windows of one lcore alone and of all together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <rte_launch.h>
 

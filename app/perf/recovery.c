@@ -1,7 +1,6 @@
 /* recovery.c - a window of messages, some of which lose a frame */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
-#include <string.h>
 
 #include <rte_cycles.h>
 

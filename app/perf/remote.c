@@ -178,12 +178,9 @@ static int handle_hello(struct perf_remote *remote)
 	json_decref(message);
 	if (message == NULL)
 		return -1;
-	if (protocol != PERF_MESSAGE_PROTOCOL) {
-		app_complain(APP_EXIT_FAILURE,
-			     "the other side speaks protocol %ld, this is %d: use the same version on both",
-			     (long)protocol, PERF_MESSAGE_PROTOCOL);
-		return -1;
-	}
+	if (protocol != PERF_MESSAGE_PROTOCOL)
+		return app_complain(-1, "the other side speaks protocol %ld, this is %d: use the same version on both",
+				    (long)protocol, PERF_MESSAGE_PROTOCOL);
 	return 0;
 }
 
@@ -321,10 +318,8 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 		return -1;
 	error = perf_message_to_peer(message, &memory->peer, test->qps);
 	json_decref(message);
-	if (error) {
-		app_complain(APP_EXIT_FAILURE, "the other side's answer makes no sense");
-		return -1;
-	}
+	if (error)
+		return app_complain(-1, "the other side's answer makes no sense");
 	perf_report_connection(test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return -1;

@@ -1,6 +1,5 @@
 /* report.c - prints tables with perftest's columns */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -99,10 +99,8 @@ static int receive_their_side(struct pingpong *pp, const struct side *side)
 	if (side_read(pp->lcore, side, text, MESSAGE_BYTES) != 0)
 		return -1;
 	if (sscanf(text, "%4x:%6x:%6x:%32[0-9a-fA-F]", &lid, &pp->peer.qpn, &pp->peer.psn, gid) != 4 ||
-	    strlen(gid) != 32) {
-		app_complain(APP_EXIT_FAILURE, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"", text);
-		return -1;
-	}
+	    strlen(gid) != 32)
+		return app_complain(-1, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"", text);
 	for (int i = 0; i < 16; i++) {
 		unsigned byte;
 
@@ -233,8 +231,7 @@ static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
 	if (wc->status != UROCE_WC_SUCCESS) {
 		char line[UROCE_EXPLAIN_BYTES];
 
-		app_complain(APP_EXIT_FAILURE, "%s", app_explain(pp->qp, wc, line, sizeof(line)));
-		return -1;
+		return app_complain(-1, "%s", app_explain(pp->qp, wc, line, sizeof(line)));
 	}
 	if (wc->wr_id == SEND_ID) {
 		pp->sent++;
@@ -290,11 +287,9 @@ static int exchange(struct pingpong *pp)
 			looked = app_now_seconds();
 			app_drops_tell(&drops, &pp->port);
 		}
-		if (app_now_seconds() - progress > SIDE_STALL_SECONDS) {
-			app_complain(APP_EXIT_FAILURE, "nothing came for %d s after %u messages sent, %u received",
-				     SIDE_STALL_SECONDS, pp->sent, pp->received);
-			return -1;
-		}
+		if (app_now_seconds() - progress > SIDE_STALL_SECONDS)
+			return app_complain(-1, "nothing came for %d s after %u messages sent, %u received",
+					    SIDE_STALL_SECONDS, pp->sent, pp->received);
 	}
 	return 0;
 }
@@ -433,8 +428,7 @@ static const struct option_row rows[] = {
 
 static const struct option_set option_set = {
 	.program = "uroce-pingpong",
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(rows[0]),
+	OPTION_ROWS(rows),
 	.usual = &defaults,
 	.head = "uroce-pingpong [EAL options] -- --ip ADDR/LEN [options] [HOST]\n"
 		"SENDs back and forth with ibv_rc_pingpong or another uroce-pingpong; every byte is checked.\n"

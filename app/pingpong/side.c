@@ -42,17 +42,13 @@ int side_read(struct uroce_lcore *lcore, const struct side *side, char *text, si
 
 		uroce_lcore_poll(lcore);
 		got = read_some(side, text + at, bytes - at);
-		if (got == 0) {
-			app_complain(APP_EXIT_FAILURE, "the other side closed the connection (%zu of %zu bytes came)",
-				     at, bytes);
-			return -1;
-		}
+		if (got == 0)
+			return app_complain(-1, "the other side closed the connection (%zu of %zu bytes came)", at,
+					    bytes);
 		if (got > 0)
 			at += (size_t)got;
-		if (got < 0 && app_now_seconds() > end) {
-			app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s", SIDE_STALL_SECONDS);
-			return -1;
-		}
+		if (got < 0 && app_now_seconds() > end)
+			return app_complain(-1, "the other side said nothing for %d s", SIDE_STALL_SECONDS);
 	}
 	return 0;
 }
@@ -62,9 +58,8 @@ int side_write(const struct side *side, const char *text, size_t bytes)
 	if (side->pipe ? app_pipe_send(side->pipe, text, bytes) == 0 :
 			 send(side->fd, text, bytes, MSG_NOSIGNAL) == (ssize_t)bytes)
 		return 0;
-	app_complain(APP_EXIT_FAILURE, "could not write to the other side: %s",
-		     side->pipe ? "the connection is over" : strerror(errno));
-	return -1;
+	return app_complain(-1, "could not write to the other side: %s",
+			    side->pipe ? "the connection is over" : strerror(errno));
 }
 
 void side_close(struct side *side)
@@ -89,22 +84,17 @@ int side_dial(struct side *side, const char *host, unsigned port)
 	side->fd = app_tcp_dial(host, port, DIAL_S, just_wait, NULL, &why, &unknown);
 	if (side->fd >= 0)
 		return 0;
-	if (unknown)
-		app_complain(APP_EXIT_FAILURE, "host %s: %s", host, why);
-	else
-		app_complain(APP_EXIT_FAILURE, "nobody listens on %s port %u: %s", host, port, why);
-	return -1;
+	return unknown ? app_complain(-1, "host %s: %s", host, why) :
+			 app_complain(-1, "nobody listens on %s port %u: %s", host, port, why);
 }
 
 int side_accept(struct side *side, struct uroce_lcore *lcore, unsigned port)
 {
 	int listener = app_tcp_listen(port), fd = -1;
 
-	if (listener < 0) {
-		app_complain(APP_EXIT_FAILURE, "cannot listen on TCP port %u: %s; choose another with -p", port,
-			     strerror(errno));
-		return -1;
-	}
+	if (listener < 0)
+		return app_complain(-1, "cannot listen on TCP port %u: %s; choose another with -p", port,
+				    strerror(errno));
 	printf("  waiting for a client on TCP port %u\n", port);
 	fflush(stdout);
 	while (fd < 0) {

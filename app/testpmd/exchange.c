@@ -55,10 +55,8 @@ static int send_text(const struct exchange_line *line, const char *text, size_t 
 	while (bytes > 0) {
 		ssize_t sent = send(line->fd, text, bytes, MSG_NOSIGNAL);
 
-		if (sent <= 0) {
-			app_complain(APP_EXIT_FAILURE, "the peer's TCP connection broke: %s", strerror(errno));
-			return -1;
-		}
+		if (sent <= 0)
+			return app_complain(-1, "the peer's TCP connection broke: %s", strerror(errno));
 		text += sent;
 		bytes -= (size_t)sent;
 	}

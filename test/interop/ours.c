@@ -317,12 +317,10 @@ static int open_and_run(const char *device, char **words)
 {
 	struct uroce_engine_config engine_config = { .max_mrs = 16 };
 	struct app_port_config port_config = { .device = device, .port.addresses = { words[0], words[1] } };
-	unsigned prefix_bits;
 	int exit_code, error;
 
-	exit_code = app_address_parse(words[1], &ours.addr_ipv6, &prefix_bits);
-	if (exit_code != APP_EXIT_OK)
-		return exit_code;
+	if (uroce_addr_parse(words[1], &ours.addr_ipv6, NULL) != 0)
+		return app_complain(APP_EXIT_USAGE, "'%s' is no address: use fe80::1/64", words[1]);
 	error = uroce_engine_create(&engine_config, &port_config.port.engine);
 	if (error)
 		return app_complain(APP_EXIT_INTERNAL, "engine: %s", strerror(-error));
