@@ -128,6 +128,12 @@ struct perf_result {
 	double cycle_s;
 };
 
+/* What a fraction of the messages does not exceed. */
+static inline double percentile_us(const struct perf_result *result, double fraction)
+{
+	return (double)app_histogram_percentile(result->latency, fraction) * result->latency_scale_us;
+}
+
 /* Case number `index` of the options: fills in *test and returns true, or false behind the last. */
 bool perf_case_at(const struct perf_options *options, uint32_t index, struct perf_case *test);
 

@@ -109,25 +109,16 @@ void perf_json_environment(struct perf_json *json, const struct perf_environment
 
 static json_t *latency_of(const struct perf_result *result)
 {
-	static const struct {
-		const char *name;
-		double fraction;
-	} rows[] = { { "p50", 0.5 }, { "p99", 0.99 }, { "p99_9", 0.999 }, { "p99_99", 0.9999 } };
 	const struct app_histogram *latency = result->latency;
 	double scale = result->latency_scale_us;
-	json_t *object;
 
 	if (latency == NULL || latency->count == 0)
 		return json_null();
-	object = json_object();
-	json_object_set_new(object, "min", json_real((double)latency->min * scale));
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		json_object_set_new(object, rows[i].name,
-				    json_real((double)app_histogram_percentile(latency, rows[i].fraction) * scale));
-	json_object_set_new(object, "max", json_real((double)latency->max * scale));
-	json_object_set_new(object, "mean", json_real(app_histogram_mean(latency) * scale));
-	json_object_set_new(object, "stdev", json_real(app_histogram_deviation(latency) * scale));
-	return object;
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "min", (double)latency->min * scale, "p50",
+			 percentile_us(result, 0.5), "p99", percentile_us(result, 0.99), "p99_9",
+			 percentile_us(result, 0.999), "p99_99", percentile_us(result, 0.9999), "max",
+			 (double)latency->max * scale, "mean", app_histogram_mean(latency) * scale, "stdev",
+			 app_histogram_deviation(latency) * scale);
 }
 
 /* [highest value in us, count], as fine as a plot needs. */
@@ -267,11 +258,10 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	put_real(object, "peak_gbit_per_s", result->peak_gbit_per_s, bw && result->peak_gbit_per_s > 0);
 	json_object_set_new(object, "messages_per_s", json_real(result->messages_per_s));
 	put_real(object, "cycles_per_packet", result->cycles_per_packet, result->cycles_per_packet > 0);
-	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
-	json_object_set_new(object, "rnr_resent", json_integer((json_int_t)tally->rnr_resent));
-	json_object_set_new(object, "probes", json_integer((json_int_t)tally->probes));
-	json_object_set_new(object, "rnr_naks", json_integer((json_int_t)tally->rnr_naks));
-	json_object_set_new(object, "cnps", json_integer((json_int_t)tally->cnps));
+	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++) {
+		if (row->counter)
+			json_object_set_new(object, row->name, json_integer((json_int_t)*tally_count(tally, row)));
+	}
 	json_object_set_new(object, "cc", json_string(app_cc_names[test->cc]));
 	json_object_set_new(object, "sack_window", json_integer(test->sack_window ? 128 << test->sack_window : 0));
 	json_object_set_new(object, "paths", json_integer(test->paths ? test->paths : 1));

@@ -1,6 +1,8 @@
 /* remote.c - runs cases between two processes: the client says what to do, the server does its half */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -385,19 +387,16 @@ int perf_remote_run(struct perf_remote *remote, const struct perf_case *test, st
 
 /* ---- the server's half ---- */
 
-static int refuse(struct perf_remote *remote, const char *reason)
+__attribute__((format(printf, 2, 3))) static int refuse(struct perf_remote *remote, const char *format, ...)
 {
+	char reason[UROCE_EXPLAIN_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
 	perf_control_send(&remote->link, json_pack("{s:s, s:s}", "type", "refused", "reason", reason));
 	return app_complain(-1, "refused a case of the client: %s", reason);
-}
-
-static int refuse_mtu(struct perf_remote *remote, uint32_t wanted, uint32_t possible)
-{
-	char reason[96];
-
-	snprintf(reason, sizeof(reason), "path MTU %u: the server's port takes at most %u: use a smaller -m", wanted,
-		 possible);
-	return refuse(remote, reason);
 }
 
 static int set_up_server(struct perf_remote *remote, const json_t *message, struct case_memory *memory)
@@ -407,17 +406,18 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	const char *why;
 
 	if (perf_message_to_case(message, &test, &why) != 0)
-		return refuse(remote, why);
+		return refuse(remote, "%s", why);
 	uroce_device_query(remote->end->port->device, &info);
 	if (test.mtu_bytes > info.mtu_bytes)
-		return refuse_mtu(remote, test.mtu_bytes, info.mtu_bytes);
+		return refuse(remote, "path MTU %u: the server's port takes at most %u: use a smaller -m",
+			      test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
 		return refuse(remote, "its QPs make no sense");
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
 		return refuse(remote, "the server has no room for so many QPs or bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
-		return refuse(remote,
+		return refuse(remote, "%s",
 			      remote->end->failure[0] ? remote->end->failure : "the server's QPs do not connect");
 	if (perf_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
 		return -1;

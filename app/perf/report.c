@@ -102,11 +102,9 @@ static void print_latency(const struct perf_result *result)
 
 	fprintf(out, " %-8u %-12lu %-11.3f %-11.3f %-15.3f %-12.3f %-13.3f %-9.3f %-10.3f %-10.3f\n",
 		result->test.size_bytes, (unsigned long)latency->count, (double)latency->min * scale,
-		(double)latency->max * scale, (double)app_histogram_percentile(latency, 0.5) * scale,
-		app_histogram_mean(latency) * scale, app_histogram_deviation(latency) * scale,
-		(double)app_histogram_percentile(latency, 0.99) * scale,
-		(double)app_histogram_percentile(latency, 0.999) * scale,
-		(double)app_histogram_percentile(latency, 0.9999) * scale);
+		(double)latency->max * scale, percentile_us(result, 0.5), app_histogram_mean(latency) * scale,
+		app_histogram_deviation(latency) * scale, percentile_us(result, 0.99), percentile_us(result, 0.999),
+		percentile_us(result, 0.9999));
 }
 
 void perf_report_histogram(const struct perf_result *result)

@@ -36,7 +36,6 @@ static uint32_t cq_depth(uint64_t entries)
 static int create_memory(struct perf_end *end)
 {
 	size_t bytes = end->layout.total_bytes + 4096;
-	int error;
 
 	end->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (end->memory == MAP_FAILED) {
@@ -44,9 +43,8 @@ static int create_memory(struct perf_end *end)
 		return -ENOMEM;
 	}
 	madvise(end->memory, bytes, MADV_HUGEPAGE);
-	error = uroce_mr_reg(end->pd, end->memory, end->layout.total_bytes,
-			     UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND | PEERS_MAY, &end->mr);
-	return error;
+	return uroce_mr_reg(end->pd, end->memory, end->layout.total_bytes,
+			    UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND | PEERS_MAY, &end->mr);
 }
 
 /* Fills the bytes that requests send and that a READ of the peer finds. */
