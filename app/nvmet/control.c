@@ -38,9 +38,7 @@ struct control {
 
 /* ---- words ---- */
 
-static void refuse(struct control *control, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void refuse(struct control *control, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void refuse(struct control *control, const char *format, ...)
 {
 	va_list arguments;
 

@@ -224,13 +224,7 @@ static void let_go(struct server *server, struct disk *disk)
 struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, const struct settings_disk *settings,
 		       char error[STORE_ERROR_BYTES])
 {
-	struct store_config config = {
-		.kind = settings->kind,
-		.bytes = settings->bytes,
-		.block_bytes = settings->block_bytes,
-		.buffered = settings->buffered,
-		.read_only = settings->read_only,
-	};
+	struct store_config config = settings_store(settings);
 	struct disk *disk = calloc(1, sizeof(*disk));
 
 	if (disk == NULL) {

@@ -125,12 +125,6 @@ static void look_around(struct lane *lane)
 	end_expired(lane);
 }
 
-static void end_told(struct lane *lane)
-{
-	lane->told = false;
-	queue_end_told(lane);
-}
-
 static void end_all(struct lane *lane)
 {
 	struct queue *queue;
@@ -153,7 +147,7 @@ bool lane_poll(struct lane *lane)
 	work += ring_poll(lane->ring);
 	work += turn_poll(&lane->turns);
 	if (lane->told)
-		end_told(lane);
+		queue_end_told(lane);
 	if (lane->server->ending && !lane->ended)
 		end_all(lane);
 	if (!STAILQ_EMPTY(&lane->waiting))

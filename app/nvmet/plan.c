@@ -171,14 +171,7 @@ static int try_stores(const struct settings *settings)
 
 	for (uint32_t i = 0; i < settings->disk_count; i++) {
 		const struct settings_disk *disk = &settings->disks[i];
-		const struct store_config config = {
-			.kind = disk->kind,
-			.path = disk->path,
-			.bytes = disk->bytes,
-			.block_bytes = disk->block_bytes,
-			.buffered = disk->buffered,
-			.read_only = disk->read_only,
-		};
+		const struct store_config config = settings_store(disk);
 
 		if (disk->kind == STORE_FILE && file_try(&config, error) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);

@@ -295,6 +295,7 @@ void queue_end_told(struct lane *lane)
 {
 	struct queue *queue;
 
+	lane->told = false;
 	LIST_FOREACH(queue, &lane->queues, next) {
 		if (queue->told_end)
 			queue_end(queue, "it was told to end");

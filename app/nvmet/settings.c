@@ -111,6 +111,18 @@ int settings_disk_parse(const char *option, const char *text, void *disk)
 							    app_complain(APP_EXIT_USAGE, "%s %s", option, error);
 }
 
+struct store_config settings_store(const struct settings_disk *disk)
+{
+	return (struct store_config){
+		.kind = disk->kind,
+		.path = disk->path,
+		.bytes = disk->bytes,
+		.block_bytes = disk->block_bytes,
+		.buffered = disk->buffered,
+		.read_only = disk->read_only,
+	};
+}
+
 int settings_disk_check(const char *where, const struct settings_disk *disk)
 {
 	uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -61,6 +61,8 @@ int settings_block_parse(const char *where, const char *text, void *bytes);
 int settings_disk_parse(const char *option, const char *text, void *disk);
 /* The same. Returns 0, or -1: error says why. */
 int settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
+/* The store that is asked for; its path is that of the settings. */
+struct store_config settings_store(const struct settings_disk *disk);
 /* Checks that size and block size go together, and that there is so much memory. */
 int settings_disk_check(const char *where, const struct settings_disk *disk);
 
