@@ -41,14 +41,14 @@ int app_tcp_listen(unsigned port)
 
 struct wait {
 	double end;
-	bool (*rest)(void *argument);
+	bool (*rest)(void *argument); /* NULL: there is nothing else to do */
 	void *argument;
 };
 
 /* false: the time is over, or the caller's rest() has ended the wait. */
 static bool keep_waiting(const struct wait *wait)
 {
-	return wait->rest(wait->argument) && app_now_seconds() < wait->end;
+	return (wait->rest == NULL || wait->rest(wait->argument)) && app_now_seconds() < wait->end;
 }
 
 /* Connects to one address. Returns a blocking socket, or -1 and *error. */

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decode/finding.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +19,8 @@ static void compare_rebuilt(struct finding *finding)
 	uint32_t at, covered, bytes = encap.bth_offset + encap.bth_bytes;
 	uint8_t *built = calloc(1, bytes), *ip;
 
-	if (!built) {
-		fprintf(stderr, "uroce-decode: no memory for a frame of %u bytes: free some\n", bytes);
-		exit(APP_EXIT_ENVIRONMENT);
-	}
+	if (!built)
+		exit(app_complain(APP_EXIT_ENVIRONMENT, "no memory for a frame of %u bytes: free some", bytes));
 	at = wire_encap_build(&encap, encap.bth_bytes, built);
 	at += wire_packet_build(&finding->packet, built + at);
 	memcpy(built + at, finding->packet.payload, finding->packet.payload_bytes);

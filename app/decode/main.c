@@ -105,10 +105,8 @@ static int decode(const struct options *options)
 	const char *error;
 	int code;
 
-	if (!file) {
-		fprintf(stderr, "uroce-decode: no memory to open %s: free some\n", options->path);
-		return APP_EXIT_ENVIRONMENT;
-	}
+	if (!file)
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory to open %s: free some", options->path);
 	story = decode_story_open();
 	while (capture_file_next(file, &frame) == 1) {
 		if (totals.frames++ == 0)

@@ -25,8 +25,8 @@ static void *must_have(void *memory)
 {
 	if (memory)
 		return memory;
-	fprintf(stderr, "uroce-decode: no memory for the messages of the capture: free some, or cut the capture\n");
-	exit(APP_EXIT_ENVIRONMENT);
+	exit(app_complain(APP_EXIT_ENVIRONMENT,
+			  "no memory for the messages of the capture: free some, or cut the capture"));
 }
 
 struct decode_story *decode_story_open(void)

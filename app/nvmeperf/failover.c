@@ -13,8 +13,8 @@ static void cut(struct failover *failover, bool yes)
 		drivers_fault_cut(failover->faults[i], yes);
 }
 
-int failover_open(struct failover *failover, struct uroce_engine *engine, struct uroce_port *const first[2],
-		  double after_s)
+int failover_open(struct failover *failover, struct uroce_engine *engine, struct uroce_port *host,
+		  struct uroce_port *target, double after_s)
 {
 	struct app_port_config config = { .port = { .engine = engine, .addresses = { "10.0.1.1/24", "10.0.1.2/24" } } };
 	struct drivers_fault_config none = { 0 };
@@ -24,10 +24,11 @@ int failover_open(struct failover *failover, struct uroce_engine *engine, struct
 	if (code)
 		return code;
 	for (unsigned i = 0; i < 2; i++) {
-		if (drivers_fault_attach(drivers_port_ethdev(first[i]), &none, &failover->faults[i], &error) != 0)
+		if (drivers_fault_attach(drivers_port_ethdev(i ? target : host), &none, &failover->faults[i], &error) !=
+		    0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
 	}
-	failover->device = first[0]->device;
+	failover->device = host->device;
 	failover->after_s = after_s;
 	failover->path = (struct uroce_path){
 		.device = failover->ports[0].device,

@@ -16,9 +16,9 @@ struct failover {
 	uint32_t migrations; /* migrations of the host's queues */
 };
 
-/* first: the ports of the first link, the host's first. Returns APP_EXIT_OK, or the exit code. */
-int failover_open(struct failover *failover, struct uroce_engine *engine, struct uroce_port *const first[2],
-		  double after_s);
+/* host, target: the ports of the first link. Returns APP_EXIT_OK, or the exit code. */
+int failover_open(struct failover *failover, struct uroce_engine *engine, struct uroce_port *host,
+		  struct uroce_port *target, double after_s);
 /* Before the queues of a case are made: the first link works again. */
 void failover_begin(struct failover *failover);
 /* To be called often while the case is measured. done: a command has just completed. */

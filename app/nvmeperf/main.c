@@ -213,13 +213,6 @@ static int open_port(void)
 	return APP_EXIT_OK;
 }
 
-static int open_failover(void)
-{
-	struct uroce_port *const first[2] = { all.port, all.server.ports[0].port };
-
-	return failover_open(&all.failover, all.engine, first, all.options.failover_s);
-}
-
 static void close_everything(void)
 {
 	if (all.channel)
@@ -269,7 +262,8 @@ static int run_all(void)
 	if (code == APP_EXIT_OK)
 		code = open_port();
 	if (code == APP_EXIT_OK && all.options.failover_s > 0)
-		code = open_failover();
+		code = failover_open(&all.failover, all.engine, all.port, all.server.ports[0].port,
+				     all.options.failover_s);
 	app_finish_when_interrupted(); /* prints what was measured, and disconnects from the target */
 	if (code == APP_EXIT_OK)
 		code = all.options.cycles ? cycle() : measure_all();

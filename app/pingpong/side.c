@@ -70,18 +70,12 @@ void side_close(struct side *side)
 	*side = (struct side){ .fd = -1 };
 }
 
-static bool just_wait(void *unused)
-{
-	(void)unused;
-	return true;
-}
-
 int side_dial(struct side *side, const char *host, unsigned port)
 {
 	const char *why;
 	bool unknown;
 
-	side->fd = app_tcp_dial(host, port, DIAL_S, just_wait, NULL, &why, &unknown);
+	side->fd = app_tcp_dial(host, port, DIAL_S, NULL, NULL, &why, &unknown);
 	if (side->fd >= 0)
 		return 0;
 	return unknown ? app_complain(-1, "host %s: %s", host, why) :

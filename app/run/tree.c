@@ -23,9 +23,7 @@ static int make_folders(char *path)
 }
 
 /* name is relative to root. */
-static int put(const char *root, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static int put(const char *root, const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int put(const char *root, const char *name, const char *format, ...)
 {
 	char path[PATH_BYTES];
 	va_list arguments;

@@ -317,12 +317,6 @@ static void print_banner(void)
 	fflush(stdout);
 }
 
-static void wait_for_end(void)
-{
-	while (!quit_is_wanted())
-		usleep(TICK_MS * 1000);
-}
-
 static int run_commands(void)
 {
 	int code = APP_EXIT_OK;
@@ -333,12 +327,10 @@ static int run_commands(void)
 		code = prompt_run_file(&traffic, settings.cmdline_file);
 	if (code != APP_EXIT_OK)
 		return code;
-	if (quit_is_wanted())
-		return APP_EXIT_OK;
-	if (settings.interactive)
+	if (settings.interactive && !quit_is_wanted())
 		prompt_interact(&traffic);
-	else
-		wait_for_end();
+	while (!settings.interactive && !quit_is_wanted())
+		usleep(TICK_MS * 1000);
 	return APP_EXIT_OK;
 }
 
