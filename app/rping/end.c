@@ -112,10 +112,6 @@ void rping_end_close(struct rping_end *end)
 	if (end->mr)
 		uroce_mr_dereg(end->mr);
 	free(end->memory);
-	end->id = NULL;
-	end->qp = NULL;
-	end->mr = NULL;
-	end->memory = NULL;
 }
 
 /*

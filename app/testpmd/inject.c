@@ -51,11 +51,8 @@ int inject_open(const struct traffic *traffic)
 
 void inject_close(void)
 {
-	for (unsigned i = 0; i < SETTINGS_PORTS; i++) {
+	for (unsigned i = 0; i < SETTINGS_PORTS; i++)
 		drivers_fault_detach(ports[i].fault);
-		ports[i].fault = NULL;
-	}
-	port_count = 0;
 }
 
 static bool port_is_known(uint16_t port)
