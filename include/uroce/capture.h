@@ -1,9 +1,9 @@
 /* capture.h - captures the frames of ports into a pcapng file; in the archive of port.h */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tshark, Wireshark and uroce-decode read the file. Received frames are captured behind the faults that a program may
- * inject at the port, sent ones when they are offered to the driver. If the file is written too slowly frames are
- * missing from it, and counted; the traffic does not wait. For the last frames of a queue pair that fails see
+ * tshark, Wireshark and uroce-decode read the file. A received frame is captured after the faults that a program may
+ * inject at the port, a sent one when it is offered to the driver. Traffic never waits for the file: a frame that comes
+ * while the file is written too slowly is left out and counted. For the last frames of a queue pair that fails see
  * record_path in port.h.
  */
 #ifndef UROCE_CAPTURE_H
@@ -27,16 +27,16 @@ struct uroce_capture_counts {
 
 /*
  * From now on writes the frames of these ports to path, of each at most frame_bytes (0: all of it), until the capture
- * is stopped or the disk is full. Only the owner can read the file, because it has what your peers send. Lcores may
- * poll meanwhile. 0; -EBUSY: a port is being captured; -EINVAL: no port, or too many; -ENOMEM; -ENOTSUP; -EAGAIN: no
- * thread could be made; or why the file cannot be written.
+ * is stopped or the disk is full. Only the owner can read the file, because it contains what your peers send. Lcores
+ * may poll meanwhile. 0; -EBUSY: one of the ports is already being captured; -EINVAL: no port, or too many; -ENOMEM;
+ * -ENOTSUP; -EAGAIN: no thread could be made; or why the file cannot be written.
  */
 UROCE_API int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, const char *path,
 				  uint32_t frame_bytes, struct uroce_capture **capture, struct uroce_error *error);
 /*
  * Ends the capture and writes what is still to be written; call it before one of its ports is closed. counts may be
- * NULL. 0; why the file is not complete, as when the disk is full; or -ETIMEDOUT: an lcore has stood still for a second
- * with a frame in its hands. Then the file is finished as well, but the ports can neither be captured again nor closed.
+ * NULL. 0; the reason why the file is not complete, such as a full disk; or -ETIMEDOUT: an lcore has held a frame for a
+ * second without going on. Then the file is finished as well, but the ports can neither be captured again nor closed.
  */
 UROCE_API int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_counts *counts,
 				 struct uroce_error *error);

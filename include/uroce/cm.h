@@ -34,7 +34,7 @@ struct uroce_cm_id;
 #define UROCE_CM_ACCEPT_PRIVATE_MAX 196
 #define UROCE_CM_REJECT_PRIVATE_MAX 148
 #define UROCE_CM_DATAGRAMS_CONNECT_PRIVATE_MAX 180
-#define UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX 136 /* the same for a reject */
+#define UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX 136 /* the same for uroce_cm_reject() */
 #define UROCE_CM_PRIVATE_MAX 224
 
 enum uroce_cm_event_type {
@@ -42,20 +42,20 @@ enum uroce_cm_event_type {
 	UROCE_CM_ESTABLISHED, /* both may send */
 	UROCE_CM_REJECTED,    /* reason, private data of the peer */
 	/*
-	 * status: -EHOSTUNREACH: no MAC was found; -ETIMEDOUT: no answer came; -ENOBUFS: there is no room for one more
-	 * connection; or why the QP could not be set up
+	 * status tells why: -EHOSTUNREACH: no MAC was found; -ETIMEDOUT: no answer came; -ENOBUFS: there is no room for
+	 * one more connection; or the error of setting up the QP
 	 */
 	UROCE_CM_UNREACHABLE,
 	/*
 	 * status: 0: regularly; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted; -ETIMEDOUT: the peer
-	 * has not answered that we disconnect
+	 * has not answered our disconnect request
 	 */
 	UROCE_CM_DISCONNECTED,
-	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status of the peer's APR */
+	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status in the peer's APR */
 	UROCE_CM_ALTERNATE,
-	/* of a service of datagrams: peer_qp_num, peer_qkey; -ECONNREFUSED: there is none, or it refuses */
+	/* a datagram service has answered: peer_qp_num, peer_qkey; status -ECONNREFUSED: none serves us */
 	UROCE_CM_RESOLVED,
-	UROCE_CM_ROUTED,   /* of uroce_cm_route(): local and peer; -EHOSTUNREACH: no MAC was found */
+	UROCE_CM_ROUTED,   /* uroce_cm_route() has ended: local and peer; status -EHOSTUNREACH: no MAC was found */
 	UROCE_CM_RESPONSE, /* the peer has accepted, and you move the QP yourself: see uroce_cm_establish() */
 	UROCE_CM_RESTED,   /* after DISCONNECTED, if tell_rested: no packet of the connection can come any more */
 	UROCE_CM_EVENT_TYPES
@@ -85,16 +85,20 @@ struct uroce_cm_event {
 	uint8_t peer_rnr_retry; /* for our sends */
 	bool peer_srq;
 	bool peer_flow_control;
-	bool has_alternate;     /* of a REQUEST: it names an alternate path */
-	uint32_t extensions;    /* REQUEST: what the client has; ESTABLISHED: what both have */
-	uint32_t private_bytes; /* the whole field of the message, because messages do not tell the length */
+	bool has_alternate;  /* of a REQUEST: it names an alternate path */
+	uint32_t extensions; /* REQUEST: what the client has; ESTABLISHED: what both have */
+	/* length of the whole field in the message, because messages do not tell how much of it is used */
+	uint32_t private_bytes;
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
 
-/* Whose addresses an id takes that is bound to any: uroce_cm_set_family(). */
+/* Which addresses an id accepts that is bound to any address: see uroce_cm_set_family(). */
 enum uroce_cm_family { UROCE_CM_ANY_FAMILY, UROCE_CM_IPV4, UROCE_CM_IPV6 };
 
-/* Options in which 0 is meant as 0 and not as the default; as in rdma_cm, whose programs set all options. */
+/*
+ * Bits of `given`: each says that a 0 in its option means 0, and not the default. rdma_cm sets them all, because its
+ * programs set every option.
+ */
 enum uroce_cm_given {
 	UROCE_CM_GIVEN_TIMEOUT = 1 << 0,            /* no ACK timer */
 	UROCE_CM_GIVEN_RETRY_CNT = 1 << 1,          /* the first timeout ends the connection */
@@ -115,29 +119,36 @@ struct uroce_cm_options {
 	uint8_t retry_cnt;        /* connect: 1 ... 7; 0: 7 */
 	uint8_t rnr_retry;        /* 1 ... 7; 0: 7, without limit */
 	uint8_t min_rnr_timer;    /* code 1 ... 31; 0: 12, 0.64 ms */
-	/* READs and atomics we have outstanding, 1 ... 128; 0: 16; the peer may grant fewer */
+	/* READs and atomics that we may have outstanding, 1 ... 128; 0: 16; the peer may grant fewer */
 	uint8_t max_rd_atomic;
-	/* READs and atomics we answer at a time; 0: as many as the QP was created for, or 16 with qp_num */
+	/* READs and atomics that we answer at a time; 0: as many as the QP was created for, or 16 with qp_num */
 	uint8_t max_dest_rd_atomic;
 	uint8_t traffic_class; /* connect: DSCP and ECN bits; an accepted connection uses those of the client */
 	bool flow_control;     /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;    /* connect: a code: how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_timeout;    /* connect: a CM message waits 4.096 us x 2^n for its answer; 0: n is 18, 1.07 s */
 	uint8_t cm_retries;    /* connect: 1 ... 15; 0: 15 */
-	uint32_t keepalive_ms; /* our end asks an idle peer so often, so that one that died is told; 0: never */
-	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
-	uint32_t qp_num;                    /* of a QP that you move yourself: see uroce_cm_qp_attr(); 0: the id's */
-	bool srq;                           /* and that has a shared receive queue */
-	uint32_t qkey;        /* accept, for datagrams: of the queue pair of qp_num; 0: UROCE_CM_UD_QKEY */
-	bool no_read_repair;  /* enum uroce_read_repair OFF; else UPWARDS, or ANY_ORDER if the peer does, too */
-	uint8_t cc;           /* enum uroce_cc: how our end slows down when switches mark its packets */
-	bool no_sack;         /* what comes behind a lost packet is dropped, as every peer does that is not uroce */
-	uint16_t sack_window; /* of struct uroce_qp_attr: 256 ... 2048, the smaller one of both ends; 0: 256 */
+	/* how often our end asks an idle peer whether it lives, so that its death is noticed; 0: never */
+	uint32_t keepalive_ms;
+	/* connect: an alternate path, loaded once the connection is established: an ALTERNATE event tells */
+	const struct uroce_path *alternate;
+	/* of a QP that you modify yourself, see uroce_cm_qp_attr(); 0: use the id's QP */
+	uint32_t qp_num;
+	bool srq;      /* the QP with that qp_num has a shared receive queue */
+	uint32_t qkey; /* accept, for datagrams: Q_Key of the queue pair qp_num; 0: UROCE_CM_UD_QKEY */
+	/* read repair OFF; else UPWARDS, or ANY_ORDER if the peer has read repair, too (enum uroce_read_repair) */
+	bool no_read_repair;
+	uint8_t cc; /* enum uroce_cc: the congestion control of our end */
+	/* no SACKs: as with a peer that is not uroce, whatever comes behind a lost packet is dropped */
+	bool no_sack;
+	/* as in struct uroce_qp_attr: 256 ... 2048; the smaller value of both ends counts; 0: 256 */
+	uint16_t sack_window;
 	/*
-	 * Our end spreads its requests over so many paths, if the peer takes SACKs and that: 4 ... 64; 0: one. Refused
-	 * for a port with several queues, which chooses one by the source port.
+	 * Over how many paths our end spreads its requests, if the peer takes SACKs and allows several paths: 4 ... 64;
+	 * 0: one. Refused for a port with several queues, because such a port chooses the queue by the source port.
 	 */
 	uint8_t paths;
-	bool tell_rested; /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */
+	/* a RESTED event comes when the ids and the QPN may be used again (C-16), as TIMEWAIT_EXIT in rdma_cm */
+	bool tell_rested;
 };
 
 /* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
@@ -146,7 +157,7 @@ UROCE_API int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_
 UROCE_API int uroce_cm_channel_destroy(struct uroce_cm_channel *channel);
 /* Readable while an event waits; for poll(2). The channel owns it. */
 UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
-/* The oldest event. 0; -EAGAIN: none. */
+/* Takes the oldest event. 0; -EAGAIN: there is none. */
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
 /*
  * Waits for the oldest event, up to timeout_ms. Meanwhile it polls the lcores that no other thread has polled; so a
@@ -169,8 +180,9 @@ UROCE_API int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 			      uint32_t backlog, uint64_t context, struct uroce_cm_id **listener);
 /*
- * The same for a queue pair for datagrams (ud.h): clients that ask for the port get its number and Q_Key. The port is
- * one of UDP, not of TCP. Destroy the id before the queue pair.
+ * Listens for a queue pair for datagrams (ud.h): a client that asks for the port is told the number and the Q_Key of
+ * the queue pair. The port is one of UDP, not of TCP. Destroy the id before the queue pair. Errors as
+ * uroce_cm_listen().
  */
 UROCE_API int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 					const struct uroce_ud *ud, struct uroce_cm_id **listener);
@@ -180,9 +192,10 @@ UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 /* An id for uroce_cm_connect(), or for uroce_cm_bind() and uroce_cm_listen_bound(). */
 UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
- * Creates an id in the port space of UDP, for queue pairs for datagrams (ud.h); it has no queue pair of its own. Each
- * client's question is a REQUEST; uroce_cm_accept() answers with qp_num, qkey and private data. No event follows, and
- * the id may be destroyed. For a client uroce_cm_connect() asks, and RESOLVED or UNREACHABLE tells the answer.
+ * Creates an id in the port space of UDP, for queue pairs for datagrams (ud.h); it has no queue pair of its own. For a
+ * server each question of a client is a REQUEST event; uroce_cm_accept() answers with qp_num, qkey and private data, no
+ * further event follows, and the id may be destroyed. A client asks by uroce_cm_connect(), and a RESOLVED or
+ * UNREACHABLE event brings the answer.
  */
 UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
@@ -192,35 +205,40 @@ UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uin
  */
 UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
 /*
- * Before the id is bound to any address: it takes only addresses of one family, and another id may have the port for
- * those of the other family; as rdma_cm has it with 0.0.0.0, and with :: and RDMA_OPTION_ID_AFONLY. 0; -EINVAL: it has
- * a port.
+ * Before the id is bound to any address: limits it to addresses of one family, so that another id may have the same
+ * port for the other family. rdma_cm does so for 0.0.0.0, and for :: with RDMA_OPTION_ID_AFONLY. 0; -EINVAL: the id has
+ * a port already.
  */
 UROCE_API int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family);
-/* As uroce_cm_listen(), where the id is bound; or at any address and a free port. */
+/*
+ * Listens where the id is bound; an id that is not bound listens at any address and a free port. Backlog and errors as
+ * uroce_cm_listen().
+ */
 UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*
- * In any state. The peer is told once, the id gets no further events, and waiting ones are dropped. A QP is not
- * destroyed, but in ERR if it was connected. A listener's unread REQUESTs are dropped and their clients refused; the
- * ids of those that were read remain. 0; -ETIMEDOUT: the lcore did not answer, and the id still exists.
+ * Destroys the id in any state. The peer is told once, the id gets no further events, and its waiting events are
+ * dropped. Its QP is not destroyed, but goes to ERR if it was connected. A listener's unread REQUESTs are dropped and
+ * their clients refused; the ids of REQUESTs that were read remain. 0; -ETIMEDOUT: the lcore did not answer, and the id
+ * still exists.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
-/* The same, and destroys the id's QP, if it has one. Errors as uroce_cm_id_destroy(). */
+/* Destroys the id, and its QP if it has one. Errors as uroce_cm_id_destroy(). */
 UROCE_API int uroce_cm_close(struct uroce_cm_id *id);
 
 /*
- * Creates the QP of a connection, in INIT, so that receives can be posted. For a REQUEST's id pd has to be of the
- * device that the request came to, see uroce_cm_device(), and the QP is owned by the lcore that it came to.
- * access_flags: UROCE_ACCESS_REMOTE_* and UROCE_ACCESS_FLUSH_*. Errors as uroce_qp_create(); -EBUSY: the id has one.
+ * Creates the QP of a connection, in INIT, so that receives can be posted. For the id of a REQUEST pd has to be of the
+ * device that the request came to (see uroce_cm_device()), and the lcore that the request came to owns the QP.
+ * access_flags: UROCE_ACCESS_REMOTE_* and UROCE_ACCESS_FLUSH_*. Errors as uroce_qp_create(); -EBUSY: the id has a QP
+ * already.
  */
 UROCE_API int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *init,
 				 uint32_t access_flags, struct uroce_qp **qp);
 UROCE_API struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id);
 UROCE_API struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id);
 /*
- * The lcore of the id's QP, or, before there is one, the lcore that its REQUEST came to; numbered as in
- * uroce_qp_init_attr: 1 is the first; 0: none yet. So the CQs of a request can be created on the lcore that will serve
- * it.
+ * Returns the lcore of the id's QP, or, before there is a QP, the lcore that the id's REQUEST came to; numbered as in
+ * uroce_qp_init_attr: 1 is the first; 0: none yet. So a program that has a CQ for each lcore can choose the CQ before
+ * it creates the QP.
  */
 UROCE_API unsigned uroce_cm_lcore(const struct uroce_cm_id *id);
 UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);
@@ -228,45 +246,46 @@ UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
 
 /*
  * Chooses the device and the source address that lead to dest, before there is a QP. uroce_cm_device() returns the
- * device at once. ROUTED tells the addresses once the MAC of the next hop is known, or that it was not within
- * timeout_ms (0: 3000). source: as for uroce_cm_connect(), but of any device of the engine, unless the id has one. It
- * may be called again; the last call counts. 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as uroce_cm_connect().
+ * device at once. A ROUTED event tells the addresses once the MAC of the next hop is known, or that it was not found
+ * within timeout_ms (0: 3000). source: as for uroce_cm_connect(), but of any device of the engine, unless the id has a
+ * device. You may call it again; the last call counts. 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as
+ * uroce_cm_connect().
  */
 UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			     unsigned timeout_ms);
 /*
- * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went, also when there is no room
- * for one more connection (status -ENOBUFS), because that shows only after this call. dest: NULL: along the route
- * of uroce_cm_route(). source: NULL or zeros: the address that the id is bound to, or else that of the QP's device that
- * suits dest best: of whose prefix it is, the longest one first, or else one with a gateway. options: NULL: defaults.
- * 0; -EINVAL: no QP, a value out of range, private data too long, a QP of another partition than 0x7fff;
- * -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right kind, or dest is no
- * neighbour and no gateway is known; -EISCONN: it has connected already.
+ * Begins to connect the id's QP. An ESTABLISHED, REJECTED or UNREACHABLE event tells the outcome; UNREACHABLE with
+ * status -ENOBUFS: there is no room for one more connection, which shows only after this call. dest: NULL: along the
+ * route of uroce_cm_route(). source: NULL or zeros: the address that the id is bound to; if there is none, the address
+ * of the QP's device with the longest prefix that contains dest; if no prefix does, an address with a gateway. options:
+ * NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data too long, or a QP of a partition other than
+ * 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: the device has no address of the
+ * family of dest, or dest is no neighbour and no gateway is known; -EISCONN: the id has connected already.
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
 /*
- * Asks dest for the queue pair for datagrams that serves this port; RESOLVED or UNREACHABLE tells. It asks from an
- * address of device, chosen as by uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH; -EISCONN: the id is in
- * use.
+ * Asks dest for the queue pair for datagrams that serves this port; a RESOLVED or UNREACHABLE event tells the answer.
+ * The question leaves from an address of device, chosen as by uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL;
+ * -ENETUNREACH; -EISCONN: the id is in use.
  */
 UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device,
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
 /*
- * 0; -EINVAL: no QP, wrong values, private data too long; -ENOTCONN: the client has gone; or why the QP could not be
- * moved.
+ * Accepts a REQUEST. 0; -EINVAL: no QP, wrong values, private data too long; -ENOTCONN: the client has gone; or why the
+ * QP could not be moved.
  */
 UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
-/* Of a REQUEST or a RESPONSE. 0; -EINVAL; -ENOTCONN. The id is to be destroyed then. */
+/* Rejects a REQUEST or a RESPONSE; destroy the id afterwards. 0; -EINVAL; -ENOTCONN. */
 UROCE_API int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes);
-/* The QP goes to ERR; DISCONNECTED tells when the peer knows. 0; -ENOTCONN. */
+/* Moves the QP to ERR; a DISCONNECTED event comes when the peer knows. 0; -ENOTCONN. */
 UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
 /*
- * Loads an alternate path on both sides (source and dest as we see it); ALTERNATE tells, once for each call. Both ends
- * may ask at the same time: then both load the path of the one that connected, and both are told 0. After a migration
- * again: that is how to rearm. timeout: the ACK timer on that path, 4.096 us x 2^n, 1 ... 31; 0: 17, 537 ms. 0;
- * -ENOTCONN; -EALREADY: the call before is not answered yet; -EINVAL: the path in use, source is none of our
- * addresses, or timeout.
+ * Loads an alternate path on both sides (source and dest as our end sees them); an ALTERNATE event tells the outcome,
+ * once for each call. Both ends may ask at the same time: then both load the path of the end that connected, and both
+ * are told 0. After a migration another call arms the connection again. timeout: the ACK timer on that path, 4.096 us x
+ * 2^n, 1 ... 31; 0: 17, 537 ms. 0; -ENOTCONN; -EALREADY: the last call is not answered yet; -EINVAL: the path is the
+ * one in use, source is none of our addresses, or timeout is wrong.
  */
 UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
 
@@ -275,8 +294,8 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 /*
  * Returns the attributes with which you modify the QP of the connection to INIT, RTR or RTS. Those for INIT are known
  * at once, the others when the peer has asked or answered. Before uroce_cm_accept() they are all that the peer asks
- * for: lower max_dest_rd_atomic to what the QP was created for, and sack_window (0: no_sack), and say the same to
- * uroce_cm_accept().
+ * for. You may lower max_dest_rd_atomic, to what the QP was created for, and sack_window (0 is no_sack); then give
+ * uroce_cm_accept() the same values.
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
  * Any lcore may own the QP. You move it to ERR at the end and whenever the connection fails. When the QP itself fails,
@@ -286,11 +305,13 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct uroce_qp_attr *attr,
 			       uint32_t *mask);
 /*
- * Call it after a RESPONSE, within a minute, when the QP is in RTS: the peer is told. No event follows. 0; -ENOTCONN.
+ * Tells the peer that the connection is established. Call it after a RESPONSE, within a minute, when the QP is in RTS.
+ * No event follows. 0; -ENOTCONN.
  */
 UROCE_API int uroce_cm_establish(struct uroce_cm_id *id);
 /*
- * Call it if UROCE_EVENT_COMM_EST (event.h) comes before ESTABLISHED: the peer's packet shows the same. 0; -ENOTCONN.
+ * Call it if UROCE_EVENT_COMM_EST (event.h) comes before ESTABLISHED: a packet of the peer shows as well that the
+ * connection is established. 0; -ENOTCONN.
  */
 UROCE_API int uroce_cm_packet_came(struct uroce_cm_id *id);
 
@@ -299,12 +320,12 @@ UROCE_API const char *uroce_cm_event_name(enum uroce_cm_event_type type);
 /* "consumer defined" for 28; never NULL. */
 UROCE_API const char *uroce_cm_reason_name(uint16_t reason);
 
-/* Counters of connection management over all lcores: number index of uroce_cm_counter_count(). */
+/* Counters of connection management, summed over all lcores; index: 0 ... uroce_cm_counter_count() - 1. */
 UROCE_API unsigned uroce_cm_counter_count(void);
 UROCE_API const char *uroce_cm_counter_name(unsigned index);
 UROCE_API int uroce_cm_counters(struct uroce_engine *engine, uint64_t *values);
 
-/* What is in use now; when all connections have ended it is as before them. */
+/* What connection management holds now. When all connections have ended the numbers are as before the first one. */
 struct uroce_cm_usage {
 	uint32_t connections, half_open, resting_ids, timers;
 };

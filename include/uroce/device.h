@@ -24,7 +24,8 @@ struct rte_mempool;
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* polls on: for dedicated cores */
 	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
-	UROCE_IDLE_SLEEP  /* sleeps after a while as uroce_lcore_wait() does; 50 us if frames would not wake it */
+	/* sleeps after a while as uroce_lcore_wait() does, for at most 50 us if frames would not end the sleep */
+	UROCE_IDLE_SLEEP
 };
 
 /* A zeroed configuration is valid: one lcore, polled by the application. */
@@ -47,7 +48,7 @@ struct uroce_engine_config {
 
 #define UROCE_LCORES_MAX 64
 #define UROCE_ADDRS_MAX 8
-#define UROCE_INTERFACE_BYTES 16 /* of an interface's name, with the zero at its end */
+#define UROCE_INTERFACE_BYTES 16 /* bytes of an interface's name, with the terminating zero */
 
 /*
  * One port. mac zeros: the port's own, or a random locally administered one if it has none. QPs of the device are owned
@@ -60,14 +61,15 @@ struct uroce_device_config {
 	struct uroce_mac mac;
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
-	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address: 24 for 10.0.0.1/24; 0: all peers are neighbours */
+	/* prefix length of the address with the same index: 24 for 10.0.0.1/24; 0: all peers are neighbours */
+	uint8_t prefix_bits[UROCE_ADDRS_MAX];
 	/*
 	 * A peer outside an address's prefix is reached through the gateway, whose MAC is asked for (ARP, neighbour
-	 * discovery). It has to be a neighbour, or of fe80::/10. Zeros: there is none, and such a peer cannot be
-	 * reached.
+	 * discovery). The gateway has to be a neighbour, or a link-local address (fe80::/10). Zeros: no gateway, so
+	 * such a peer cannot be reached.
 	 */
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
-	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* for paths from the address that name no VLAN */
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* for those paths from the address that name no VLAN */
 	uint32_t mtu_bytes;     /* largest path MTU, which the port must pass: 256 ... 4096; 0 means 4096 */
 	bool rx_checksums_done; /* the port drops frames with a wrong IP or UDP checksum, or marks them */
 	/* mbufs to send from, each with room for RTE_PKTMBUF_HEADROOM, the MTU and 128 bytes of headers */
@@ -87,11 +89,11 @@ struct uroce_device_info {
 	uint32_t port_mtu_bytes;               /* as uroce_port_mtu() */
 	uint32_t link_mbps;                    /* as uroce_port_link_mbps() when the device was queried */
 	uint32_t max_sge, max_inline_bytes, max_rd_atomic;
-	uint32_t max_queue_depth; /* of a send, receive or shared receive queue */
+	uint32_t max_queue_depth; /* entries of a send, receive or shared receive queue */
 	uint32_t max_cq_depth;
 	uint32_t max_qps; /* of the engine; its devices share them */
 	uint32_t max_mrs; /* regions and windows of the device together */
-			  /* PDs, CQs, SRQs and paths of datagrams: as memory allows. */
+			  /* PDs, CQs, SRQs and paths of datagrams are limited by memory only. */
 };
 
 /* 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
@@ -100,7 +102,7 @@ UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, stru
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
 /* Stops the lcores and waits for them. */
 UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
-/* 0; -EBUSY while a device or a channel of connections exists. Stops first if needed. */
+/* 0; -EBUSY while a device or a channel of connections exists. Stops the lcores first if they run. */
 UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
@@ -111,8 +113,8 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
  * once. Those of other threads wait for the next poll; when none comes within 10 s they return -ETIMEDOUT, and nothing
  * has changed. Returns a measure of the work done: frames received and sent, completions written, posts of other
- * threads taken, timers expired, and calls of other threads carried out; 0: there was no work. A timer fires in the
- * poll after the one that began when its time was over, so that what came while nobody polled counts first.
+ * threads taken, timers expired, and calls of other threads carried out; 0: there was no work. A timer fires only if it
+ * was already due when the poll before this one began: so frames that came while nobody polled are looked at first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
@@ -138,9 +140,8 @@ UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
 UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 
 /*
- * The speed of the port's link in Mbit/s; 0: not known, as with loops, shared memory and files. If there is an
- * interface of the kernel under the port that is asked, because net_af_packet and net_tap report the same number for
- * any.
+ * The speed of the port's link in Mbit/s; 0: not known, as with loops, shared memory and files. If a kernel interface
+ * lies under the port, that interface is asked, because net_af_packet and net_tap report the same number for any.
  */
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 

@@ -41,7 +41,10 @@ struct uroce_event {
 	};
 };
 
-/* Takes the oldest event. true: *event is filled in. If nobody takes events nothing waits; lost ones are counted. */
+/*
+ * Takes the oldest event. true: *event is filled in. If nobody takes events nothing waits: the events that find no room
+ * are dropped and counted.
+ */
 UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event);
 /*
  * A descriptor to sleep on: it becomes readable with each event, and is readable if some wait. Read 8 bytes from it,

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Kinds of frames, as somebody sees them who looks for the cause of a failure. */
+/* Kinds of frames, as one sorts them to find the cause of a failure. */
 enum uroce_frame_kind {
 	UROCE_FRAME_REQUEST,
 	UROCE_FRAME_RESPONSE, /* ACK, READ response, answer of an atomic */
@@ -31,9 +31,9 @@ struct uroce_frame_view {
 };
 
 /*
- * Reads a frame of which the first kept_bytes of frame_bytes were kept; the transport's headers are enough. Checksums
- * and the ICRC are not checked. 0; -EINVAL: more is kept than the frame has, or the frame is longer than 64 KiB;
- * -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view is undefined.
+ * Reads a frame of frame_bytes, of which the first kept_bytes are at hand; up to the transport's headers is enough.
+ * Checksums and the ICRC are not checked. 0; -EINVAL: kept_bytes is more than the frame has, or the frame is longer
+ * than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view is undefined.
  */
 UROCE_API int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
 			       struct uroce_frame_view *view);

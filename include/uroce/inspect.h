@@ -23,7 +23,7 @@ struct uroce_qp_view {
 	uint16_t port_id; /* of its device */
 	struct uroce_qp_attr attr;
 	struct uroce_qp_error error; /* status UROCE_WC_SUCCESS: no failure since RESET */
-	uint32_t sends, receives;    /* posted and not completed or taken; receives is 0 with an SRQ */
+	uint32_t sends, receives;    /* sends not completed, receives not taken; receives is 0 with an SRQ */
 	uint32_t acked_psn;          /* the peer has acknowledged all requests before it */
 	uint32_t sent_psn;           /* PSN of the next new packet */
 	uint32_t expected_psn;       /* PSN of the peer's next request */
@@ -56,14 +56,14 @@ struct uroce_lcore_view {
 	unsigned lcore_id; /* EAL's; UINT_MAX when the application polls it */
 	uint64_t since_ns; /* since it was made */
 	uint64_t busy_ns;  /* spent in polls that found something to do */
-	/* how long its thread has waited for a core since it began, because others ran; 0: the kernel does not tell */
+	/* how long the lcore's thread was ready to run but had no core; 0: the kernel does not tell */
 	uint64_t starved_ns;
 	uint32_t qps;
 };
 
 /*
- * Writes QP numbers, at most `count`, to qp_nums. *next is 0 at first, and then where to go on. Returns how many; if
- * fewer than count, there are no more.
+ * Writes QP numbers, at most `count`, to qp_nums. Set *next to 0 before the first call; each call sets it to where the
+ * following one goes on. Returns how many were written; if fewer than count, there are no more.
  */
 UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *next, uint32_t *qp_nums,
 				     uint32_t count);
@@ -74,8 +74,8 @@ UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, str
 #define UROCE_INSPECT_FAILED_MAX 256
 /*
  * Returns the queue pairs of an lcore that went to ERR by themselves, as they were then, one per call, oldest first;
- * they may be gone. *next is 0 at first, and then where to go on. true: *view is the next one. Only the last
- * UROCE_INSPECT_FAILED_MAX are kept.
+ * they may be gone. Set *next to 0 before the first call; each call sets it to where the following one goes on. true:
+ * *view is filled in. Only the last UROCE_INSPECT_FAILED_MAX are kept.
  */
 UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next,
 				    struct uroce_qp_view *view);
@@ -105,13 +105,14 @@ UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *po
 UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view);
 
 /*
- * Writes memory regions and bound windows of a port's device, at most `count`, to views. *next is 0 at first, and then
- * where to go on. Returns how many; if fewer than count, there are no more; or -ENOENT, -ETIMEDOUT as above.
+ * Writes memory regions and bound windows of a port's device, at most `count`, to views. Set *next to 0 before the
+ * first call; each call sets it to where the following one goes on. Returns how many were written; if fewer than count,
+ * there are no more; or -ENOENT, -ETIMEDOUT as above.
  */
 UROCE_API int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *next,
 				struct uroce_mr_view *views, uint32_t count);
 
-/* 0; -ENOENT: the engine has fewer lcores; -ETIMEDOUT: it is not polled. */
+/* 0; -ENOENT: the engine has fewer lcores; -ETIMEDOUT: the lcore is not polled. */
 UROCE_API int uroce_inspect_lcore(struct uroce_engine *engine, unsigned lcore, struct uroce_lcore_view *view);
 
 #ifdef __cplusplus

@@ -26,10 +26,10 @@ typedef void uroce_log_callback(void *context, enum uroce_log_level level, const
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
 
 /*
- * Why the last failed call of the calling thread failed: after any negative errno, what is wrong, its value, and what
- * it may be or what to do, such as "max_send_wr 0: 1 ... 32768"; "" if no call has failed. Calls with a struct
- * uroce_error use that instead (port.h, capture.h), and uroce_telemetry_show() only its code. Valid until the thread's
- * next failed call.
+ * Returns why the last failed call of the calling thread failed: after any negative errno, what is wrong, its value,
+ * and what it may be or what to do, such as "max_send_wr 0: 1 ... 32768"; "" if no call has failed. The text is valid
+ * until the thread's next failed call. Calls that take a struct uroce_error (port.h, capture.h) write the reason there
+ * instead, and uroce_telemetry_show() gives no reason beyond its code.
  */
 UROCE_API const char *uroce_refusal(void);
 

@@ -32,26 +32,26 @@ UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
- * The same, but SGEs and peers address it from va on, whatever addr is. With remote atomics addr and va must have the
- * same remainder modulo 8, or it is -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
+ * Registers memory as uroce_mr_reg() does, but SGEs and peers address it from va on, whatever addr is. With remote
+ * atomics addr and va must have the same remainder modulo 8, or it is -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
  */
 UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
 			      struct uroce_mr **mr);
 /*
- * Changes a region to what uroce_mr_reg_at() would make of these values, with the same keys. Requests under way that
- * use it fail, or see the old region or the new one. pd: of the same device. 0; -EINVAL; -EBUSY: a window is bound to
- * it; then nothing has changed.
+ * Changes a region to what uroce_mr_reg_at() would make of these values, with the same keys. A request under way that
+ * uses the region fails, or sees the old region or the new one. pd: of the same device. 0; -EINVAL; -EBUSY: a window is
+ * bound to the region; then nothing has changed.
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
-/* When it returns no lcore can touch the memory through this region any more. 0; -EBUSY: a window is bound to it. */
+/* When it returns no lcore can use the region any more. 0; -EBUSY: a window is bound to the region. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */
 UROCE_API uint32_t uroce_mr_lkey(const struct uroce_mr *mr);
 UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
 
 /*
- * A window opens a part of a region to a peer under a key of its own, without a trip to the table's lock.
+ * A window opens a part of a region to a peer under a key of its own, without a control call for each change.
  * Type 1: bound by uroce_mw_bind(), good for all QPs of the domain, each bind gives it a new key.
  * Type 2: bound by UROCE_WR_BIND_MW to a key that the application chooses (uroce_mw_next_rkey()), good for the QP
  * that bound it; made invalid by UROCE_WR_LOCAL_INV or by a peer's SEND with invalidate, and bound again then.
@@ -69,7 +69,7 @@ enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 
 /* 0; -EINVAL: type; -ENOMEM: the device's table is full. The window has a key but is not bound. */
 UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
-/* Unbinds the window first. When it returns no lcore can touch memory through it any more. 0. */
+/* Unbinds the window first. When it returns no lcore can touch memory through the window any more. 0. */
 UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
 /* The key of the last bind posted; before the first one a key that is not valid. */
 UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);

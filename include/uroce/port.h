@@ -31,7 +31,7 @@ struct uroce_eal_config {
 	unsigned worker_count; /* EAL lcores wanted besides the main one, which is the calling thread */
 	unsigned memory_mib;   /* 0: 256 */
 	bool main_is_busy;     /* the calling thread polls an lcore itself, so it gets a core of its own */
-	bool last_core;        /* takes the last cores: for one of two processes on a machine */
+	bool last_core;        /* uses the last cores: for one of two processes on a machine */
 };
 
 /* How EAL was started. */
@@ -45,8 +45,8 @@ struct uroce_eal_info {
 
 /*
  * Starts EAL: with hugepages if enough are free, else without; without PCI unless a device needs it; sharing nothing
- * with other processes, and leaving no file behind. What DPDK complains about is told if the start fails. 0; -EINVAL:
- * an argument; -EALREADY: EAL has been started in this process; -EACCES and other errors of EAL.
+ * with other processes, and leaving no file behind. If the start fails, *error has what DPDK complained about. 0;
+ * -EINVAL: an argument; -EALREADY: EAL has been started in this process; -EACCES and other errors of EAL.
  */
 UROCE_API int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *error);
 /* All zeros before uroce_eal_start(). */
@@ -69,8 +69,9 @@ struct uroce_port_config {
 	uint32_t mbuf_count;                      /* mbufs in the port's pool; 0: enough for the rings and the engine */
 	uint32_t mbuf_bytes;                      /* bytes in an mbuf; 0: a frame of path MTU 4096 fits into one */
 	/*
-	 * A directory. A queue pair of the device that fails leaves there the headers of its last frames, 160 in each
-	 * direction, as a pcapng file that says which frame is wrong, and the story as text. NULL: it leaves nothing.
+	 * A directory. When a queue pair of the device fails, two files are written there: a pcapng file with the
+	 * headers of its last frames, 160 in each direction, that says which frame is wrong, and the story as text.
+	 * NULL: none is written.
 	 */
 	const char *record_path;
 };
@@ -81,7 +82,7 @@ struct uroce_port {
 	const char *name;            /* EAL's name: "net_memif0" */
 	const char *driver;          /* "net_memif" */
 	uint16_t port_id;
-	uint16_t queue_count;     /* set up; with net_af_packet always all, or the kernel would lose frames */
+	uint16_t queue_count;     /* queues set up; with net_af_packet always all, or the kernel would lose frames */
 	uint32_t packet_bytes;    /* longest IP packet that passes whole; 0: the driver knows no limit */
 	uint32_t mtu_bytes;       /* the device's largest path MTU */
 	bool rx_checksums_done;   /* as in struct uroce_device_config */

@@ -21,9 +21,9 @@ enum uroce_qp_state {
 
 /* Automatic path migration. A QP without an alternate path stays in MIGRATED. */
 enum uroce_path_mig_state {
-	UROCE_PATH_MIGRATED, /* uses its only path, or the one that it has migrated to */
+	UROCE_PATH_MIGRATED, /* uses its only path, or the path that it has migrated to */
 	UROCE_PATH_REARM,    /* has an alternate path and waits for the peer to have one */
-	/* both ends have: migrates when the path fails, when the peer migrates, or when software says so */
+	/* both ends have an alternate path: migrates when the path fails, the peer does, or software says so */
 	UROCE_PATH_ARMED,
 	UROCE_PATH_MIG_STATES
 };
@@ -40,7 +40,7 @@ struct uroce_qp_init_attr {
 	uint32_t max_send_sge;       /* 1 ... 16 */
 	uint32_t max_recv_sge;       /* 1 ... 16 */
 	uint32_t max_inline_data;    /* 0 ... 512 bytes */
-	uint32_t max_dest_rd_atomic; /* the maximum for modify: 0 ... 128 (memory is set aside for them) */
+	uint32_t max_dest_rd_atomic; /* the most that modify may set: 0 ... 128 (memory is set aside for them) */
 	bool sq_sig_all;             /* every send request has a completion */
 	uint32_t lcore;              /* the lcore that owns it: 0: the engine chooses; n: the lcore of index n - 1 */
 };
@@ -49,7 +49,10 @@ struct uroce_qp_init_attr {
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
 	struct uroce_addr dest;   /* may be one of the device's, too: such frames never leave the device */
-	/* of the next hop; zeros: it is asked for (ARP, neighbour discovery), at the gateway if dest is no neighbour */
+	/*
+	 * MAC of the next hop; zeros: the engine asks for it (ARP, neighbour discovery). If dest is no neighbour the
+	 * next hop is the gateway.
+	 */
 	struct uroce_mac dest_mac;
 	uint8_t traffic_class; /* DSCP and ECN: see uroce_traffic_class() */
 	uint8_t hop_limit;     /* 0 means 64 */
@@ -131,15 +134,16 @@ struct uroce_qp_attr {
 	uint8_t cc;          /* enum uroce_cc; a query returns the one in force */
 	/*
 	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only what is
-	 * lost is sent again (S-21); so many packets of SENDs and WRITEs are in flight at most: 256, 512, 1024 or 2048.
-	 * Both ends have to agree on it, and be uroce; cm.h does it for them. 0: as with every peer, the default.
+	 * lost is sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512, 1024 or
+	 * 2048. Both ends have to be uroce and to agree on it; cm.h does that for them. 0, the default: no SACKs, as
+	 * with every other peer.
 	 */
 	uint16_t sack_window;
 	/*
 	 * Requests are spread over so many paths, 4 ... 64, each with a UDP source port of its own, so that switches
-	 * which choose ways by ports use several (W-10). Only with a sack_window, and for a device with one queue, or
-	 * whose port does not choose queues by source ports; the peer's device must be such a one, too. 0 or 1: they
-	 * keep to one, the default, as they do when the lcore has no memory for more, which a query tells.
+	 * that choose ways by ports use several (W-10). 0 or 1: one path, the default. It needs a sack_window, and at
+	 * both ends a device with one queue, or whose port does not choose queues by source ports. If the lcore has no
+	 * memory for several paths the QP has one, which a query tells.
 	 */
 	uint8_t paths;
 	uint32_t rate_mbps; /* a query returns the rate that congestion control allows, in Mbit/s; 0: no limit */
@@ -153,8 +157,9 @@ struct uroce_qp_attr {
 	/* the alternate path: all of UROCE_QP_ALT_PATH */
 	struct uroce_path alt_path;
 	uint16_t alt_pkey;
-	uint8_t alt_timeout;                      /* as timeout */
-	enum uroce_path_mig_state path_mig_state; /* to be set: REARM; or MIGRATED, which in ARMED migrates at once */
+	uint8_t alt_timeout; /* as timeout */
+	/* value to set: REARM; or MIGRATED, which in ARMED migrates at once */
+	enum uroce_path_mig_state path_mig_state;
 };
 
 enum uroce_qp_attr_mask {
@@ -187,7 +192,7 @@ enum uroce_qp_attr_mask {
 /* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
 struct uroce_qp_error {
 	uint8_t status; /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
-	bool responder; /* a request of the peer failed here */
+	bool responder; /* the request that failed was the peer's, and failed at our end */
 	uint16_t reserved;
 	uint32_t cause;                                      /* enum uroce_cause */
 	uint32_t psn, aeth, retries, elapsed_us, path_index; /* as in struct uroce_wc */
@@ -195,13 +200,14 @@ struct uroce_qp_error {
 };
 
 /*
- * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random.
- * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps, or
- * the lcore has no number left; it has more than max_qps divided by the number of lcores. -EIO: no random numbers.
+ * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. 0; -EINVAL: a value out of
+ * range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the lcore has no
+ * QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random numbers.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
- * Returns the values that it was created with, as they are in force: the sizes of its queues, and as lcore its owner.
+ * Returns the values that the QP was created with, as they are in force: the sizes of its queues, and as lcore its
+ * owner.
  */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define UROCE_GRH_BYTES 40 /* in front of what is received: the IPv6 header, or 20 zeros and the IPv4 header */
+#define UROCE_GRH_BYTES 40 /* in front of each received datagram: its IPv6 header, or 20 zeros and its IPv4 header */
 #define UROCE_CM_UD_QKEY 0x01234567u /* rdma_cm's */
 
 struct uroce_ud_init_attr {
@@ -27,7 +27,8 @@ struct uroce_ud_init_attr {
 	uint32_t max_recv_sge; /* 1 ... 16 */
 	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
 	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
-	struct uroce_srq *srq; /* whose the receives are, of the same PD; max_recv_ is unused. NULL: its own */
+	/* takes its receives from this SRQ of the same PD; max_recv_ is unused. NULL: from its own queue */
+	struct uroce_srq *srq;
 };
 
 /* Where a datagram goes. */
@@ -36,11 +37,11 @@ struct uroce_ud_addr {
 	uint32_t qp_num, qkey;
 };
 
-/* 0; -EINVAL: uroce_refusal() says what; -ENOMEM; -ENOSPC: 64 of an engine are in use, or no number is left. */
+/* 0; -EINVAL: uroce_refusal() says what; -ENOMEM; -ENOSPC: the engine has 64 of them already, or no number is left. */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
 /*
- * When it returns nothing is received any more. Posted receives have no completion; those of an SRQ stay there, but for
- * one that was taken for a datagram too long for it. 0; -ETIMEDOUT.
+ * When it returns nothing is received any more. Posted receives have no completion. Those of an SRQ stay there, except
+ * one that was already taken for a datagram that did not fit. 0; -ETIMEDOUT.
  */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
@@ -49,15 +50,15 @@ UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
 UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 
 /*
- * Receives complete as those of a QP: byte_len with the 40 bytes of UROCE_GRH_BYTES in front, src_qp, wc_flags with
- * UROCE_WC_GRH. 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
+ * Receives complete as those of a QP: byte_len includes the 40 bytes of UROCE_GRH_BYTES in front, src_qp is the sender,
+ * wc_flags has UROCE_WC_GRH. 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
  */
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*
- * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's; the data may be reused when it
- * returns; with UROCE_SEND_INLINE the lkeys are not checked. While the peer's MAC is being asked for a datagram waits,
- * one of at most 64, for up to 3 s; then it is dropped. 0, and a completion with UROCE_SEND_SIGNALED; -EINVAL:
- * uroce_refusal() says what; -EACCES: an lkey.
+ * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's send. The data may be reused when
+ * the call returns; with UROCE_SEND_INLINE the lkeys are not checked. While the peer's MAC is being asked for at most
+ * 64 datagrams of the queue pair wait, each for up to 3 s; then it is dropped. 0, and a completion with
+ * UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey is not valid.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 

@@ -44,7 +44,7 @@ struct uroce_sge {
 /* What a memory window opens to the peer. */
 struct uroce_mw_bind {
 	struct uroce_mr *mr;
-	uint64_t addr; /* in the region's own address space; for peers too, unless UROCE_ACCESS_ZERO_BASED */
+	uint64_t addr; /* in the region's own address space; peers use the same, unless UROCE_ACCESS_ZERO_BASED */
 	uint64_t length_bytes;
 	uint32_t access; /* UROCE_ACCESS_REMOTE_*, UROCE_ACCESS_ZERO_BASED */
 	uint32_t reserved;
@@ -54,7 +54,7 @@ struct uroce_mw_bind {
 enum uroce_flush {
 	UROCE_FLUSH_GLOBAL = 1 << 0,      /* earlier WRITEs are visible to everybody */
 	UROCE_FLUSH_PERSISTENT = 1 << 1,  /* they have been written back from the CPU's caches to memory */
-	UROCE_FLUSH_WHOLE_REGION = 1 << 2 /* of the whole region, not only [remote_addr, + flush_bytes) */
+	UROCE_FLUSH_WHOLE_REGION = 1 << 2 /* covers the whole region, not only flush_bytes from remote_addr on */
 };
 
 /*
@@ -155,7 +155,7 @@ struct uroce_wc {
 	uint32_t aeth;       /* errors: the peer's last AETH, syndrome in the top byte; a SACK is a NAK; 0: none */
 	uint64_t qp_context; /* what the application gave at qp_create */
 	uint32_t retries;    /* errors: retries spent on the failing PSN */
-	uint32_t elapsed_us; /* errors: since the failing PSN was first sent, or the last one before it acknowledged */
+	uint32_t elapsed_us; /* errors: time since the failing PSN was first sent or became the oldest one */
 	uint32_t path;       /* errors: how often the QP had migrated: 0 is the first path */
 	uint32_t ip_version; /* receives with UROCE_WC_GRH: 4 or 6 */
 };
@@ -175,9 +175,9 @@ enum uroce_cause {
 	UROCE_CAUSE_LENGTH,          /* longer than a message may be, 2^31 bytes, or than the receive buffers */
 	UROCE_CAUSE_BAD_RESPONSE,    /* the response broke the protocol */
 	UROCE_CAUSE_REMOTE_KEY,      /* responder: the peer's R_Key is unknown or no longer valid */
-	UROCE_CAUSE_REMOTE_DOMAIN,   /* responder: it is of another protection domain or QP */
-	UROCE_CAUSE_REMOTE_RIGHTS,   /* responder: it does not give the right */
-	UROCE_CAUSE_REMOTE_RANGE,    /* responder: the range is not inside its region */
+	UROCE_CAUSE_REMOTE_DOMAIN,   /* responder: the peer's R_Key is of another protection domain or QP */
+	UROCE_CAUSE_REMOTE_RIGHTS,   /* responder: the peer's R_Key does not give the right */
+	UROCE_CAUSE_REMOTE_RANGE,    /* responder: the range is not inside the R_Key's region */
 	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request broke the protocol */
 	UROCE_CAUSE_UNRESOLVED,      /* nobody answers for the peer's address: no ARP or neighbour discovery reply */
 	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see enum uroce_mw_type (mr.h) */
