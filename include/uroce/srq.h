@@ -16,7 +16,7 @@ struct uroce_srq_attr {
 	uint32_t count;   /* uroce_srq_query(): receives that are posted and not taken */
 };
 
-/* Creates an SRQ. Its QPs, of the same PD, may live on different lcores. 0; -EINVAL: a value is out of range; -ENOMEM. */
+/* Creates an SRQ. Its QPs, of the same PD, may live on different lcores. 0; -EINVAL: value out of range; -ENOMEM. */
 UROCE_API int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **srq);
 /* 0; -EBUSY while a QP uses it. */
 UROCE_API int uroce_srq_destroy(struct uroce_srq *srq);
