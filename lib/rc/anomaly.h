@@ -24,7 +24,7 @@ static inline void anomaly_reset(struct rc_qp *qp)
 	qp->anomaly = (struct rc_anomaly){ 0 };
 }
 
-/* Is psn farther from where than a flight reaches, in either direction? */
+/* Is psn farther from `where` than a flight reaches, in either direction? */
 static inline bool anomaly_is_far(psn_t psn, psn_t where)
 {
 	return psn_distance(psn_add(psn, ANOMALY_DISTANCE), where) > 2 * ANOMALY_DISTANCE;

@@ -31,9 +31,9 @@ struct rc_hole {
 struct rc_holes {
 	psn_t end; /* no response at this PSN or behind it has come */
 	uint32_t count;
-	uint32_t clear;   /* of requests before this slot none lands across the places of an older one's */
-	uint64_t look_ns; /* when the first one was asked for long ago */
-	struct rc_hole holes[LIMIT_HOLES]; /* as their PSNs follow each other; the first one begins at snd_una */
+	uint32_t clear;                    /* slots before this one are known to pass is_clear() */
+	uint64_t look_ns;                  /* when the next hole that was asked for has to be asked for again */
+	struct rc_hole holes[LIMIT_HOLES]; /* in the order of their PSNs; the first one begins at snd_una */
 };
 
 /* A ring of the parts of READs that the responder owes once more: see parts.h. */
@@ -54,11 +54,12 @@ struct rc_kept_map {
 
 /* What is known of packets in flight, by their PSN modulo KEPT_SPAN: see sackmap.h. */
 struct rc_sack_map {
-	psn_t base; /* nothing is known of what lies before it, nor from `end` on */
+	psn_t base; /* something is known only of packets from this PSN up to `end` */
 	psn_t end;
-	uint32_t lost;       /* packets that are to be sent again */
-	psn_t lost_from;     /* while there are such: none of them lies before it */
-	uint32_t given_up;   /* so many packets that come are no news: the peer had them, and has given them up */
+	uint32_t lost;   /* packets that are to be sent again */
+	psn_t lost_from; /* while `lost` is not 0: no lost packet lies before this PSN */
+	/* so many packets that come are no news, because the peer had them and has given them up */
+	uint32_t given_up;
 	bool news;           /* something has come since the last PROBE */
 	uint8_t idle_probes; /* PROBEs in a row whose answers told nothing new */
 	uint16_t states[KEPT_SPAN];
@@ -67,12 +68,12 @@ struct rc_sack_map {
 /* One path of a QP that spreads its packets. */
 struct rc_spread_path {
 	uint16_t port;     /* UDP source port of its packets */
-	uint8_t missed;    /* packets lost in a row while nothing that left behind them over the path has come */
+	uint8_t missed;    /* packets lost in a row, between which nothing has come over the path */
 	uint8_t state : 2; /* enum rc_spread_state */
 	uint8_t tries : 6; /* BAD: PROBEs without an answer; each doubles the wait for the next */
-	psn_t newest;      /* the highest PSN that has come over it, if that is in flight */
+	psn_t newest;      /* the highest PSN that has come over the path, if that is in flight */
 	psn_t probe_end;   /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
-	uint32_t probe;    /* the last PROBE over it, counted from 1 over all paths; 0: none */
+	uint32_t probe;    /* number of the last PROBE over the path, counted from 1 over all paths; 0: none */
 	uint64_t retry_ns; /* BAD: when the next PROBE leaves */
 };
 
@@ -86,33 +87,33 @@ struct rc_spread_mark {
 
 /* The paths of a QP that spreads its packets, and which path each packet took: see spread.h. */
 struct rc_spread {
-	uint8_t count, turns, next; /* paths; how many of them are in turn[]; the next one there */
+	uint8_t count, turns, next; /* number of paths; how many of them are in turn[]; index of the next one there */
 	uint8_t ack_path;           /* of ACKs and SACKs */
-	uint8_t answer_path;        /* the last answer to a PROBE came to that of this path */
-	uint8_t mark;               /* the newest one */
-	uint8_t skipped;            /* paths that miss this rotation */
-	uint8_t sack_path;          /* of SACKs that answer one of several PROBEs */
+	uint8_t answer_path;        /* the path of the PROBE that was answered last */
+	uint8_t mark;               /* index of the newest mark */
+	uint8_t skipped;            /* 1: some paths are in SPREAD_SKIP */
+	uint8_t sack_path;          /* the path of SACKs that answer one of several PROBEs */
 	bool asks_all;              /* the peer has sent a PROBE though nothing was missing */
 	bool seen_is_known;
 	psn_t seen;            /* how much the peer has received, as its newest SACK has told */
 	psn_t quiet_end;       /* snd_max when the peer was last heard */
-	psn_t patient_end;     /* what had been silent for long when the last PROBE by a timer left lies before it */
-	psn_t aged;            /* packets have come that left long after all before it; if it is in flight */
-	psn_t suspect;         /* the oldest packet that has not come though others have that left behind it */
+	psn_t patient_end;     /* everything before it had been silent for long when a timer last sent PROBEs */
+	psn_t aged;            /* everything before it left long before a packet that has come; snd_una: nothing did */
+	psn_t suspect;         /* the oldest packet that has not come although packets behind it have */
 	uint32_t probes;       /* counts PROBEs */
-	uint32_t patient_from; /* the PROBEs from this count on left then or later */
-	uint32_t seen_after;   /* so many PROBEs had left when `seen` became known */
+	uint32_t patient_from; /* number of the first PROBE that the timer sent then; later ones count as well */
+	uint32_t seen_after;   /* how many PROBEs had left when `seen` became known */
 	bool patient;          /* patient_end is valid */
 	bool suspects;         /* suspect and suspect_ns are valid */
-	bool asked;            /* a PROBE has left because of that packet */
-	uint64_t suspect_ns;   /* since when it is known that others have overtaken it */
+	bool asked;            /* a PROBE has asked about `suspect` */
+	uint64_t suspect_ns;   /* since when it is known that others have overtaken `suspect` */
 	uint64_t now_ns;       /* of the last call */
-	uint64_t waits;        /* bit i: the PROBE of the peer in waiting[i] is to be answered, too */
+	uint64_t waits;        /* bit i: the PROBE in waiting[i], which the peer has sent, is still to be answered */
 	struct rc_spread_mark marks[SPREAD_MARKS];
 	struct rc_spread_path paths[SPREAD_MOST];
 	uint16_t waiting[SPREAD_MOST];
 	uint8_t turn[SPREAD_MOST];
-	uint8_t path_of[KEPT_SPAN]; /* of the last copy of a packet, by its PSN; with SPREAD_LOST that was lost */
+	uint8_t path_of[KEPT_SPAN]; /* path of a packet's last copy, by its PSN; with SPREAD_LOST: that copy was lost */
 };
 
 struct rc_board {
@@ -138,8 +139,8 @@ static_assert(sizeof(struct rc_spread) <= sizeof(struct rc_sack_map) + 64, "boar
 struct rc_boards {
 	struct rc_board *free;
 	struct rc_board *next, *end, *all;
-	uint32_t spreads;       /* how many QPs that spread their packets have one, for as long as they do */
-	struct rc_store *store; /* where QPs with its boards keep requests before their turn; NULL: nowhere */
+	uint32_t spreads;       /* how many boards are lent for spreading packets, each for as long as its QP spreads */
+	struct rc_store *store; /* where QPs keep requests that come before their turn; NULL: they keep none */
 };
 
 /* Makes a pool that lends these `count` boards of the caller. */

@@ -4,8 +4,7 @@
  * The requester asks how much it may send, and loss detection tells what has happened. An algorithm is a row of
  * functions, each told of one kind of event; only these functions, cc.c and this header write struct rc_cc and struct
  * rc_cc_past. There is one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses
- * that they ask for. An algorithm that sets a rate does so with pace.h: that limits what leaves, READ responses among
- * it.
+ * that they ask for. An algorithm sets a rate by pace.h, which limits whatever leaves, READ responses included.
  *
  * To add an algorithm: write a file cc_NAME.c with its row, name that here and in cc.c, add the algorithm to enum
  * uroce_cc and its word to app/common/names.c, and what it has to remember to struct rc_cc_past or a struct of its own.
@@ -22,8 +21,9 @@
 #define CC_LEAST 8u        /* the smallest window */
 
 /*
- * One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. All
- * but reset, lost, timed_out and undo may be NULL: the algorithm does not want to know. With a trip there is a timed.
+ * One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. Functions that
+ * the algorithm does not need are NULL; reset, lost, timed_out and undo are always there. A row with `trip` has
+ * `timed`, too.
  */
 struct rc_cc_row {
 	/* A new connection, or another path: nothing is known. */
@@ -32,10 +32,13 @@ struct rc_cc_row {
 	/* snd_una may have moved. Called only while the window limits something. */
 	void (*delivered)(struct rc_qp *qp);
 
-	/* The request whose round trip is measured has left. packets: how many it has, or, of a READ, answer it. */
+	/*
+	 * The request whose round trip is measured has left. packets: how many packets it has or, if it is a READ, how
+	 * many responses.
+	 */
 	void (*timed)(struct rc_qp *qp, uint32_t packets);
 
-	/* It has been answered, took_ns after it left. */
+	/* The request whose round trip is measured has been answered, took_ns after it left. */
 	void (*trip)(struct rc_qp *qp, uint64_t took_ns, uint64_t now_ns);
 
 	/*
@@ -47,7 +50,7 @@ struct rc_cc_row {
 	/* Nothing has come for a whole ACK timeout. */
 	void (*timed_out)(struct rc_qp *qp);
 
-	/* The peer was only slow: the last timed_out() was told of no loss. */
+	/* The peer was only slow: nothing was lost when timed_out() was last called. */
 	void (*undo)(struct rc_qp *qp);
 
 	/* The peer tells that a switch has marked what we have sent. */
@@ -91,14 +94,16 @@ static inline void cc_delivered(struct rc_qp *qp)
 		rc_cc_delivered(qp);
 }
 
-/* A request has left whose round trip is measured. packets: how many responses it has, or 1 for a packet of its own. */
+/*
+ * The request whose round trip is measured has left. packets: how many responses it has, or 1 for a packet of its own.
+ */
 static inline void cc_timed(struct rc_qp *qp, uint32_t packets)
 {
 	if (qp->cc.times_trips)
 		rc_cc_timed(qp, packets);
 }
 
-/* It has been answered. */
+/* The request whose round trip is measured has been answered. */
 static inline void cc_trip(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (qp->cc.times_trips)

@@ -2,19 +2,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * As NICs have it (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015); the names behind
- * the constants are those of their settings. alpha estimates how much of what is sent gets marked. A notification
- * lowers the rate by alpha/2; without any the rate goes back in steps, half of the way to what it was first, then
- * beyond. A QP begins without a limit, and has none again when its rate has reached that of the link. Time is looked at
- * only when the QP sends or hears of congestion, so that an idle one needs no timer.
+ * the constants are those of the NICs' settings. alpha estimates how much of what is sent gets marked. A notification
+ * lowers the rate by alpha/2. Without notifications the rate rises in steps: the first ones go half of the way back to
+ * the rate before, later ones beyond it. A QP begins without a limit, and has none again when its rate has reached that
+ * of the link. Time is looked at only when the QP sends or hears of congestion, so that an idle QP needs no timer.
  *
- * NICs are made for round trips of some 10 us and for notifications each 50 us. So that a longer path or a slower link
- * does as well, periods grow with the time between notifications, which a slow link sends as seldom as its packets, and
- * none is shorter than a round trip, in which a change of the rate makes itself felt; a step is at most a sixteenth of
- * what it begins from; and the first notification halves what the QP has sent in a round trip, if that is known.
+ * NICs are made for round trips of some 10 us and for notifications each 50 us. Four things make the algorithm fit
+ * longer paths and slower links. Periods grow with the time between notifications, because a slow link sends these as
+ * seldom as its packets. No period is shorter than a round trip, because a change of the rate is not felt earlier. A
+ * step is at most a sixteenth of the rate it begins from. The first notification halves what the QP has sent in a round
+ * trip, if that is known.
  *
- * The first windows of many senders, or that of one in front of a slow link, make a queue that is marked as long as it
- * drains, which no round trip before it tells. So what was in flight when the rate was lowered does not lower it again,
- * but to what the path carries.
+ * The first windows of many senders, or of one sender in front of a slow link, make a queue that is marked as long as
+ * it drains, and no earlier round trip tells how long that is. So a packet that was in flight when the rate was lowered
+ * does not lower the rate by alpha again: it lowers the rate at most to what the path carries.
  */
 #include "rc/cc.h"
 #include "rc/pace.h"
@@ -25,16 +26,17 @@
 #define TIME_PERIOD_US 300u   /* rpg_time_reset */
 #define BYTE_PERIOD 10000000u /* rpg_byte_reset */
 #define FAST_STEPS 5u         /* rpg_threshold: so many steps go half of the way back */
-#define ACTIVE_MBPS 40u       /* rpg_ai_rate: further ones aim that much higher */
-#define HYPER_MBPS 400u       /* rpg_hai_rate: and that much when time and bytes both say so */
+#define ACTIVE_MBPS 40u       /* rpg_ai_rate: later steps aim higher by this */
+#define HYPER_MBPS 400u       /* rpg_hai_rate: steps aim higher by this once time and bytes have both had FAST_STEPS */
 #define LEAST_MBPS 1u         /* rpg_min_rate */
-#define SAMPLE 16u            /* so many packets tell what the path carries */
-#define FALL 16u     /* one sample divides the rate by this at most, because it may have seen only a part of it */
-#define PATIENCE 16u /* and packets so often in an ACK timeout */
+#define SAMPLE 16u            /* so many delivered packets show what the path carries */
+/* one sample divides the rate by this at most, because it may have seen only a part of what the path carries */
+#define FALL 16u
+#define PATIENCE 16u              /* a packet leaves at least so often in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
-#define USUAL_GAP_US 50u          /* between notifications: min_time_between_cnps */
+#define USUAL_GAP_US 50u          /* the usual time between notifications: min_time_between_cnps */
 #define LONGEST_GAP_US 10000u     /* a longer silence counts as one of that length */
-#define UNKNOWN_LINE_MBPS 100000u /* of a link that does not tell its rate */
+#define UNKNOWN_LINE_MBPS 100000u /* the assumed rate of a link that does not tell its own */
 
 static void reset(struct rc_qp *qp)
 {
@@ -53,7 +55,7 @@ static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 	rc_cc_fixed.lost(qp, trip_ns, now_ns);
 }
 
-/* The rate stays: silence says nothing about marks. */
+/* The window shrinks, but the rate stays: silence says nothing about marks. */
 static void timed_out(struct rc_qp *qp)
 {
 	rc_cc_fixed.timed_out(qp);
@@ -69,21 +71,21 @@ static uint32_t line_mbps(const struct rc_qp *qp)
 	return qp->line_mbps ? qp->line_mbps : UNKNOWN_LINE_MBPS;
 }
 
-/* A change is felt after a round trip, so that the next one waits that long. */
+/* Returns us, but at least a round trip: a change of the rate is not felt earlier. */
 static uint32_t at_least_a_trip(const struct rc_qp *qp, uint32_t us)
 {
 	return qp->rtt.srtt_ns / 1000 > us ? (uint32_t)(qp->rtt.srtt_ns / 1000) : us;
 }
 
-/* How long a period is that takes usual_us where notifications come as often as usual. */
+/* Returns the length of a period that lasts usual_us while notifications come as often as usual. */
 static uint32_t period_us(const struct rc_qp *qp, uint32_t usual_us)
 {
 	return at_least_a_trip(qp, usual_us * qp->dcqcn.gap_us / USUAL_GAP_US);
 }
 
 /*
- * Notifications that come in bunches, as they do from a busy peer, lie as far apart as they do on average. A congestion
- * begins with the usual gap.
+ * Averages the time between notifications, because a busy peer sends them in bunches. Congestion begins with the usual
+ * gap.
  */
 static void measure_gap(struct rc_qp *qp, uint32_t now_us)
 {
@@ -131,7 +133,8 @@ static void raise_rate(struct rc_qp *qp, uint64_t now_ns)
 		step = dcqcn->target_mbps / 16 + 1;
 	dcqcn->target_mbps += step;
 	if (!psn_before(qp->win.snd_una, dcqcn->cut_at)) {
-		dcqcn->cut_at = qp->win.snd_una; /* half of all PSNs later it would seem to lie ahead */
+		/* keeps cut_at up with snd_una: half of all PSNs later it would seem to lie ahead */
+		dcqcn->cut_at = qp->win.snd_una;
 		begin_sample(qp, (uint32_t)(now_ns / 1000));
 	}
 	mbps = (dcqcn->target_mbps + qp->pace.mbps + 1) / 2;
@@ -171,8 +174,8 @@ static void sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
 }
 
 /*
- * The lowest rate. Each packet of the MTU leaves within a sixteenth of our ACK timeout: a peer with the same one must
- * not take the wait for a response for a loss.
+ * The lowest rate: each packet of the MTU leaves within a sixteenth of our ACK timeout. A peer with the same timeout
+ * must not mistake the wait for a response for a loss.
  */
 static uint32_t least_mbps(const struct rc_qp *qp)
 {
@@ -184,7 +187,9 @@ static uint32_t least_mbps(const struct rc_qp *qp)
 	return mbps > LEAST_MBPS ? (uint32_t)mbps : LEAST_MBPS;
 }
 
-/* The rate of a QP without a limit: what is in flight in a round trip, if that is known, else that of the link. */
+/*
+ * The rate of a QP that had no limit: what is in flight, per round trip, if that is known, else the rate of the link.
+ */
 static uint32_t first_mbps(const struct rc_qp *qp)
 {
 	uint64_t bits = (uint64_t)psn_distance(qp->win.snd_nxt, qp->win.snd_una) * qp->mtu_bytes * 8, mbps;
@@ -196,9 +201,9 @@ static uint32_t first_mbps(const struct rc_qp *qp)
 }
 
 /*
- * Was what is marked now sent since the rate was last lowered? A requester knows by what has been answered since. A
- * responder has nothing in flight, and waits for a mean round trip instead. Nobody waits longer than a timeout, because
- * what was lost, or found no receive, is never answered.
+ * Was the packet that is marked now sent after the rate was last lowered? A requester knows by what has been answered
+ * since. A responder has nothing in flight, and waits for a mean round trip instead. Neither waits longer than a
+ * timeout, because a packet that was lost, or found no receive, is never answered.
  */
 static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
 {
@@ -211,8 +216,8 @@ static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
 }
 
 /*
- * The rate, or what the path has carried if that is less. Only a QP whose window is full sends faster than that;
- * another one may have had nothing to send.
+ * The rate, or what the path has carried if that is less. It says something only of a QP whose window is full: another
+ * QP may have had nothing to send.
  */
 static uint32_t carried_mbps(const struct rc_qp *qp, uint32_t now_us)
 {
@@ -240,7 +245,10 @@ static void lower_rate(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
 	rc_pace_set(qp, mbps > least_mbps(qp) ? mbps : least_mbps(qp), now_ns);
 }
 
-/* Still one that the last cut could not prevent: twice what the path carries is too much in any case. */
+/*
+ * The marked packet left before the rate was last lowered, so alpha does not lower the rate again. But a rate of more
+ * than twice what the path carries is too much in any case.
+ */
 static void notified_again(struct rc_qp *qp, uint64_t now_ns)
 {
 	uint32_t now_us = (uint32_t)(now_ns / 1000), mbps = carried_mbps(qp, now_us);
@@ -260,7 +268,7 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 
 	elapsed(qp, now_ns);
 	if (!first)
-		age_alpha(qp, now_us); /* by the gap before this one: that it is longer is what makes alpha smaller */
+		age_alpha(qp, now_us); /* with the gap before this one: a longer gap makes alpha smaller */
 	measure_gap(qp, now_us);
 	if (qp->pace.on && !last_cut_is_felt(qp, now_us)) {
 		notified_again(qp, now_ns);

@@ -4,14 +4,15 @@
  * It asks nothing of switches or of the peer. What a round trip takes longer than the shortest one was spent in queues
  * (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020). One
  * packet a round trip is timed (rtt.h), which is as often as the window may change: the next packet that is timed left
- * after the change. READs count with the responses that they ask for, so that who reads limits who answers.
+ * after the change. READs count with the responses that they ask for, so that a requester that reads limits the
+ * responder.
  *
- * A thread that lost its core for a moment makes one round trip long, and queues make each one long that goes through
- * them. So the shorter one of the last two counts.
+ * A thread that lost its core for a moment makes one round trip long; a queue makes all round trips through it long. So
+ * the shorter one of the last two counts.
  *
  * A window of less than a packet is one packet that leaves less often than once in a round trip. A connection begins
- * with one packet, because the first windows of all who begin at the same moment meet in one queue, and what is lost
- * before a round trip is known is missed late.
+ * with one packet, because the first windows of all connections that begin at the same moment meet in one queue, and
+ * because a loss is noticed late while no round trip is known.
  */
 #include "rc/cc.h"
 #include "rc/pace.h"
@@ -19,18 +20,24 @@
 #define ONE 256u                /* one packet: windows are in parts of it */
 #define MOST (4096u * ONE)      /* 16 MB of the largest MTU */
 #define LEAST (ONE / 64)        /* one packet in 64 round trips */
-#define ALLOWED_LEAST_NS 10000u /* so long a packet may be in queues, and wait for a busy host; */
-#define ALLOWED_PART 2u         /* or half of the shortest round trip, if that is more; */
-#define SHARE_NS 30000u         /* and so much longer with a window of one packet, half of that with four, and so on */
-#define CUT_NUMERATOR 4u        /* a round trip that is too long shrinks the window by 4/5 of what it is too long, */
+#define ALLOWED_LEAST_NS 10000u /* a packet may spend so long in queues and waiting for a busy host, */
+#define ALLOWED_PART 2u         /* or this part of the shortest round trip, if that is more */
+/* this much more time with a window of one packet, half of it with four packets, and so on */
+#define SHARE_NS 30000u
+#define CUT_NUMERATOR 4u /* a round trip that is too long shrinks the window by 4/5 of the excess, */
 #define CUT_DENOMINATOR 5u
-#define CUT_MOST 2u     /* at most to half */
-#define CALM_TRIPS 5u   /* behind so many short ones in a row the window grows by an eighth, and not by a packet */
-#define CALM_PART 8u    /* that eighth */
-#define STUCK_TRIPS 64u /* behind so many long ones with the least window the path itself has become longer */
-#define PATIENCE 16u    /* a packet leaves at least so often in an ACK timeout */
+#define CUT_MOST 2u /* but at most by this part of the window */
+/* after so many short round trips in a row the window grows by an eighth, and not by a packet */
+#define CALM_TRIPS 5u
+#define CALM_PART 8u /* that eighth */
+/* after so many long round trips in a row with the least window, the path itself must have become longer */
+#define STUCK_TRIPS 64u
+#define PATIENCE 16u /* a packet leaves at least so often in an ACK timeout */
 
-/* In Mbit/s: `frames` packets of the MTU in a round trip, but no less than a peer with our timeout waits for. */
+/*
+ * Returns a rate in Mbit/s: `frames` packets of the MTU in a round trip, but at least PATIENCE packets in an ACK
+ * timeout, so that a peer with our timeout does not take the wait for a loss.
+ */
 static uint32_t rate_mbps(const struct rc_qp *qp, uint32_t frames)
 {
 	uint64_t bits = (uint64_t)qp->mtu_bytes * 8, trip_ns = qp->rtt.srtt_ns ? qp->rtt.srtt_ns : RTT_UNKNOWN_NS;
@@ -59,8 +66,8 @@ static void reset(struct rc_qp *qp)
 }
 
 /*
- * How long a round trip may take. The smaller the window the longer, about as its square root: many that share a link
- * need a longer queue than few, and who has more than others gives way first.
+ * How long a round trip may take. A smaller window allows a longer one, about by its square root: many QPs that share a
+ * link need a longer queue than few, and a QP with a larger window than the others gives way first.
  */
 static uint64_t target_ns(const struct rc_delay *delay)
 {
@@ -78,7 +85,7 @@ static void end_start(struct rc_delay *delay)
 	delay->calm = 0;
 }
 
-/* What is in flight now shrinks the window no further when it is lost. */
+/* Shrinks the window. A loss among the packets that are in flight now does not shrink it once more. */
 static void begin_cut(struct rc_qp *qp, uint32_t frames, uint64_t now_ns)
 {
 	end_start(&qp->delay);
@@ -108,13 +115,13 @@ static void grow(struct rc_qp *qp, uint64_t now_ns)
 
 	delay->stuck = 0;
 	if (!delay->full)
-		return; /* nothing is known of a larger window than what was used */
+		return; /* the window was not used up, so a larger one is not known to fit */
 	if (delay->calm < CALM_TRIPS)
 		delay->calm++;
 	if (delay->starts)
 		more = delay->frames;
 	else if (delay->frames < ONE)
-		more = delay->frames / 2 + 1; /* a packet more in a round trip would be many times as much */
+		more = delay->frames / 2 + 1; /* one more packet in a round trip would be many times the window */
 	else if (delay->calm == CALM_TRIPS && delay->frames / CALM_PART > ONE)
 		more = delay->frames / CALM_PART;
 	set_frames(qp, delay->frames + more, now_ns);
@@ -126,7 +133,10 @@ static void timed(struct rc_qp *qp, uint32_t packets)
 	qp->delay.full = 2 * ONE * psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= qp->delay.frames;
 }
 
-/* What left in one go with it needs time on the link, however short queues are. A link without a rate tells nothing. */
+/*
+ * Subtracts the time that the packets sent together with the timed one need on the link, however short queues are. If
+ * the rate of the link is not known nothing is subtracted.
+ */
 static uint32_t without_own_time(const struct rc_qp *qp, uint64_t took_ns)
 {
 	uint64_t bits = (uint64_t)(qp->delay.timed_packets - 1) * qp->mtu_bytes * 8,
@@ -147,7 +157,8 @@ static void trip(struct rc_qp *qp, uint64_t took_ns, uint64_t now_ns)
 		shorter = delay->last_ns;
 	delay->last_ns = took;
 	if (!psn_before(qp->win.snd_una, delay->cut_at))
-		delay->cut_at = qp->win.snd_una; /* half of all PSNs later it would seem to lie ahead */
+		/* keeps cut_at up with snd_una: half of all PSNs later it would seem to lie ahead */
+		delay->cut_at = qp->win.snd_una;
 	if (shorter > target_ns(delay))
 		shrink(qp, shorter, now_ns);
 	else if (delay->starts && took > target_ns(delay))
@@ -156,7 +167,7 @@ static void trip(struct rc_qp *qp, uint64_t took_ns, uint64_t now_ns)
 		grow(qp, now_ns);
 }
 
-/* The window halves, but once for what was in flight. */
+/* The window halves, but only once for the packets that were in flight together. */
 static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 {
 	(void)trip_ns;

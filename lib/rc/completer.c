@@ -153,8 +153,8 @@ INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 }
 
 /*
- * Does the response fit a request that is no READ? A request that needs none has no opcode of a response: its row says
- * 0, which is a request's.
+ * Does the response fit a request that is no READ? The row of a request that needs no response has 0 as the response's
+ * opcode, which no response has.
  */
 NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
@@ -196,8 +196,8 @@ static inline void copy_payload(const struct wire_packet *packet, const struct r
 }
 
 /*
- * Judges as judge_response(), and leaves no place where a newer request's response lies already (Q-15). Returns whether
- * its payload may be copied while the ICRC is computed.
+ * Judges as judge_response(). If the response to a newer request lies already where the payload would go, there is no
+ * place for it (Q-15). Returns whether the payload may be copied while the ICRC is computed.
  */
 INLINE bool find_places(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t slot,
 			const struct wire_packet *packet, const struct rc_origin *origin, struct rc_scatter *place,

@@ -51,7 +51,7 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 	uint32_t ahead = (msn - credit->msn) & PSN_MASK;
 	uint32_t behind = (credit->messages - msn) & PSN_MASK;
 
-	/* an MSN older than the newest AETH, or of a message that was never started: it says nothing new */
+	/* an MSN older than the newest AETH's, or of a message that was never started, says nothing new */
 	if (!qp->flow_control || ahead > ((credit->messages - credit->msn) & PSN_MASK))
 		return;
 	if (ahead > 0)
@@ -133,7 +133,7 @@ bool rc_credit_unsolicited_due(struct rc_qp *qp)
 	sendwin_wake_by_posts(&qp->win, waits);
 	if (!waits)
 		return false;
-	/* C1: sets post_wakes, then counts. The count sees an entry posted in between, or its post sees post_wakes. */
+	/* C1: sets post_wakes, then counts. An entry posted in between is counted, or its post sees post_wakes. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return free_entries(qp) > 0;
 }

@@ -13,7 +13,10 @@
 
 #include "rc/qp_state.h"
 
-/* Copies have left of what the peer may have answered already: they may draw so many responses and ACKs more. */
+/*
+ * Copies have left of packets that the peer may have answered already: the copies may draw so many more responses and
+ * ACKs.
+ */
 void rc_echoes_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
 
 /* A response, or an ACK, has come that is of no other use. false: no copy can have drawn it. */
@@ -22,10 +25,10 @@ bool rc_echoes_take(struct rc_qp *qp, bool ack);
 /* snd_una has moved. Only while qp->loss.echoes.expected. */
 void rc_echoes_acknowledged(struct rc_qp *qp);
 
-/* The window was rewound: each ACK that copies may draw may come before those to what is sent from now on. */
+/* The window was rewound: the ACKs that copies may draw may come before the ACKs of what is sent from now on. */
 void rc_echoes_rewound(struct rc_qp *qp);
 
-/* The peer has dropped all from snd_una on: it leaves anew, behind all copies. */
+/* The peer has dropped everything from snd_una on: those packets leave anew, behind all copies. */
 static inline void rc_echoes_dropped(struct rc_qp *qp)
 {
 	qp->loss.owed.first = qp->win.snd_una;

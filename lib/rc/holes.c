@@ -179,7 +179,10 @@ static bool same_places(const struct rc_send_wqe *a, const struct rc_send_wqe *b
 	return true;
 }
 
-/* Does no response to an older request land where those to this one do, or each where one of these does? */
+/*
+ * Where responses to older requests land in the same memory as the responses to this one, do they land packet for
+ * packet in the same places?
+ */
 static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
@@ -193,7 +196,7 @@ static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 	return true;
 }
 
-/* lands_apart() for this slot and all before it. holes.clear remembers for which slots that has been found. */
+/* Is lands_apart() true for this slot and all before it? holes.clear remembers for which slots that was found. */
 static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 {
 	uint32_t clear = qp->win.acked + 1; /* the oldest request has none before it */
@@ -235,7 +238,10 @@ static bool has_come(const struct rc_qp *qp, psn_t psn)
 	return ahead(qp, psn) < ahead(qp, holes->end) && find(qp, psn) == holes->count;
 }
 
-/* Does the response bring data? That to a FLUSH or an ATOMIC WRITE is empty, and the memory that these name is read. */
+/*
+ * Does the response bring data? The response to a FLUSH or an ATOMIC WRITE is empty, and the memory that such a request
+ * names is only read.
+ */
 static bool brings_data(const struct rc_send_wqe *wqe)
 {
 	return rc_ops[wqe->opcode].brings_data;
@@ -258,8 +264,8 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 /* ---- what has come ---- */
 
 /*
- * What is left of a hole begins behind a response that has come: the peer is answering, so that the next response is
- * waited for from now on.
+ * The rest of a hole begins behind a response that has come. The peer is answering, so the wait for the next response
+ * begins now.
  */
 static void begin_hole(struct rc_hole *hole, psn_t psn, uint64_t now_ns)
 {

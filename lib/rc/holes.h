@@ -39,9 +39,9 @@ static inline bool qp_misses_response(const struct rc_qp *qp, uint32_t slot)
 }
 
 /*
- * A response is missing before that at psn, which answers the request in this slot: may that be placed now? It has not
- * come yet, there is room to remember what is missing, and no response to an older request lands there, unless packet
- * for packet in the same places.
+ * A response before the one at psn, which answers the request in this slot, is missing: may the one at psn be placed
+ * now? Yes if it has not come yet, there is room to remember what is missing, and no response to an older request lands
+ * there, unless packet for packet in the same places.
  */
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 
@@ -54,7 +54,7 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 /* How many holes there are. */
 uint32_t rc_holes_count(const struct rc_qp *qp);
 
-/* It has been placed. Returns the PSN before which the peer has answered everything. */
+/* The response at psn has been placed. Returns the PSN before which the peer has answered everything. */
 psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns);
 
 /* The peer has answered everything before `end`. Only for a QP with holes. */
@@ -102,7 +102,7 @@ static inline void holes_ask_again(struct rc_qp *qp)
 	qp->gaps.asks_again = true;
 }
 
-/* All of that has left. */
+/* Everything that had to be sent again has left. */
 static inline void holes_have_asked(struct rc_qp *qp)
 {
 	qp->gaps.asks_again = false;

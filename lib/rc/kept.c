@@ -108,7 +108,10 @@ void rc_kept_forget(struct rc_qp *qp)
 	board_return(board);
 }
 
-/* A QP that has waited for its missing packet for long gives up what it keeps. false: no other one has. */
+/*
+ * The QP that has waited longest for its missing packet gives up what it keeps, if it has waited for long. false: no
+ * other QP has.
+ */
 static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_board *oldest = store_of(qp)->oldest;
@@ -140,7 +143,7 @@ static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
 	return true;
 }
 
-/* Is there room for one more packet of the QP? It may keep nothing yet: then it counts among those that share. */
+/* Is there room for one more packet of the QP? A QP that keeps nothing yet counts among those that share the store. */
 static bool has_room(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_store *store = store_of(qp);
@@ -178,7 +181,9 @@ static bool is_kept(const struct rc_qp *qp, psn_t psn)
 	return qp->kept.map && *slot_of(map_of(qp), psn) != 0;
 }
 
-/* Keeps a copy of the packet. false: it is kept already, or cannot be. Only who keeps something has a board for it. */
+/*
+ * Keeps a copy of the packet. false: it is kept already, or cannot be. A QP has a board only while it keeps something.
+ */
 static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	struct rc_kept_packet *copy;
@@ -237,7 +242,7 @@ void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	struct rc_kept *kept = &qp->kept;
 
-	if (qp->responder.ack.due & WORK_NAK) /* that answers it */
+	if (qp->responder.ack.due & WORK_NAK) /* the NAK answers the PROBE */
 		return;
 	if (qp_spreads(qp)) /* PROBEs over several paths may come together, and each is answered */
 		rc_spread_probed(qp, kept->probed ? kept->probe_id : 0);
@@ -351,9 +356,10 @@ static void add_sack(struct rc_qp *qp, psn_t first, struct rc_outbox *out)
 }
 
 /*
- * Blocks to tell of though they have no news: that of the missing packet at ePSN, on which most depends, and every
- * other time one of the others in their order, as RFC 2018 repeats its blocks. For a SACK may be lost, and what it told
- * would not be told again before its block changes. So while packets come all is told again within 2 * BLOCKS calls.
+ * Adds blocks without news to those that SACKs tell of, because a SACK may be lost, and its block may not change again.
+ * The block of the missing packet at ePSN comes each time, since most depends on it; every other time one of the other
+ * blocks comes as well, in their order, as RFC 2018 repeats its blocks. So while packets come everything is told again
+ * within 2 * BLOCKS calls.
  */
 static void choose_repeats(struct rc_kept *kept, psn_t first, uint32_t blocks)
 {
@@ -371,7 +377,7 @@ static void choose_repeats(struct rc_kept *kept, psn_t first, uint32_t blocks)
 	kept->news |= 1u << kept->repeated;
 }
 
-/* One for each block that has news, and for those to repeat: so all is told of again while packets come. */
+/* Writes a SACK for each block that has news or is to be repeated. false: there is no room for all. */
 static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;
@@ -379,7 +385,7 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 	uint32_t blocks = psn_distance(block_of(end), first) / KEPT_BLOCK + 1;
 
 	if (blocks < 2 && kept->probed)
-		blocks = 2; /* of a tail nothing has come: for those that are missing the map must reach far enough */
+		blocks = 2; /* of a lost tail nothing has come: the second block shows that its packets are missing */
 	choose_repeats(kept, first, blocks);
 	for (uint32_t i = 0; i < blocks && i < BLOCKS; i++) {
 		psn_t block = psn_add(first, i * KEPT_BLOCK);
@@ -396,7 +402,7 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* Another PROBE has come meanwhile, over another path: it is to be answered, too. */
+/* Takes another PROBE that has come over another path, and has to be answered, too. false: there is none. */
 static bool turn_to_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;

@@ -1,17 +1,18 @@
 /* kept.h - keeps requests that come before their turn, and tells the peer of them with SACKs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only of a peer that has agreed (rc_kept.window). A packet behind a missing one is copied to the store of the lcore.
- * When the missing packet comes the kept ones are judged and executed, each in its turn, as if they came then: nothing
- * of them is placed, counted, acknowledged or completed before (S-21). Instead of a NAK for the missing packet SACKs
- * leave, which tell for each PSN whether it has come (S-22). They promise nothing: what is kept may be dropped until it
- * is acknowledged.
+ * Only for a peer that has agreed to it (rc_kept.window). A packet behind a missing one is copied to the store of the
+ * lcore. When the missing packet comes the kept ones are judged and executed, each in its turn, as if they came then:
+ * nothing of them is placed, counted, acknowledged or completed before (S-21). Instead of a NAK for the missing packet
+ * SACKs leave, which tell for each PSN whether it has come (S-22). They promise nothing: what is kept may be dropped
+ * until it is acknowledged.
  *   1. rc_kept_offer() for each packet that comes before its turn
  *   2. when ePSN has come: rc_kept_next() and execute that, until there is none; then rc_kept_remains()
  *   3. rc_kept_say() when there is room for frames
  *
- * The store is bounded, and who fills it: while more than half of it is used each QP has an equal share, and a QP whose
- * missing packet does not come loses everything to one that needs the room, and keeps nothing until it has come.
+ * The store is bounded, and shared. While more than half of it is used each QP has an equal share. A QP whose missing
+ * packet does not come loses all that it keeps to a QP that needs the room, and keeps nothing more until the missing
+ * packet has come.
  */
 #ifndef RC_KEPT_H
 #define RC_KEPT_H
@@ -26,18 +27,18 @@
 struct rc_kept_packet {
 	union {
 		struct wire_packet packet; /* its payload lies behind */
-		uint32_t next;             /* while it is free: index of the next free one, plus 1 */
+		uint32_t next;             /* while the packet is free: index of the next free one, plus 1 */
 	};
 	uint8_t payload[LIMIT_MTU_BYTES];
 };
 
-/* As of boards: a list of packets that were given back, and a range that was never used and costs no memory yet. */
+/* Like rc_boards: a list of packets that were given back, and a range that was never used and costs no memory yet. */
 struct rc_store {
 	struct rc_kept_packet *packets;
 	uint32_t count, used, touched;
 	uint32_t free;                    /* index of the first free one, plus 1; 0: none */
 	uint32_t holders;                 /* QPs that keep something */
-	struct rc_board *oldest, *newest; /* their boards, as a missing packet last came to them */
+	struct rc_board *oldest, *newest; /* boards of the holders, in the order in which a missing packet last came */
 };
 
 /* Makes a store of these `count` packets of the caller. */
@@ -67,7 +68,7 @@ const struct wire_packet *rc_kept_next(struct rc_qp *qp);
 /* The missing packet at ePSN has come, after a gap. */
 void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns);
 
-/* All that could has had its turn: is something kept behind a further gap? */
+/* All kept packets whose turn has come were executed: is something kept behind a further gap? */
 bool rc_kept_remains(struct rc_qp *qp);
 
 /* Nothing is kept any more. */
@@ -76,7 +77,10 @@ void rc_kept_forget(struct rc_qp *qp);
 /* RESET: nothing is kept and nothing was agreed. */
 void rc_kept_reset(struct rc_qp *qp);
 
-/* An RNR NAK asks for everything from ePSN on: what is kept will come again, as what comes before ePSN does. */
+/*
+ * An RNR NAK asks for everything from ePSN on. So what is kept is dropped, and what comes before ePSN does: it will
+ * come again.
+ */
 void rc_kept_refused(struct rc_qp *qp);
 
 /* Writes the SACKs that are due. false: there is no room for all. */

@@ -319,7 +319,7 @@ static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 		return true;
 	if (!loss->rewound)
 		return false;
-	/* At snd_una. RNR waits spend none, and what asked instead of a resend (`asked`) does not count. */
+	/* retransmissions of snd_una: RNR waits spend no retry, and a retry that only asked (`asked`) does not count */
 	restarts = (uint32_t)(loss->retry_cnt - loss->retries_left - loss->asked);
 	return !loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns)
 								   << (restarts > 1 ? restarts - 1 : 0);
@@ -374,8 +374,9 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * A response to what was sent before the last rewind. If responses overtake each other it may be of the old flight or
- * of the new one. It shows that the peer lives, so only the ACK timer may find that the last retry was in vain.
+ * Does the response answer what was sent before the last rewind? If responses overtake each other it may belong to the
+ * old flight or to the new one. It shows that the peer lives, so only the ACK timer may find that the last retry was in
+ * vain.
  */
 static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 {
@@ -442,7 +443,7 @@ void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_
 {
 	if (loss)
 		probe_forget_tries(&qp->probe);
-	rtt_forget(&qp->rtt); /* what has waited behind parts that were asked for again is no measure */
+	rtt_forget(&qp->rtt); /* a response that waited behind parts that were asked for again measures no round trip */
 	rc_loss_more_has_come(qp, end, true, now_ns);
 }
 
@@ -451,7 +452,8 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	rc_echoes_copy_sent(qp, responses, 0);
-	rtt_forget(&qp->rtt);                                      /* it may be in the hole */
+	/* the packet that is being timed may be in the hole */
+	rtt_forget(&qp->rtt);
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the rewind has stopped the timer */
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	if (!qp->probe.deferred)
@@ -465,7 +467,7 @@ static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
 	if (qp_has_holes(qp))
 		rc_holes_doubt(qp);
 	else if (qp_keeps(qp))
-		probe_ask_now(&qp->probe); /* its answer says what is missing */
+		probe_ask_now(&qp->probe); /* the answer to the PROBE says what is missing */
 	else
 		response_was_lost(qp, qp->win.snd_una, now_ns);
 }

@@ -126,13 +126,14 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /*
  * The peer has said what it has received, and holes remember what is missing of that (Q-15): if the window was rewound,
- * it goes on behind all that. The timer runs for the holes, because perhaps nothing leaves until they are filled.
+ * sending goes on behind all that. The timer runs for the holes, because perhaps nothing leaves until they are filled.
  */
 void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns);
 
 /*
- * The packet before `end` has come there. If the one that is being timed lies before `end` its round trip ends: it has
- * come, too, or is lost or on a longer path, and then the measure is that of what left behind it.
+ * The packet before `end` has reached the peer. If the packet that is being timed lies before `end`, its round trip
+ * ends: it has come, too; or it is lost or on a longer path, and then the measure is that of a packet that left behind
+ * it.
  */
 void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
@@ -143,8 +144,8 @@ void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns);
 
 /*
- * A response behind snd_una has been placed: the peer has received everything before `end` (Q-15). loss: it shows one
- * that was not known, or has made good for one, so that asking was right (T-6).
+ * A response behind snd_una has been placed: the peer has received everything before `end` (Q-15). loss: the response
+ * shows a loss that was not known, or repairs one, so that asking was right (T-6).
  */
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns);
 
@@ -152,8 +153,8 @@ void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
 
 /*
- * What SACKs told to be lost has left once more, and draws so many responses, or an ACK if none. A running wait for a
- * probe goes on, because who sends again and again would never ask.
+ * A packet that SACKs say is lost has left once more. It draws so many responses, or an ACK if that is 0. A running
+ * wait for a probe goes on: otherwise a QP that sends again and again would never probe.
  */
 static inline void rc_loss_sent_again(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
@@ -185,8 +186,8 @@ static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
- * The peer lives and misses something, perhaps because a path is dead: if nothing else shows that a probe leaves after
- * patience_ns, or as soon as a response must have come (T-5).
+ * The peer lives and misses something, perhaps because a path is dead. If nothing else comes, a probe leaves after
+ * patience_ns, or when a response must have come (T-5), if that is sooner.
  */
 static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t patience_ns, uint64_t now_ns)
 {

@@ -49,7 +49,7 @@ void rc_migration_switch(struct rc_qp *qp)
 	qp_take_path(qp, &migration->path);
 	qp->pkey = migration->pkey;
 	qp->timeout = migration->timeout;
-	migration->loaded = false; /* it is used up: software loads the next one */
+	migration->loaded = false; /* the alternate path is used up: software loads the next one */
 	migration->count++;
 	migration->heard = false;
 	migration->epsn = qp->responder.epsn;

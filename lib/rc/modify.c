@@ -81,7 +81,10 @@ static bool path_is_bad(const struct uroce_path *path)
 	       encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes);
 }
 
-/* Is the new alternate path the path in use? A packet that asks to migrate must not look like one along that. */
+/*
+ * Is the new alternate path the path in use? A packet that asks to migrate must not look like a packet along the path
+ * in use (A-6).
+ */
 static bool is_path_in_use(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	const struct uroce_path *path = mask & UROCE_QP_PATH ? &attr->path : &qp->path;

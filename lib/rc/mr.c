@@ -217,7 +217,8 @@ int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 	while (!begin_change(entry))
 		; /* an lcore is binding the window, which takes only a few stores: wait */
 	unbind(table, entry);
-	set32(&entry->kind, MR_FREE); /* while the version is odd: rc_mr_bind() reads `kind` once it may change */
+	/* written while the version is odd: rc_mr_bind() reads `kind` after it has begun its own change */
+	set32(&entry->kind, MR_FREE);
 	end_change(entry);
 	table->used--;
 	return 0;

@@ -103,8 +103,8 @@ struct rc_mr_bind {
 bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const struct rc_mr_bind *bind);
 
 /*
- * May this QP make the key invalid (M-3)? Only that of a type 2 window that it has bound. rc_mr_invalidate() does so,
- * too.
+ * May this QP make the key invalid (M-3)? Only the key of a type 2 window that the QP has bound. rc_mr_invalidate()
+ * checks that, too, and then makes the key invalid.
  */
 bool rc_mr_may_invalidate(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn);
 bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn);
@@ -167,7 +167,8 @@ static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entr
 
 /*
  * Judges [va, va + bytes) under key for all of the rights in access, for a QP; on MR_OK *host is its address in this
- * process. Zero bytes are judged like any other length: a caller that does not have to check those does not call (S-4).
+ * process. Zero bytes are judged like any other length: the caller decides whether an empty range has to be judged
+ * (S-4).
  */
 static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
 					     uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host)

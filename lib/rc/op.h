@@ -55,26 +55,26 @@ struct rc_op {
 	uint8_t completion;         /* enum uroce_wc_opcode */
 	bool is_new;                /* of IBA 1.6, so not every peer knows it */
 
-	/* its request: opcodes; one of a single packet has only that of this packet */
+	/* opcodes of the request; a request that is always one packet has `only` */
 	uint8_t first, middle, last, only;
 	uint8_t reth; /* SEND, WRITE: FRAME_RETH: the first packet has a RETH */
 	uint8_t imm;  /* SEND, WRITE: FRAME_4_BYTES: the last packet has an ImmDt or IETH */
-	bool ieth;    /* it is an IETH, which invalidates a key of the peer */
+	bool ieth;    /* the last packet has an IETH, which invalidates a key of the peer */
 	bool is_cut;  /* is cut into packets of the path MTU: the request, or the response to a READ (P-3) */
 
 	/* its response, if it needs one */
-	uint8_t response;       /* opcode; one that is cut has any READ response */
-	uint8_t response_bytes; /* bytes of payload; one that is cut has the request's length */
+	uint8_t response;       /* opcode of the response; not set if the response is cut */
+	uint8_t response_bytes; /* bytes of its payload; if it is cut it has the request's length */
 	bool brings_data;       /* the response writes to the memory that the request names */
 
 	/* a request that is judged as one packet, and needs a response */
-	uint8_t request_bytes; /* bytes of payload, and its DMALen then */
+	uint8_t request_bytes; /* bytes of payload; if it has any, its DMALen has to be this */
 	uint8_t target_bytes;  /* bytes of the peer's memory that it names; 0: as many as its DMALen says */
 	bool aligned;          /* its address is a multiple of 8 (S-7, S-20) */
 	uint8_t counter;       /* enum rc_counter: executed requests */
 
 	uint8_t failure;  /* enum uroce_wc_status: how it completes if it cannot be carried out here */
-	uint32_t rights;  /* enum uroce_access: what the peer's QP and key have to allow; see rights_of */
+	uint32_t rights;  /* enum uroce_access: what the peer's QP and key have to allow; or see rights_of */
 	const char *name; /* of its completion */
 
 	/* Carries a local request out. false: it fails. */
@@ -132,7 +132,7 @@ struct rc_op_packet {
 
 HIDDEN extern const struct rc_op_packet rc_ops_packets[OPCODES_OF_RC];
 
-/* The operation that completes so, or NULL. */
+/* The operation whose completions have this opcode, or NULL. */
 const struct rc_op *rc_ops_find_completion(uint8_t completion);
 
 #endif

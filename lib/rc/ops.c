@@ -248,7 +248,7 @@ static bool bind_window(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 #define NOT_INLINE (UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE)
 #define ALL_FLAGS (NOT_INLINE | UROCE_SEND_INLINE)
 
-/* What all SENDs, and what all WRITEs have in common; and what two atomics have. */
+/* What all SENDs have in common, what all WRITEs have, and what the two atomics have. */
 /* clang-format off */
 #define SEND .name = "SEND", .completion = UROCE_WC_SEND, .flags = ALL_FLAGS, .needs = NEEDS_RECEIVE, .is_cut = true, \
 	.first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE

@@ -3,7 +3,7 @@
 #include "rc/pace.h"
 
 #define BIT_NS_AT_1_MBPS 1000u
-#define LOOK_NS 1000000u /* who waits looks so often whether the rate has risen */
+#define LOOK_NS 1000000u /* a QP that waits looks so often whether the rate has risen */
 
 /* How long `bytes` bytes take at the rate. */
 static uint64_t duration_ns(const struct rc_pace *pace, uint64_t bytes)
@@ -11,7 +11,7 @@ static uint64_t duration_ns(const struct rc_pace *pace, uint64_t bytes)
 	return bytes * 8 * BIT_NS_AT_1_MBPS / pace->mbps;
 }
 
-/* What lies ahead at one rate lies nearer at a higher one. */
+/* Moves a time that was computed at one rate to another rate: the bytes that lie ahead stay the same. */
 static void rescale(uint64_t *until_ns, uint32_t from_mbps, uint32_t to_mbps, uint64_t now_ns)
 {
 	if (*until_ns > now_ns)
@@ -23,7 +23,6 @@ void rc_pace_set(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
 	struct rc_pace *pace = &qp->pace;
 
 	if (pace->on) {
-		/* What it is ahead is a matter of bytes. */
 		rescale(&pace->next_ns, pace->mbps, mbps, now_ns);
 		rescale(&qp->asked_ns, pace->mbps, mbps, now_ns);
 		pace->mbps = mbps;

@@ -3,9 +3,10 @@
 /*
  * While the QP is ahead of its rate no SEND, WRITE or READ response leaves, and no new request. Other responses, ACKs,
  * NAKs, probes and requests for what is missing leave, because they are short and peers wait for them. They do not
- * count, for a peer may draw more of them than the rate allows, and what waits would wait for ever. What READs ask for
- * fills the path as well and counts apart: requests wait for it, responses do not, for it may be seconds' worth, and a
- * peer does not wait that long. A QP that is not paced pays for one comparison.
+ * count against the rate: a peer may draw more of them than the rate allows, and everything else would then wait for
+ * ever. The responses that READs ask for fill the path as well, and are counted apart. Requests wait for them. Our own
+ * responses do not, because those READs may take seconds, and a peer does not wait that long. A QP that is not paced
+ * pays for one comparison.
  */
 #ifndef RC_PACE_H
 #define RC_PACE_H
@@ -14,8 +15,8 @@
 #include "rc/qp_state.h"
 
 /*
- * What a QP has not sent in time may leave at once, but no more than so many ns' worth: two ticks of the host's timers,
- * for they wake a QP that much too late.
+ * A QP that is behind its rate may catch up at once by what the rate allows in so many ns, and no more. It is two ticks
+ * of the host's timers, because a timer may wake a QP that much too late.
  */
 #define PACE_BURST_NS 16384u
 
@@ -31,7 +32,7 @@ void rc_pace_stop(struct rc_qp *qp);
 /* A call of rc_qp_transmit() begins: finds out how many frames may leave in it. */
 void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns);
 
-/* How many frames may leave still; and of requests. */
+/* pace_room(): how many more frames may leave. pace_request_room(): how many more frames of requests. */
 static inline uint32_t pace_room(const struct rc_qp *qp)
 {
 	return qp->pace.room;
@@ -51,7 +52,10 @@ static inline uint64_t pace_request_ns(const struct rc_qp *qp)
 /* The outbox has got the frames from number `before` on, which are no more than the room allowed. */
 void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *out);
 
-/* A READ that asks for so many bytes has been added: what is behind it waits, if that is ahead of the rate. */
+/*
+ * A READ that asks for so many bytes has been added. Nothing leaves behind it in this call; later requests wait while
+ * what READs ask for is ahead of the rate.
+ */
 void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out);
 
 /* Time has passed: ends the wait if it is over. The host calls rc_qp_transmit() next. */
@@ -61,7 +65,10 @@ static inline void pace_timer(struct rc_qp *qp, uint64_t now_ns)
 		qp->pace.holds = false;
 }
 
-/* The call ends. responses, requests: it has more of them to send. Returns whether some may leave at once. */
+/*
+ * The call of rc_qp_transmit() ends. responses, requests: the QP has more of them to send. Returns whether some may
+ * leave at once.
+ */
 bool rc_pace_end(struct rc_qp *qp, bool responses, bool requests, uint64_t now_ns);
 
 #endif

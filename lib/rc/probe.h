@@ -39,8 +39,8 @@
 struct rc_probe {
 	bool enabled;
 	bool due;      /* a probe leaves with the next transmit, in front of new packets */
-	bool paid;     /* the probe that is due has spent a retry, and leaves whatever comes before it does */
-	bool deferred; /* due, or the deadline, is for an ACK request that was put off: no loss is suspected */
+	bool paid;     /* the probe that is due has spent a retry, and leaves even if it is not needed any more */
+	bool deferred; /* `due` or the deadline is for an ACK request that was put off: no loss is suspected */
 	bool answered; /* an empty WRITE was answered: at the deadline the oldest packet counts as lost */
 	/* which ACK of the packet before snd_una, counted from now, answers an empty WRITE; 0: none does */
 	uint8_t behind_una;
@@ -91,7 +91,8 @@ static inline void probe_defer(struct rc_probe *probe, const struct rc_rtt *trip
 
 /*
  * An empty WRITE leaves: computes which ACK of the packet before snd_una will answer it. While packets are being lost
- * the first one counts, because waiting for another costs more than being wrong. unsolicited: one may come by itself.
+ * the first one counts, because waiting for another costs more than being wrong. unsolicited: one such ACK may come
+ * unasked.
  */
 static inline void probe_ask_behind(struct rc_probe *probe, bool losing, bool unsolicited)
 {
@@ -139,8 +140,8 @@ static inline void probe_sooner(struct rc_probe *probe, uint64_t patience_ns, ui
 }
 
 /*
- * A loss is suspected: the probe leaves with the next transmit, also in place of an ACK request that was put off. Not
- * if one that has spent a retry does.
+ * A loss is suspected: the probe leaves with the next transmit, also in place of an ACK request that was put off. If a
+ * probe that has spent a retry is due nothing changes.
  */
 static inline void probe_suspect(struct rc_probe *probe)
 {
@@ -171,7 +172,7 @@ static inline void probe_ask_for_retry(struct rc_probe *probe)
 	probe->due = probe->paid = true;
 }
 
-/* A probe that has spent a retry is not needed any more. false: there is none that has not left. */
+/* A probe that has spent a retry is not needed any more. false: no such probe is waiting to leave. */
 static inline bool probe_take_back(struct rc_probe *probe)
 {
 	bool paid = probe->paid;

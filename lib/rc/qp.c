@@ -278,8 +278,8 @@ struct unsent {
 };
 
 /*
- * Sends what the QP is asked for, and what it asks for. While there is more of both than may leave, they go first in
- * turns (S-15), for a peer may ask for ever. has_room: this call is one in which some may leave.
+ * Sends what the peer asks for, and what the application asks for. While there is more of both than may leave, they go
+ * first in turns (S-15), because a peer may ask for ever. has_room: the rate lets something leave in this call.
  */
 static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -312,7 +312,7 @@ static bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	rc_cc_sent(qp, qp->pace.bytes, now_ns);
 	if (rc_pace_end(qp, unsent.responses, unsent.requests, now_ns))
 		return true;
-	/* It is not always the rate that they wait for. */
+	/* responses or requests may be left for another reason than the rate */
 	return ((unsent.responses || unsent.requests) && !outbox_has_packet_room(out)) ||
 	       (unsent.responses && !rc_responder_waits_for_rate(qp));
 }
@@ -341,7 +341,10 @@ NOINLINE bool transmit_seldom(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 	return more;
 }
 
-/* Not all responses have left: if they leave no room for requests, these go first in the next call. true: always. */
+/*
+ * Not all responses have left. If they leave no room for requests, the requests go first in the next call. Always
+ * returns true.
+ */
 NOINLINE bool offer_turn(struct rc_qp *qp, const struct rc_outbox *out)
 {
 	if (!outbox_has_packet_room(out) && qp_work(qp, WORK_REQUESTER))

@@ -40,7 +40,7 @@ struct rc_qp_config {
 	uint32_t max_inline_data;
 	uint32_t max_dest_rd_atomic; /* how many replay entries to allocate */
 	uint32_t max_mtu_bytes;      /* the largest path MTU of the port */
-	uint32_t line_mbps;          /* what the link of the port carries; 0: it does not tell */
+	uint32_t line_mbps;          /* rate of the port's link; 0: the link does not tell */
 	uint32_t start_psn;          /* random, used if the application sets none (P-2) */
 	bool sq_sig_all;
 };
@@ -52,9 +52,8 @@ struct rc_qp_config {
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
 /*
- * Is this the usual case, which few comparisons tell? The QP is in RTS, does not migrate, and the packet came along its
- * path. Then rc_qp_admit() would admit any packet of the RC class, and qp_take_packet() does all that rc_qp_receive()
- * would.
+ * Is this the usual case: the QP is in RTS, does not migrate, and the packet came along its path? Then rc_qp_admit()
+ * would admit any packet of the RC class, and qp_take_packet() does all that rc_qp_receive() would.
  */
 static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_origin *origin, uint16_t pkey)
 {
@@ -120,8 +119,8 @@ static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /*
- * The same when nothing but requests has come since the last call: it adds responses alone, and spares a responder from
- * reading its send queue. true also if an event is due, the QP is paced or spreads its requests over several paths:
+ * As rc_qp_transmit(), for a QP to which only requests have come since the last call: adds only responses, and does not
+ * read the send queue. true also if an event is due, or the QP is paced or spreads its requests over several paths:
  * then the host calls rc_qp_transmit().
  */
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);

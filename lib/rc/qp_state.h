@@ -42,7 +42,8 @@ struct rc_migration {
 	uint32_t count;          /* migrations so far: shows the host that the path has changed */
 	uint32_t count_at_reset; /* count at RESET: an error reports the migrations of its connection only (E-4) */
 	struct uroce_path path;
-	psn_t epsn, snd_una; /* at the last migration; once one has moved, the peer has been heard */
+	/* ePSN and snd_una at the last migration; once one of them has moved, the peer has been heard */
+	psn_t epsn, snd_una;
 };
 
 /* Kinds of work that a QP may have: see qp_work(). */
@@ -77,7 +78,7 @@ struct rc_ack {
 
 struct rc_responder {
 	psn_t epsn;
-	/* the last request: epsn after a SEND or WRITE, else its PSN; an unasked ACK acknowledges the packet before */
+	/* PSN of the last request, but epsn after a SEND or WRITE; an unasked ACK acknowledges the packet before it */
 	psn_t newest_request;
 	uint32_t msn;         /* 24 bits */
 	uint8_t in_progress;  /* kind of the message under way, as enum wire_kind: SEND, WRITE, or RESERVED for none */
@@ -95,16 +96,17 @@ struct rc_responder {
 /* What the responder keeps behind a missing packet, and what it owes the peer about that (S-21, S-22). */
 struct rc_kept {
 	struct rc_board *map; /* NULL: nothing is kept */
-	psn_t newest;         /* of what has come behind the missing packet */
+	psn_t newest;         /* the newest packet that has come behind the missing one */
 	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs that the next SACKs tell of */
 	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
 	uint8_t repeated;   /* the block that was last told of again, counted from PSN 0 modulo KEPT_SPAN */
 	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
 	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
-	bool elsewhere : 1; /* the last time `repeated` was among them */
+	bool elsewhere : 1; /* the last repetition told of `repeated` as well */
 	bool chosen : 1;    /* the blocks to tell of again are among the news */
-	bool gave_up : 1;   /* what was kept, to another QP: nothing is kept until the missing packet has come */
+	/* another QP has taken the room of what was kept: nothing is kept until the missing packet has come */
+	bool gave_up : 1;
 };
 
 /* What SACKs have told the requester (T-7). */
@@ -113,8 +115,8 @@ struct rc_sack {
 	psn_t newest;         /* the highest PSN that has come, if it is in flight */
 	psn_t again_end;      /* what lies before it was sent again by a rewind */
 	psn_t probe_end;      /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
-	uint16_t probe_id;    /* of that; 0: none has left */
-	bool probing;         /* it is not answered */
+	uint16_t probe_id;    /* id of the last PROBE; 0: none has left */
+	bool probing;         /* the last PROBE is not answered */
 	bool again;           /* again_end is valid */
 };
 
@@ -139,7 +141,7 @@ struct rc_credit {
 	uint8_t last_code; /* the credit code in the last AETH */
 };
 
-/* Errors whose completions, and events that, wait for their turn. */
+/* What the application is still to be told: errors, whose completions wait for their turn, and events. */
 struct rc_report {
 	bool send_failed; /* the request at `acked` failed; the requests behind it are flushed */
 	bool recv_failed; /* the oldest receive was in use when the QP failed */
@@ -171,7 +173,7 @@ struct rc_gaps {
 /* How much may be in flight, and how much may leave at a time: written by the algorithms of cc.h. */
 struct rc_cc {
 	uint16_t window;      /* packets of SENDs and WRITEs that may be in flight; fewer after losses */
-	uint8_t algorithm;    /* enum uroce_cc; DEFAULT: nobody has chosen, FIXED */
+	uint8_t algorithm;    /* enum uroce_cc; DEFAULT: nobody has chosen, so it is FIXED */
 	bool limited : 1;     /* the window is smaller than without losses */
 	bool times_trips : 1; /* the algorithm wants to know how long round trips take */
 	struct rc_burst burst;
@@ -187,37 +189,38 @@ struct rc_cc_past {
 
 /* The rate at which frames may leave: written by pace.h. */
 struct rc_pace {
-	uint64_t next_ns; /* what has left so far will have left at the rate by then */
+	uint64_t next_ns; /* when, at the rate, all that has left so far will have left */
 	uint64_t wake_ns; /* when to look again, while something waits */
 	uint32_t mbps;
-	uint32_t bytes; /* of the frames that the call of rc_qp_transmit() has added and that count */
-	uint16_t room;  /* how many such frames it may still add */
-	bool on;        /* there is a rate */
-	bool holds;     /* something waits */
+	/* bytes of the frames that this call of rc_qp_transmit() has added and that count against the rate */
+	uint32_t bytes;
+	uint16_t room; /* how many such frames it may still add */
+	bool on;       /* there is a rate */
+	bool holds;    /* something waits */
 };
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
 	psn_t cut_at;     /* what was sent before a notification last lowered the rate ends here */
-	uint32_t time_us; /* when a period of time began: each ends with a higher rate */
+	uint32_t time_us; /* when the current period of time began; each period ends with a higher rate */
 	uint32_t alpha;   /* how much of what we send gets marked: ALPHA_ONE is all of it */
 	uint32_t target_mbps;
 	uint32_t bytes;                 /* sent since a period of bytes began */
 	uint32_t heard_us;              /* when the last notification came */
-	uint16_t gap_us;                /* how far they are apart on average; 0: none has come yet */
+	uint16_t gap_us;                /* mean time between notifications; 0: none has come yet */
 	uint8_t time_steps, byte_steps; /* periods since the last notification */
 };
 
 /* What cc_delay.c remembers. */
 struct rc_delay {
 	uint32_t frames;        /* the window, in parts of a packet */
-	uint32_t before;        /* that before a time-out; 0: there was none */
+	uint32_t before;        /* the window before a time-out; 0: there was no time-out */
 	uint32_t shortest_ns;   /* the shortest round trip; 0: none was measured */
-	uint32_t last_ns;       /* the last one; 0: none was measured */
-	uint32_t timed_packets; /* of the request that is being timed: one, or the responses to a READ */
+	uint32_t last_ns;       /* the last round trip; 0: none was measured */
+	uint32_t timed_packets; /* packets of the request that is being timed, or responses to the READ */
 	psn_t cut_at;           /* what was in flight when the window last shrank ends here */
 	uint8_t calm;           /* short round trips in a row */
-	uint8_t stuck;          /* long ones in a row although the window is the least */
+	uint8_t stuck;          /* long round trips in a row although the window is the least */
 	bool starts;            /* the window doubles */
 	bool full;              /* at least half of the window was in flight behind what is being timed */
 };
@@ -241,7 +244,7 @@ struct rc_owed {
 		limit;
 };
 
-/* Is there anything in `owed`, or does a map tell of packets in flight? Then it is looked at when snd_una moves. */
+/* expected: `owed` is not empty, or a map tells of packets in flight. Then both are looked at when snd_una moves. */
 struct rc_echoes {
 	bool expected;
 };
@@ -265,7 +268,7 @@ struct rc_loss {
 	psn_t rewind_psn;
 	psn_t rnr_psn;      /* PSN that the last RNR NAK named */
 	psn_t rewind_limit; /* snd_max when the window was rewound */
-	psn_t heard;        /* the peer has received everything before, as known at the rewind or shown since */
+	psn_t heard;        /* the peer has received everything before it, as known at the rewind or shown since */
 	psn_t resent_end;   /* end of what was sent again since the rewind */
 	psn_t flight_end;   /* end of what left before the rewind and may still be on its way */
 	bool after_rnr;     /* an RNR NAK has rewound the window: nothing was lost */
@@ -274,7 +277,7 @@ struct rc_loss {
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
 	bool loses;     /* a loss was seen, and not many packets have come since */
 	bool beside;    /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
-	uint8_t silences;   /* time-outs at snd_una since a sign of life: the retries that the next one gives back */
+	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
 	uint8_t asked;      /* how many of the silences only asked the peer and sent nothing again (T-3) */
 	uint32_t reprieves; /* how often a sign of life may still give retries back at this snd_una */
 	struct rc_owed owed;
@@ -320,7 +323,7 @@ struct rc_qp {
 	uint32_t pd;
 	uint32_t enabled; /* bit n: the peer may send requests of opcode n; written by the responder */
 	uint64_t bth;     /* the first 8 bytes of all its packets, without opcode and pad; written by qp_note_bth() */
-	/* the path in use, for a quick comparison: its port, and path_ipv4(), or 0 if it has a VLAN */
+	/* a summary of the path in use: its port, and path_ipv4() or 0 if it has a VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
 	struct rc_migration migration; /* 16 bytes here; its paths begin the next line */
@@ -332,7 +335,7 @@ struct rc_qp {
 	struct rc_board *parts;  /* parts of READs owed once more, while replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
-	/* read only with `seldom`, as what follows */
+	/* these and `pace` are read only with `seldom` */
 	union {
 		struct rc_dcqcn dcqcn;
 		struct rc_delay delay;
@@ -355,30 +358,30 @@ struct rc_qp {
 	void *send_cq;
 	struct rc_probe probe;
 	struct rc_rtt rtt;
-	struct rc_loss loss; /* this line ends inside of it: the fields behind are read only after a loss */
+	struct rc_loss loss; /* this cache line ends inside: the rest of rc_loss is read only after a loss */
 	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
-	_Alignas(64) uint32_t line_mbps; /* of the link; 0: it tells none */
+	_Alignas(64) uint32_t line_mbps; /* rate of the link; 0: the link does not tell */
 	struct rc_carried carried;
-	struct rc_recvq recvq; /* the line ends inside of it, and the next one is the application's */
+	struct rc_recvq recvq; /* a cache line ends inside, and the next line is the application's */
 	struct rc_failures failures;
 	struct rc_kept kept;
 	struct rc_sack sack;
 	struct rc_anomaly anomaly;
 	union {
-		struct rc_boards *pool; /* without holes: the pool that it borrows from; NULL: none */
-		struct rc_board *holes; /* while gaps.has_holes: the board that it has borrowed */
+		struct rc_boards *pool; /* without holes: the pool that the QP borrows from; NULL: none */
+		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
 	} board;
 	struct rc_keepalive keepalive;
-	uint64_t asked_ns; /* what READs have asked for will have come at the rate by then; written by pace.h */
+	uint64_t asked_ns; /* when, at the rate, all that READs have asked for will have come; written by pace.h */
 	uint32_t access;   /* enum uroce_access: what the peer may do */
 	uint16_t max_mtu_bytes;
 	struct rc_spread_at spread;
 	uint32_t dest_qpn;
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair */
-	bool requests_first; /* they have waited while responses left: in the next call responses wait */
+	bool requests_first; /* requests have waited while responses left: in the next call responses wait */
 };
 
 static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&
@@ -394,8 +397,8 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP costs no more");
 
 /*
- * State, keep-alive, flow control, pacing, turns or paths have changed: sets again what each packet reads instead of
- * those.
+ * State, keep-alive, flow control, pacing, turns or paths have changed: sets again the fields that each packet reads in
+ * place of those.
  */
 static inline void qp_note_attributes(struct rc_qp *qp)
 {

@@ -1,6 +1,9 @@
 /* recvq.h - the receive queue of a QP */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A QP with a shared receive queue has a queue of one entry, which it takes from there when a message needs one. */
+/*
+ * A QP with a shared receive queue has a queue of one entry here, and fills it from the shared queue when a message
+ * needs an entry.
+ */
 #ifndef RC_RECVQ_H
 #define RC_RECVQ_H
 
@@ -16,8 +19,8 @@
 #include "rc/srq.h"
 
 /*
- * Two cache lines, for two threads. It fills neither: struct rc_qp puts it astride of the end of a line, and what is
- * read seldom around it.
+ * One part for each of two threads. struct rc_qp puts them on both sides of the end of a cache line, and what is read
+ * seldom around them.
  */
 #define RECVQ_AT 16u /* where in a line it begins, so that the application's part begins the next one */
 

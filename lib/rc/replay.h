@@ -55,7 +55,7 @@ struct rc_replay {
 	bool has_parts;      /* parts of READs are owed once more and go before the queue (parts.h) */
 	/* the fields below are read only for READs, atomics and the like */
 	uint32_t bucket_mask;
-	psn_t epsn; /* as last told: the order of entries is the distance from here */
+	psn_t epsn; /* the ePSN that was last told: entries are ordered by their distance from it */
 	struct rc_replay_entry
 		*entries; /* `limit` entries; behind them the buckets, limit rounded up to a power of two */
 };

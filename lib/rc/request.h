@@ -1,8 +1,8 @@
 /* request.h - the packets of a posted request: their fields, and where their payload lies */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First a caller lets the memory of what is to go out be judged; after that it writes the frames, and nothing can fail
- * any more. Neither step changes anything of the QP, except the key slots that it remembers.
+ * A caller first has the memory of the payload judged, and then writes the frames, which cannot fail. Neither step
+ * changes the QP, except for the key slots that it remembers.
  */
 #ifndef RC_REQUEST_H
 #define RC_REQUEST_H

@@ -74,7 +74,8 @@ NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	if ((wqe->needs & NEEDS_RESPONSE) && req->rd_atomic_outstanding >= req->max_rd_atomic) {
 		if (req->max_rd_atomic > 0)
 			return PLAN_WAIT;
-		return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH); /* 0 since the post */
+		/* max_rd_atomic has become 0 since the post */
+		return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH);
 	}
 	if ((wqe->needs & NEEDS_FENCE) && req->rd_atomic_outstanding > 0)
 		return PLAN_WAIT; /* */
@@ -307,8 +308,8 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
- * An ACK request that was put off has left. Its ACK will not cover a READ or atomic that is not answered, nor what lies
- * behind that (S-8): then those packets have still not asked.
+ * An ACK request that was put off has left. If a READ or atomic is not answered, the ACK will cover neither that nor
+ * anything behind it (S-8): those packets have still not asked.
  */
 static void note_ask(struct rc_qp *qp)
 {

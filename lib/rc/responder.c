@@ -29,7 +29,10 @@ static const uint32_t in_sequence[] = {
 	[WIRE_KIND_WRITE] = REST_OF_WRITE,
 };
 
-/* Sets the opcodes that the QP takes at any time. A request whose rights stand in its packet is judged by that. */
+/*
+ * Sets the opcodes that the QP takes at any time. A request that names the rights it needs in its packet is not among
+ * them: explain_opcode() judges it.
+ */
 void rc_responder_enable(struct rc_qp *qp)
 {
 	qp->enabled = 0;
@@ -67,8 +70,8 @@ static uint32_t rights_for(const struct rc_op *op, const struct wire_packet *pac
 }
 
 /*
- * The verdict for an opcode that is not enabled or does not come in sequence: of several, the first in the order of
- * S-1. A FLUSH always comes here, because the rights that it needs stand in the packet, and may be accepted.
+ * The verdict for an opcode that is not enabled or does not come in sequence: the first reason in the order of S-1. A
+ * FLUSH always comes here, because the rights that it needs stand in the packet; it may be accepted.
  */
 NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_packet *packet)
 {

@@ -49,7 +49,8 @@ INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 		if (why != MR_OK)
 			return why;
 	}
-	syndrome = qp_ack_syndrome(qp); /* it counts credits as told, so that a packet has to leave with it */
+	/* this counts the credits as told, so a packet has to leave with the syndrome */
+	syndrome = qp_ack_syndrome(qp);
 	for (; count > 0; count--) {
 		bool first = psn_equal(stretch->send_psn, stretch->begin_psn);
 		bool last = psn_equal(psn_next(stretch->send_psn), stretch->end_psn);
@@ -163,8 +164,8 @@ static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 }
 
 /*
- * F-4: sends the newest ACK once more, for its credits; before the first request the ACK of the PSN before that. true:
- * no room.
+ * F-4: sends the newest ACK once more, for its credits; before the first request has come, the ACK of the PSN before
+ * that of the first request. true: no room.
  */
 static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 {
@@ -187,7 +188,7 @@ static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 	ack_repeat_said(&qp->responder.ack);
 }
 
-/* What is seldom due besides an ACK. There is room for a frame. false: there is more of it. */
+/* Sends what is seldom due besides an ACK; there is room for a frame. false: not all has been sent. */
 NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (qp->responder.ack.due & WORK_REPEAT_ACK)
@@ -203,7 +204,7 @@ static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
 	return qp->replay.queue_head == REPLAY_NONE || respond_queue(qp, out);
 }
 
-/* The same, as far as the rate of the QP allows it: the responses to READs wait for it, the short ones do not (N-3). */
+/* respond() as far as the rate of the QP allows: READ responses wait for the rate, short responses do not (N-3). */
 NOINLINE bool respond_paced(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;

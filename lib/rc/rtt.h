@@ -34,9 +34,9 @@ void rc_rtt_reset(struct rc_rtt *trip);
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns);
 
 /*
- * What comes sooner than this after a packet was sent may answer older packets only; what comes later may answer this
- * one (T-5). It is the mean and four times the deviation (RFC 6298), and the ACK timeout while no round trip was
- * measured.
+ * A response that comes sooner than this after a packet was sent can only answer older packets; a later one may answer
+ * this packet (T-5). The bound is the mean and four times the deviation (RFC 6298), and the ACK timeout while no round
+ * trip was measured.
  */
 static inline uint64_t rtt_bound_ns(const struct rc_rtt *trip, uint64_t timeout_ns)
 {

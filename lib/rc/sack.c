@@ -35,17 +35,20 @@ static uint32_t limit_of(psn_t psn)
 
 /* What the map of a SACK is worth. */
 struct judgement {
-	bool answered;  /* it answers our PROBE, and was written after that came */
-	bool overtaken; /* by a newer one: what it says is missing may have come */
+	bool answered;  /* the SACK answers our PROBE, and was written after the PROBE came */
+	bool overtaken; /* a newer SACK has come before: what this one says is missing may have come */
 };
 
-/* A PSN of which a SACK says that it has come: it is in flight, or acknowledged. */
+/* May the packet at psn have come, as a SACK says? It is in flight, or acknowledged. */
 static bool may_have_come(const struct rc_qp *qp, psn_t psn)
 {
 	return psn_before(psn, qp->win.snd_una) || ahead(qp, psn) < sendwin_outstanding(&qp->win);
 }
 
-/* Everything up to there: in flight, or what was acknowledged since the connection began, or nothing of it. */
+/*
+ * May everything up to psn have come, as a SACK says? psn is in flight, or was acknowledged since the connection began,
+ * or lies just before the first PSN.
+ */
 static bool may_be_cack(const struct rc_qp *qp, psn_t psn)
 {
 	return ahead(qp, psn) < sendwin_outstanding(&qp->win) ||
@@ -62,7 +65,7 @@ static psn_t newest_of(const struct wire_packet *packet)
 	return psn_make(packet->cack_psn + (uint32_t)(int16_t)packet->ack_psn_offset);
 }
 
-/* Does its map say that the packet at psn has come? */
+/* Does the map of the SACK say that the packet at psn has come? */
 static bool tells_of(const struct wire_packet *packet, psn_t psn)
 {
 	uint32_t index = psn_distance(psn, first_of(packet));
@@ -85,8 +88,8 @@ static bool is_right(const struct rc_qp *qp, const struct wire_packet *packet)
 }
 
 /*
- * Does a packet of its own belong to this PSN? A READ has one packet and a PSN for each response. slot: of a request at
- * or before that, from where its owner is searched; becomes that of its owner.
+ * Does a packet of its own belong to this PSN? A READ has one packet, and a PSN for each response. slot: a request at
+ * or before psn, from where the search begins; set to the request that owns psn.
  */
 static bool is_packet(const struct rc_qp *qp, psn_t psn, uint32_t *slot)
 {
@@ -104,16 +107,16 @@ static bool has_passed(const struct rc_qp *qp, psn_t later, uint32_t limit)
 }
 
 /*
- * May a PROBE's answer alone have a packet sent once more that was sent again already, or that the peer had and has
- * given up? While such answers tell nothing new only the oldest may: perhaps no packet of its length passes at all, and
- * the others would follow it in vain.
+ * Is a PROBE's answer alone reason enough to send a packet again that was already sent again, or that the peer had and
+ * has given up? While such answers tell nothing new only for the oldest packet: perhaps no packet of its length passes
+ * at all, and the others would follow it in vain.
  */
 static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 {
 	return map_of(qp)->idle_probes == 0 || psn_equal(psn, qp->win.snd_una);
 }
 
-/* Has the last copy of the packet at psn left before the packet at `later` did, if that has come? */
+/* Has the packet at `later` come, and had the last copy of the packet at psn left before it? */
 static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t later)
 {
 	const struct rc_sack *sack = &qp->sack;
@@ -122,7 +125,7 @@ static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t
 		return has_passed(qp, later, state & LIMIT_MASK);
 	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
-	/* What was sent again by a rewind may have come twice: only what was first sent since tells. */
+	/* A packet that a rewind sent again may have come twice: only packets first sent after the rewind tell. */
 	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
 		return ahead(qp, later) >= ahead(qp, sack->again_end);
 	return ahead(qp, psn) <= ahead(qp, later);
@@ -144,7 +147,7 @@ static bool answer_tells(const struct rc_qp *qp, psn_t psn, uint32_t state, bool
 	return resent || psn_before(psn, qp->sack.probe_end);
 }
 
-/* The peer says that what psn stands for has not come: is it lost (T-7), if it is a packet? */
+/* The peer says that psn has not come. If a packet belongs to psn, is it lost (T-7)? */
 static bool seems_lost(const struct rc_qp *qp, psn_t psn, struct judgement judgement)
 {
 	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
@@ -172,7 +175,7 @@ static void note_newest(struct rc_qp *qp, psn_t psn)
 		qp->sack.newest = psn;
 }
 
-/* Something is known of psn. false: there is no memory for it. */
+/* Notes the state of psn. false: there is no memory for it. */
 static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 {
 	if (qp->sack.map == NULL) {
@@ -184,7 +187,10 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 	return true;
 }
 
-/* What a SACK says has come shows which paths work, before any packet is judged by that. */
+/*
+ * Notes which paths work by what a SACK says has come. It runs before the packets are judged, because their paths
+ * count.
+ */
 static void note_paths(struct rc_qp *qp, const struct wire_packet *packet, uint32_t limit)
 {
 	if (qp->sack.map == NULL)
@@ -256,7 +262,7 @@ static void handle_cack(struct rc_qp *qp, psn_t cack)
 		rc_sackmap_set(qp, map_of(qp)->lost_from, SACK_KEPT);
 }
 
-/* Is this the answer to our PROBE? Of several paths each may have had one. */
+/* Is this the answer to our PROBE? With several paths each may have had one. */
 static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE))
@@ -278,7 +284,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		return;
 	}
 	judgement.answered = is_answer(qp, packet);
-	/* If something is missing it says what a sequence NAK says (S-22), also to who asks why nothing comes. */
+	/* If something is missing the SACK says what a sequence NAK says (S-22), so an error record shows it as one. */
 	if (packet->ooo_count > 0)
 		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
 	if ((qp->loss.resending && !judgement.answered) || loss_waits_for_receiver(qp) ||
@@ -297,14 +303,14 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		note_newest(qp, newest_of(packet));
 		rc_loss_heard_through(qp, psn_next(newest_of(packet)), now_ns);
 	} else if (tells_of(packet, qp->rtt.psn)) {
-		rtt_forget(&qp->rtt); /* an answer tells that it has come, but not when */
+		rtt_forget(&qp->rtt); /* an answer to a PROBE tells that the timed packet has come, but not when */
 	}
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
 						       judgement.answered, now_ns);
 	if (!handle_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
-	else if (news) /* what comes once more after a rewind is no progress, while the oldest never comes */
+	else if (news) /* what comes again after a rewind is no progress: the oldest packet may never come */
 		rc_loss_more_has_come(qp, psn_next(cack), !qp->loss.rewound, now_ns);
 	else if (qp->sack.map == NULL)
 		loss_heard(qp, now_ns);
@@ -341,7 +347,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_o
 	return true;
 }
 
-/* May nothing new leave that would show whether what was sent again has come? */
+/* Does nothing new follow that would show whether the packets sent again have come? */
 static bool ends_here(const struct rc_qp *qp)
 {
 	return qp->win.cursor == qp->win.tail || psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= cc_window(qp);
@@ -382,7 +388,7 @@ static void write_probe(struct rc_qp *qp, uint16_t id, enum rc_counter counter, 
 	qp->counters[counter]++;
 }
 
-/* One over each of these paths, as far as there is room. */
+/* Writes a PROBE over each of these paths, as far as there is room. */
 static void probe_paths(struct rc_qp *qp, uint64_t paths, enum rc_counter counter, struct rc_outbox *out)
 {
 	for (; paths && outbox_has_packet_room(out); paths &= paths - 1)

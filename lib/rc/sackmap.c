@@ -47,7 +47,7 @@ void rc_sackmap_forget(struct rc_qp *qp)
 	give_back(qp);
 	qp->sack.again = !psn_equal(qp->win.snd_una, qp->win.snd_max);
 	qp->sack.again_end = qp->win.snd_max;
-	qp->sack.probe_end = qp->win.snd_una; /* that PROBE left in front of what is sent again */
+	qp->sack.probe_end = qp->win.snd_una; /* that PROBE left before the packets that are sent again */
 	qp->sack.probing = false;
 }
 
@@ -81,7 +81,7 @@ psn_t rc_sackmap_first_lost(struct rc_qp *qp)
 	struct rc_sack_map *map = map_of(qp);
 
 	if (ahead(qp, map->lost_from) >= sendwin_outstanding(&qp->win))
-		map->lost_from = qp->win.snd_una; /* that has passed it */
+		map->lost_from = qp->win.snd_una; /* snd_una has passed lost_from */
 	while (map->states[map->lost_from.v % KEPT_SPAN] != SACK_LOST)
 		map->lost_from = psn_next(map->lost_from);
 	return map->lost_from;

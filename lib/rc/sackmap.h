@@ -1,8 +1,8 @@
 /* sackmap.h - what is known of the packets in flight, by SACKs and because they were sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A QP borrows a board for it (board.h) while something is known: see sack.h, which alone learns and uses it. Loss
- * detection tells when snd_una moves and when all is forgotten.
+ * A QP borrows a board for the map (board.h) while something is known; sack.h alone fills and uses it. Loss detection
+ * tells the map when snd_una moves and when everything is forgotten.
  */
 #ifndef RC_SACKMAP_H
 #define RC_SACKMAP_H
@@ -14,9 +14,9 @@
 #include "rc/qp_state.h"
 
 /*
- * What is known of a packet. RESENT: it was sent again. The low bits then tell the first packet that left behind its
- * last copy: when that or a later one has come, the copy is lost, too. RESENT_SINCE: the copy left after the last
- * PROBE.
+ * What is known of a packet. RESENT: it was sent again, and the low bits name the first packet that left behind its
+ * last copy. When that packet or a later one has come and the copy has not, the copy is lost, too. RESENT_SINCE: the
+ * copy left after the last PROBE.
  */
 enum rc_sackmap_state {
 	SACK_IN_FLIGHT = 0,
@@ -29,7 +29,7 @@ enum rc_sackmap_state {
 /* After so many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
 #define SACK_IDLE_PROBES 8u
 
-/* Only without a map: nothing is known of what is in flight. false: there is no board. */
+/* Borrows a board for a map in which nothing is known; only without a map. false: there is no board. */
 bool rc_sackmap_borrow(struct rc_qp *qp);
 
 /* The window is rewound, or nothing is sent any more: what SACKs have told is forgotten. */
@@ -38,7 +38,7 @@ void rc_sackmap_forget(struct rc_qp *qp);
 /* RESET. */
 void rc_sackmap_reset(struct rc_qp *qp);
 
-/* The following only while qp->sack.map is set. */
+/* Only while qp->sack.map is set, as all that follows. */
 static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
 {
 	return qp->sack.map->sack.states[psn.v % KEPT_SPAN];
@@ -47,8 +47,8 @@ static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
 void rc_sackmap_set(struct rc_qp *qp, psn_t psn, uint16_t state);
 
 /*
- * The first packet that is lost. Only while sack.lost > 0. Looks no further than from the last one that it has found,
- * or that was lost since.
+ * The first packet that is lost. Only while sack.lost > 0. The search begins at the last one that it found, or at one
+ * before that was lost since.
  */
 psn_t rc_sackmap_first_lost(struct rc_qp *qp);
 

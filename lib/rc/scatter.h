@@ -26,7 +26,7 @@ uint32_t rc_scatter_copy_rest(const struct rc_scatter *place, const uint8_t *dat
 
 /*
  * Finds [offset, offset + bytes) in the memory that `count` pieces describe. The QP must be allowed to write all of it,
- * or nothing may be written (Q-11). false: it is not, and place->why says why.
+ * or nothing may be written (Q-11). false: it is not allowed, and place->why says why.
  */
 static inline bool scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset,
 				uint32_t bytes, struct rc_scatter *place)

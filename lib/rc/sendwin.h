@@ -113,7 +113,7 @@ void rc_sendwin_finish_local(struct rc_sendwin *win);
 
 /* The slot of the request that owns a PSN in flight; the search takes a step for each request before it. */
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
-/* The same, searched from the slot of a request that is not newer. */
+/* As rc_sendwin_owner(), but the search begins at the slot of a request that is not newer than the owner. */
 uint32_t rc_sendwin_owner_from(const struct rc_sendwin *win, uint32_t slot, psn_t psn);
 
 /*

@@ -7,7 +7,7 @@
 #include "rc/path.h"
 #include "rc/sackmap.h"
 
-#define LATE_TRIPS 2u /* what left so many round trips before a packet that has come is lost */
+#define LATE_TRIPS 2u /* a packet that left so many round trips before one that has come is lost */
 #define TRIES_MAX 20u
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
@@ -55,7 +55,7 @@ static bool is_taken(const struct rc_spread *spread, uint32_t count, uint16_t po
 	return false;
 }
 
-/* Ports that follow from the QPNs and the first PSN, which is random; that of path 0 is the usual one. */
+/* Draws ports from the QPNs and the first PSN, which is random; path 0 has the usual port. */
 static void draw_ports(const struct rc_qp *qp, struct rc_spread *spread)
 {
 	uint64_t x = ((uint64_t)qp->qpn << 40 ^ (uint64_t)qp->dest_qpn << 20 ^ qp->sq_psn.v) + qp->migration.count;
@@ -85,7 +85,7 @@ void rc_spread_over(struct rc_qp *qp, uint32_t paths)
 	struct rc_board *board;
 
 	rc_spread_forget(qp);
-	/* Most boards stay for the losses of all; without one the packets take one path. */
+	/* Most boards stay for the losses of all QPs; without a board the packets take one path. */
 	if (paths < 2 || !boards_has_one(pool) || boards_left_by_spreads(pool) <= pool->spreads)
 		return;
 	board = boards_lend(pool);
@@ -135,8 +135,8 @@ static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t
 }
 
 /*
- * Returns the PSN before which everything left long before the time of a mark; snd_una: nothing in flight did. from:
- * which mark; 0 is the newest one, and each further one is older.
+ * Returns the PSN before which everything left at least LATE_TRIPS round trips before a mark; snd_una: nothing in
+ * flight did. from: which mark; 0 is the newest one, and each further one is older.
  */
 static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread, uint32_t from)
 {
@@ -158,7 +158,10 @@ static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
 	spread->aged = qp->win.snd_una;
 	if (newest >= sendwin_outstanding(&qp->win) || qp->rtt.srtt_ns == 0)
 		return;
-	/* What left long before a mark that snd_una has passed is in flight no more: that mark is not looked for. */
+	/*
+	 * Finds the newest mark that is not behind the newest packet that has come. A mark before snd_una is of no
+	 * use: nothing that left long before it is in flight.
+	 */
 	for (uint32_t i = 0; i < SPREAD_MARKS && spread->marks[(spread->mark - i) % SPREAD_MARKS].at_ns; i++) {
 		if (ahead(qp, spread->marks[(spread->mark - i) % SPREAD_MARKS].psn) <= newest) {
 			spread->aged = long_before(qp, spread, i);
@@ -177,7 +180,7 @@ void rc_spread_answers(const struct rc_qp *qp, struct rc_outbox *out)
 		frame_set_source_port(out->template, spread->paths[spread->ack_path].port);
 }
 
-/* The next path behind this one that is not bad; if there is none the same. */
+/* The next path behind this one that is not bad; this one if all others are. */
 static uint8_t next_path(const struct rc_spread *spread, uint32_t path)
 {
 	for (uint32_t i = 1; i < spread->count; i++) {
@@ -190,8 +193,8 @@ static uint8_t next_path(const struct rc_spread *spread, uint32_t path)
 }
 
 /*
- * The peer asks though nothing seems to be missing, perhaps because answers of ours have not come: they take another
- * path. Responses stay in order, because the peer asks again for one that others have overtaken.
+ * The peer asks though nothing seems to be missing, perhaps because ACKs and SACKs of ours were lost: they take another
+ * path. READ responses keep their path, because the peer asks again for a response that others have overtaken.
  */
 static void move_answers(const struct rc_qp *qp, struct rc_outbox *out)
 {
@@ -220,8 +223,9 @@ void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 /* ---- PROBEs ---- */
 
 /*
- * The packet at psn is missing: has no PROBE left behind it over its path, or none whose answer may still come? Each
- * answer would bring about a PROBE over every path otherwise, more than a slow peer can answer.
+ * The packet at psn is missing: should a PROBE leave over its path? Yes if none has left there behind the packet, or if
+ * the answer to it can no longer be waited for. A PROBE over every path with each answer would be more than a slow peer
+ * can answer.
  */
 static bool wants_probe(const struct rc_qp *qp, psn_t psn, uint32_t index)
 {
@@ -230,7 +234,7 @@ static bool wants_probe(const struct rc_qp *qp, psn_t psn, uint32_t index)
 	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
 
 	if (path->probe == 0 || path->probe < spread->paths[spread->answer_path].probe)
-		return true; /* one that left later has been answered */
+		return true; /* a PROBE that left later, over another path, has been answered */
 	return state & SACK_RESENT ? state & SACK_RESENT_SINCE : !psn_before(psn, path->probe_end);
 }
 
@@ -238,7 +242,10 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 {
 	struct rc_spread *spread = spread_of(qp);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
-	/* Who suspects a packet asks about what others have overtaken, and who hears nothing about all there is. */
+	/*
+	 * If a packet is suspected the timer asks about all that others have overtaken, otherwise about all that was
+	 * silent.
+	 */
 	bool suspects = by_timer && spread->suspects && !spread->asked;
 	psn_t end = suspects ? psn_next(qp->sack.newest) : spread->quiet_end;
 	uint32_t limit = suspects ? ahead(qp, end) : outstanding;
@@ -259,7 +266,10 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 	spread->patient = ahead(qp, end) <= outstanding;
 	spread->patient_end = end;
 	spread->patient_from = spread->probes + 1;
-	/* If a path is dead whose packets are missed the answer over another one tells it. */
+	/*
+	 * Two paths in turn are asked as well: if the path of the missing packets is dead, the answer over another one
+	 * tells.
+	 */
 	for (uint32_t i = 0; i < 2 && i < spread->turns; i++)
 		paths |= 1ull << spread->turn[(spread->next + i) % spread->turns];
 	return paths;
@@ -353,7 +363,10 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 	mark_time(qp, spread, now_ns);
 	spread->quiet_end = qp->win.snd_max;
 	find_aged(qp, spread);
-	/* A PROBE that left when `seen` was known already asked later: its answer tells what the peer has given up. */
+	/*
+	 * A SACK that tells of less is old, unless it answers a PROBE that left after `seen` was known: then the peer
+	 * has given up something that it had.
+	 */
 	if (less && !(answers && spread->paths[spread->answer_path].probe > spread->seen_after))
 		return false;
 	if (!spread->seen_is_known || !psn_equal(received, spread->seen))
@@ -363,7 +376,10 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 	return true;
 }
 
-/* Has something come that left behind the packet at psn, or a PROBE left behind the last copy of it? */
+/*
+ * Has something come that left behind the packet at psn? If the packet was sent again: has a PROBE left behind its last
+ * copy?
+ */
 static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t outstanding = sendwin_outstanding(&qp->win), newest = ahead(qp, qp->sack.newest);
@@ -380,7 +396,7 @@ uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
 	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
 
 	if (!(sackmap_state(qp, missing) & SACK_RESENT))
-		wait_ns /= 2; /* what has overtaken it needed a round trip to come */
+		wait_ns /= 2; /* the packet that has overtaken it was on its way for a round trip already */
 	if (!spread->suspects || !psn_equal(spread->suspect, missing)) {
 		spread->asked = false;
 		spread->suspect = missing;
@@ -454,7 +470,8 @@ void rc_spread_rewound(struct rc_qp *qp)
 	spread = spread_of(qp);
 	spread->seen_is_known = spread->suspects = false;
 	for (uint32_t i = 0; i < spread->count; i++)
-		spread->paths[i].probe_end = qp->win.snd_una; /* PROBEs left in front of what is sent again */
+		/* these PROBEs left before the packets that are sent again */
+		spread->paths[i].probe_end = qp->win.snd_una;
 }
 
 void rc_spread_map_begins(struct rc_qp *qp)
@@ -463,7 +480,7 @@ void rc_spread_map_begins(struct rc_qp *qp)
 
 	for (uint32_t i = 0; i < spread->count; i++)
 		spread->paths[i].newest = psn_previous(qp->win.snd_una);
-	spread->suspects = false; /* what an earlier map knew of has come */
+	spread->suspects = false; /* everything that an earlier map knew of has come */
 	if (!psn_before(qp->win.snd_una, spread->patient_end))
 		spread->patient = false;
 }
