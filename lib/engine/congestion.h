@@ -10,8 +10,8 @@ struct uroce_lcore;
 struct uroce_qp;
 
 /*
- * The QP has taken a packet that a switch has marked "congestion experienced". Counts it. Unless the last one came less
- * than 50 us ago, it sends the peer a notification and, if the packet is a response, tells the QP itself (N-2).
+ * The QP has taken a packet that a switch has marked "congestion experienced". Counts the packet, and, at most once in
+ * 50 us, sends the peer a notification. If the packet is a response the QP itself is told as well (N-2).
  */
 void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp, bool response);
 

@@ -31,8 +31,8 @@
 /* ---- events ---- */
 
 /*
- * The number of waiting events from which on an event of this type replaces the last one, if that has the same type.
- * Only the newest route and the newest alternate path count, so those leave room for the other types.
+ * Once so many events wait, an event of this type replaces the last one if that has the same type. Only the newest
+ * route and the newest alternate path count, so those leave room for the other types.
  */
 static uint32_t room_for(enum uroce_cm_event_type type)
 {
@@ -81,7 +81,7 @@ static void set_addresses(struct uroce_cm_event *event, const struct cm_route *r
 	memcpy(event->peer.bytes, route->dest, sizeof(event->peer.bytes));
 }
 
-/* Copies what the message carried. In a request the private data follow those of IP addressing. */
+/* Copies what the message carried. In a request the user's private data follow the header of IP addressing. */
 static void set_message(struct uroce_cm_event *event, const struct cm_message *message)
 {
 	uint32_t skip = message->kind == CM_REQ || message->kind == CM_SIDR_REQ ? CM_IP_BYTES : 0;
@@ -191,7 +191,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 
 /* ---- QPs ---- */
 
-/* The window that both ends have offered; 0: one of them sends no SACKs. */
+/* The window that both ends have offered; 0: an end sends no SACKs. */
 static uint16_t window_of(uint32_t ece)
 {
 	if (!(ece & CM_ECE_KEEP) || !(ece & CM_ECE_SACK))
@@ -276,7 +276,7 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 		return -ENOTCONN; /* the application has destroyed the QP */
 	switch (action->move) {
 	case CM_MOVE_RTS:
-		/* The active side moves its QP to RTR now; the passive side did before its REP left. */
+		/* The active side moves its QP to RTR now; the passive side has done so before its REP left. */
 		if (qp_core(id->qp)->state != UROCE_QPS_RTR)
 			error = engine_connect_to_rtr(id);
 		return error ? error : move_qp(id, UROCE_QPS_RTS, CONNECT_TO_RTS);
@@ -391,7 +391,7 @@ static void raise_resolved(struct uroce_cm_id *id, enum uroce_cm_event_type type
 	raise_event(id, &event);
 }
 
-/* The peer's MAC is known: does what the id asked it for. */
+/* The peer's MAC is known: the id goes on with what it needed the MAC for. */
 static void do_aim(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
 	struct cm *cm = lcore->connect->cm;

@@ -33,21 +33,22 @@ enum connect_aim { CONNECT_CONNECT, CONNECT_ASK, CONNECT_ROUTE };
 enum connect_qp_event { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2, CONNECT_QP_MIGRATED = 4 };
 
 struct uroce_cm_id {
-	struct uroce_cm_channel *_Atomic channel; /* a listener's is read by lcores */
+	struct uroce_cm_channel *_Atomic channel; /* lcores read the channel of a listener */
 	uint64_t context;
 	struct uroce_qp *qp;
-	struct uroce_device *device; /* where the REQ came in, then that of the route, then that of the QP */
-	struct uroce_lcore *lcore;   /* NULL: the id has no device yet */
-	bool is_request;             /* the peer began the connection */
-	bool has_route;              /* request.route leads to the peer */
-	bool user_moves;             /* the application makes the QP and moves it; qp is NULL */
-	bool has_psn;                /* psn has been drawn */
-	uint32_t psn;                /* the first PSN that such a QP receives */
+	/* the device that the REQ came to; later that of the route, and then that of the QP */
+	struct uroce_device *device;
+	struct uroce_lcore *lcore; /* NULL: the id has no device yet */
+	bool is_request;           /* the peer began the connection */
+	bool has_route;            /* request.route leads to the peer */
+	bool user_moves;           /* the application makes the QP and moves it; qp is NULL */
+	bool has_psn;              /* psn has been drawn */
+	uint32_t psn;              /* the first PSN that a QP which the application moves receives */
 
 	bool datagrams; /* in the port space of UDP */
 
 	/* the port number that the id holds; under the engine's lock */
-	bool is_bound; /* no other id may have it; false: the port it connects from */
+	bool is_bound; /* no other id may have the port; false: the id connects from it and others may, too */
 	uint16_t port;
 	struct cm_listener listener; /* listening: all of it is valid; bound: service_id, addr and family are */
 	LIST_ENTRY(uroce_cm_id) with_bound;
@@ -104,8 +105,8 @@ void engine_connect_poll(struct uroce_lcore *lcore);
 /* Carries out the actions that a call of the manager has left. */
 void engine_connect_run(struct uroce_lcore *lcore);
 /*
- * The peer's packet has come before the RTU, and the application answers it before the lcore has noticed (C-9): the
- * lcore notices now. true: the QP can send.
+ * The peer's packet has come before the RTU, and the application answers before the lcore has noticed the packet (C-9):
+ * the lcore notices it now. true: the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
 /* An event has happened to a QP. Without an id the QP ignores it. */

@@ -159,7 +159,7 @@ static void deliver_events(struct uroce_lcore *lcore)
 		if (qp == NULL)
 			continue;
 		if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED) {
-			event->qp_num = 0; /* it was set only to find the device */
+			event->qp_num = 0; /* qp_num was set only to find the device */
 			event->qp_context = event->srq->context;
 		}
 		if (is_failure(event->type)) {

@@ -21,7 +21,10 @@ static inline void deliver_all(struct uroce_lcore *lcore)
 		engine_deliver_outbox(lcore);
 }
 
-/* To be called by whoever has added completions: the next packet finds room for those that it adds unasked. */
+/*
+ * Call it after adding completions: it empties an outbox that is half full, so that the next packet has room for its
+ * own.
+ */
 static inline void deliver_when_many(struct uroce_lcore *lcore)
 {
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)

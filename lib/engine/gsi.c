@@ -88,10 +88,10 @@ void engine_gsi_close(struct uroce_engine *engine)
 /* ---- datagrams ---- */
 
 /*
- * While data flows, setting up connections may take a tenth of an lcore's time (C-30): so many REQs a second, and so
- * many datagrams of all kinds. At once as many are taken as an honest host sends when it opens all its connections.
- * Without data there is no limit. *spent_ns is the time up to which the accepted datagrams have used the budget. A
- * false kind in its MAD gains a sender nothing.
+ * While data flows, setting up connections may take a tenth of an lcore's time (C-30). So each REQ uses up REQ_NS, and
+ * each datagram of any kind DATAGRAM_NS. AT_A_TIME of them are taken at once: as many as an honest host sends when it
+ * opens all its connections. Without data there is no limit. *spent_ns is the time up to which the accepted datagrams
+ * have used the budget. A sender gains nothing if its MAD names a false kind.
  */
 #define REQ_NS 100000ull
 #define DATAGRAM_NS 10000ull
@@ -113,7 +113,7 @@ static uint64_t count_data(const struct uroce_lcore *lcore)
 	return frames - lcore->connect->sent;
 }
 
-/* Measured at most once in LOOK_NS, and only when a datagram comes. */
+/* Does data flow? Measured at most once in LOOK_NS, and only when a datagram comes. */
 static bool data_flows(const struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -139,7 +139,10 @@ static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
 	return true;
 }
 
-/* U-5: while data flows, datagrams get no more time than the budget. Each lcore counts its own, without a lock. */
+/*
+ * U-5: while data flows, datagrams get no more time than the budget. Each lcore has a budget of its own, without a
+ * lock.
+ */
 static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Drivers of such ports know little: net_af_packet (22.11) always reports its link as up, and takes frames that the
- * kernel then keeps. But the interface knows its carrier, and a packet socket knows how much of what it was given is
- * still there.
+ * kernel then keeps. But the interface knows its carrier, and a packet socket knows how many of the bytes given to it
+ * have not left.
  */
 #ifndef ENGINE_INTERFACE_H
 #define ENGINE_INTERFACE_H
@@ -25,13 +25,13 @@ struct engine_interface {
 /* Finds the interface, and the sockets that the driver has opened on it, in the order of its queues. */
 void engine_interface_find(uint16_t port_id, struct engine_interface *interface);
 
-/* Is it gone, switched off, or without a carrier? */
+/* Is the interface gone, switched off, or without a carrier? */
 bool engine_interface_is_down(unsigned index);
 
 /* The longest IP packet that the interface sends, in bytes; UINT16_MAX: not known. */
 uint32_t engine_interface_mtu(unsigned index);
 
-/* The speed of its link in Mbit/s; 0: not known, as of a bridge without ports. */
+/* The speed of the interface's link in Mbit/s; 0: not known, as of a bridge without ports. */
 uint32_t engine_interface_mbps(unsigned index);
 
 /* Writes the name of the interface; "" for index 0, and for an interface that is gone. */

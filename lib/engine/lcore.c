@@ -206,7 +206,7 @@ static int run_lcore(void *argument)
 	}
 	engine_mailbox_serve(lcore);
 	atomic_store_explicit(&lcore->owned, false, memory_order_release);
-	engine_mailbox_serve(lcore); /* so that no call that came in between waits in vain */
+	engine_mailbox_serve(lcore); /* so that no caller waits in vain whose call came in between */
 	return 0;
 }
 

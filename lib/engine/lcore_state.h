@@ -50,7 +50,7 @@ struct uroce_lcore {
 	struct rc_boards boards;                /* the boards that its QPs borrow to repair losses */
 	struct rc_board *board_memory;          /* LCORE_BOARDS of them; a board that was never lent costs no memory */
 	struct rc_store store;                  /* where its QPs keep requests before their turn */
-	struct rc_kept_packet *kept_memory;     /* LCORE_KEPT of them; one that was never used costs no memory */
+	struct rc_kept_packet *kept_memory;     /* LCORE_KEPT packets; one that was never used costs no memory */
 	struct engine_connect *_Atomic connect; /* NULL: the engine has no channel */
 
 	struct rte_ring *doorbells; /* entries are QP indexes */

@@ -22,7 +22,7 @@
 #define LOOK_NS 1000000ull
 #define ASK_NS 50000000ull          /* each question to the kernel takes a few microseconds */
 #define HELD_NS 200000000ull        /* longer than pauses of a network, short compared with the retries of a request */
-#define TX_PATIENCE_NS 500000000ull /* half of the time by which a request may fail later than its retries say */
+#define TX_PATIENCE_NS 500000000ull /* a port that takes nothing may delay the failure of a request by twice that */
 
 /*
  * If the driver cannot tell, the link counts as unchanged. A driver that does not note changes may report a link as up

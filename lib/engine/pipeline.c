@@ -249,7 +249,10 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (transmit_qp(lcore, qp, port ? port_room(port) : 0))
 			served[count++] = qp;
 	}
-	/* Adding within the loop could close the holes of a full queue, and `services` has counted those. */
+	/*
+	 * QPs with more to do are added here: adding within the loop could close the holes of a full queue, which
+	 * `services` has counted.
+	 */
 	for (uint32_t i = 0; i < count; i++)
 		run_queue_add(served[i]);
 }
@@ -266,7 +269,7 @@ static void send_all(struct uroce_lcore *lcore)
 	}
 	if (run_queue_count(&lcore->run_queue))
 		transmit(lcore, &lcore->run_queue, NULL);
-	/* After all QPs, because one whose path has changed may have asked for a MAC at any port. */
+	/* After all QPs: a QP whose path has changed may have asked for a MAC at any port. */
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);
 	deliver_all(lcore);

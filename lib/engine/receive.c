@@ -26,7 +26,7 @@
 
 #define BURST_WORTH_FETCHING 2u /* in a smaller burst what is fetched for a packet arrives too late */
 
-/* The usual frame before this one, whose headers this one mostly repeats, and the run of packets that it belongs to. */
+/* The last usual frame, whose headers the next frame mostly repeats, and the run of packets that it belongs to. */
 struct flow {
 	const uint8_t *frame; /* NULL: there is none */
 	uint32_t bytes;
@@ -291,8 +291,8 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 
 /*
  * Takes a plain ACK. It waits in flow->ack for the next frame, because of several such ACKs in a row only the last one
- * has to be taken. before: the frame before this one, if both have the same headers. false: this is no such ACK, and
- * none waits any more.
+ * has to be taken. before: the frame before this one, if both have the same headers. false: the frame is no plain ACK,
+ * and no ACK waits any more.
  */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
 					    const uint8_t *before, struct flow *flow)

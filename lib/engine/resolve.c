@@ -17,7 +17,7 @@
 #define HOP_LIMIT_DEFAULT 64
 #define LOOK_AGAIN_NS 1000000ull
 
-/* A frame for which there is no room is lost: whoever waits for it asks again. */
+/* A frame for which there is no room is lost. What needs the MAC asks for it again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	if (!port_make_room(port) ||
@@ -126,7 +126,7 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 		return true;
 	hop = engine_route_next_hop(&device->config, path);
 	if (hop == NULL)
-		return false; /* never so: check_path() of modify.c refuses such a path */
+		return false; /* never reached: check_path() of modify.c refuses such a path */
 	if (engine_neigh_resolve(&device->neigh, hop, path->vlan_id, lcore->now_ns, mac, &ask))
 		return true;
 	if (ask)
@@ -176,7 +176,7 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 
 	if (!engine_resolve_find(lcore, &path, &mac))
 		return false;
-	/* N-2: switches may mark what it sends, unless its traffic class says something else about that. */
+	/* N-2: switches may mark what the QP sends, unless its traffic class has ECN bits of its own. */
 	if (rc_cc_listens(qp_core(qp)) && uroce_traffic_class_ecn(path.traffic_class) == UROCE_ECN_NOT_ECT)
 		path.traffic_class |= UROCE_ECN_ECT0;
 	prepare_template(&qp->template, &path, &mac, qp->qpn, qp_core(qp)->dest_qpn);

@@ -29,7 +29,7 @@ void engine_run_queue_free(struct engine_run_queue *queue)
 	queue->qps = NULL;
 }
 
-/* Closes the holes, which a QP that is created and destroyed again and again would fill the queue with. */
+/* Closes the holes. Otherwise a QP that is created and destroyed again and again would fill the queue with them. */
 void engine_run_queue_tidy(struct engine_run_queue *queue)
 {
 	uint32_t to = queue->head;

@@ -1,8 +1,8 @@
 /* rx_interrupt.c - interrupts of a NIC that tell a sleeping thread that a frame has come */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK's descriptors of interrupts are read in ways that depend on how the kernel gives the NIC away. Its epoll reads
- * them in the right one, and an epoll descriptor can be waited for beside others.
+ * How an interrupt descriptor has to be read depends on the kernel driver that gives the NIC to DPDK. DPDK's epoll
+ * functions know the right way, and an epoll descriptor can be waited for beside others.
  */
 #include "engine/rx_interrupt.h"
 

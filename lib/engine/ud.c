@@ -153,7 +153,7 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 	deliver_when_many(lcore);
 }
 
-/* Of a shared queue whose limit is armed (M-4). */
+/* Raises the limit event of a shared queue, if its limit is armed and reached (M-4). */
 static void tell_limit(const struct uroce_ud *ud)
 {
 	const struct uroce_event event = {

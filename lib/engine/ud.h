@@ -19,7 +19,8 @@ struct uroce_ud {
 	struct uroce_device *device;
 	struct uroce_pd *pd;
 	struct uroce_cq *send_cq, *recv_cq;
-	struct uroce_srq *srq; /* NULL: receives are its own; else `receives` has room for the one that was taken */
+	/* NULL: receives are posted to this queue pair; else `receives` has room for one taken from the SRQ */
+	struct uroce_srq *srq;
 	struct uroce_lcore *owner;
 	uint64_t context;
 	uint32_t qpn, index, qkey;
