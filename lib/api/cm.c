@@ -122,7 +122,7 @@ struct answer {
 	const struct cm_path *alternate;
 };
 
-/* Tells which queue pair for datagrams serves, and no more. */
+/* Tells the peer which queue pair for datagrams serves it. There is no QP to move. */
 static int accept_datagrams(const struct answer *answer, struct cm_accept *accept)
 {
 	struct uroce_cm_id *id = answer->id;

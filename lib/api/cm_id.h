@@ -17,11 +17,11 @@ void api_cm_leave_channel(struct uroce_cm_id *id);
 /* Frees an id that no lcore knows, and its port if it has one. */
 void api_cm_drop(struct uroce_cm_id *id);
 /*
- * The same for an id that does not listen, after ending its connection. Returns 0, or a negative errno: it still
+ * Ends the connection of an id that does not listen, then drops the id. Returns 0, or a negative errno: the id still
  * exists.
  */
 int api_cm_end(struct uroce_cm_id *id);
-/* Frees its port for others. */
+/* Frees the id's port for others. */
 void api_cm_unbind(struct uroce_cm_id *id);
 /*
  * Takes an id whose REQUEST to the listener nobody has read off the channel's queue; NULL: there is none.
@@ -55,15 +55,15 @@ int api_cm_begin_on_owner(void *argument);
 extern const struct uroce_cm_options api_cm_no_options;
 
 /*
- * The id must have a QP of the partition that QP 1 is in, or one moved by its user, and must not listen. Returns 0 or
- * -EINVAL.
+ * Checks an id before it connects or accepts: it must not listen, and must have a QP of QP 1's partition, or a QP that
+ * its user moves. Returns 0 or -EINVAL.
  */
 int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
-/* For an id with a device. Returns 0; or -EINVAL, and uroce_refusal() names the field. */
+/* Checks the options for an id with a device. Returns 0; or -EINVAL, and uroce_refusal() names the field. */
 int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max);
 /* Draws, once, the first PSN that a QP moved by its user receives (C-7). Returns 0 or a negative errno. */
 int api_cm_draw_psn(struct uroce_cm_id *id);
-/* Our end as the options ask for it. If the id has no QP of ours, the PSN was drawn. */
+/* Describes our end as the options ask for it. If the id has no QP of ours, the PSN was drawn before. */
 struct cm_side api_cm_side_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* Checks the options of services of datagrams: private data and times. Returns 0 or -EINVAL. */
 int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max);

@@ -25,7 +25,7 @@ static enum cm_family family_of(const uint8_t addr[16], enum cm_family told)
 	return encap_addr_is_ipv4(addr) ? CM_IPV4 : CM_IPV6;
 }
 
-/* Two ids of one port: does an address belong to both? */
+/* Do two ids with the same port accept a common address? */
 static bool meet(const struct cm_listener *one, const uint8_t addr[16], enum cm_family told)
 {
 	static const uint8_t any[16];

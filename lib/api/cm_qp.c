@@ -111,7 +111,10 @@ struct wish {
 	struct uroce_qp_attr *attr;
 };
 
-/* Until it is accepted, a request is treated as if it got all that it asks for. It does not ask for paths of ours. */
+/*
+ * Until it is accepted, a request is treated as if it got all that it asks for. How many paths our end uses is not for
+ * the peer to ask.
+ */
 static void propose(struct uroce_cm_id *id, struct cm *cm)
 {
 	static const struct uroce_cm_options usual = { .paths = 1 };

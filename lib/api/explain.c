@@ -141,7 +141,10 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 		add(text, "; the peer has not answered at all");
 }
 
-/* A peer says only once that a packet is missing, and then waits for it: so what is sent again does not arrive. */
+/*
+ * Was the last answer a sequence NAK? A peer sends it only once for a missing packet, and then waits: so what is sent
+ * again does not arrive.
+ */
 static bool last_said_sequence(const struct uroce_wc *wc)
 {
 	return syndrome_class((uint8_t)(wc->aeth >> 24)) == SYNDROME_NAK &&

@@ -92,7 +92,7 @@ static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)
 /* The additional information in our APRs: where an APR stands among the LAPs of its sender. */
 struct order {
 	uint8_t vendor_id[3];
-	uint8_t goes_first;        /* this LAP was refused because the LAP named below goes first */
+	uint8_t goes_first;        /* the answered LAP was refused because the LAP named below goes first */
 	uint8_t transaction_id[8]; /* the last LAP that the APR's sender had sent when it judged; 0: none */
 };
 
@@ -105,8 +105,9 @@ static const struct order *order_of(const struct cm_message *apr)
 }
 
 /*
- * The peer's LAP goes first. If we have loaded its path since we asked, or when we do, our call has its answer. If we
- * judged it before, the peer has only not received that answer yet, and our next try is a new question.
+ * Our LAP was refused because the peer's LAP goes first. If the peer's path was loaded after we asked, or is loaded
+ * later, that answers our call. If we judged the peer's LAP before we asked, the peer just has not received that answer
+ * yet, so our LAP is tried again as a new question.
  */
 static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t now_ns)
 {
@@ -116,7 +117,7 @@ static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t 
 		conn->lap.transaction_id = cm_table_draw(&cm->table);
 	} else {
 		conn->lap.yields = true;
-		cm_await(cm, conn, now_ns); /* as long as all tries of the peer take */
+		cm_await(cm, conn, now_ns); /* waits as long as all tries of the peer take */
 	}
 }
 
@@ -153,7 +154,7 @@ void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 		finish(cm, conn, in->status, in);
 }
 
-/* Linux does not answer over RoCE (C-21): the connection goes on with the path that it has. */
+/* Linux answers no LAP over RoCE (C-21): the connection goes on with the path that it has. */
 void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn)
 {
 	finish(cm, conn, -ETIMEDOUT, NULL);
@@ -236,8 +237,8 @@ static uint8_t status_of(int error)
 }
 
 /*
- * The peer's path has been loaded, or not. If our user has asked meanwhile, that LAP is answered by its own APR, or, if
- * it yields to the peer's, by this.
+ * The peer's path has been loaded, or loading it has failed. If our user has asked meanwhile, and our LAP yields to the
+ * peer's, this is the answer; otherwise our LAP gets its own APR.
  */
 static void peers_is_loaded(struct cm *cm, struct cm_conn *conn, int error)
 {

@@ -15,8 +15,8 @@ static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
 }
 
 /*
- * Until a REP was sent the last message is repeated word for word, if it was a REJ. After a REP the answer is a REJ in
- * the user's name, whatever has ended the connection.
+ * Writes the answer to a repeated REQ. Before a REP was sent it is the last message, word for word, if that was a REJ.
+ * After a REP it is a REJ in the user's name, whatever has ended the connection.
  */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
 {
@@ -118,8 +118,8 @@ static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_priva
 }
 
 /*
- * Before the RTU has come nobody knows whether the peer has sent it. If it has, it takes a DREQ; if not, Linux takes
- * only a REJ (C-17). So the peer gets both: the one that does not fit its state changes nothing there.
+ * Before the RTU has come nobody knows whether the peer has sent it. If the peer has, it takes a DREQ; if not, Linux
+ * takes only a REJ (C-17). So the peer gets both: the message that does not fit its state changes nothing there.
  */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns)
 {

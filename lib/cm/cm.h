@@ -31,11 +31,14 @@ enum cm_ece {
 	CM_ECE_ATOMIC_WRITE = 1 << 1,
 	CM_ECE_FLUSH = 1 << 2,
 	CM_ECE_KEEP = 1 << 3,      /* keeps requests that come before their turn (S-21) */
-	CM_ECE_SACK = 1 << 4,      /* and tells of them with SACKs (S-22) */
+	CM_ECE_SACK = 1 << 4,      /* tells of those requests with SACKs (S-22) */
 	CM_ECE_SPREAD = 1 << 5,    /* its peer may spread requests over several source ports (W-10) */
 	CM_ECE_ANY_ORDER = 1 << 7, /* answers the parts of a READ in whatever order they are asked for */
 	CM_ECE_WINDOW_512 =
-		1 << 8, /* with SACKs so many packets may be in flight; a larger one has the smaller bits, too */
+		/*
+		 * so many packets may be in flight with SACKs; an end with a larger window sets the smaller bits, too
+		 */
+	1 << 8,
 	CM_ECE_WINDOW_1024 = 1 << 9,
 	CM_ECE_WINDOW_2048 = 1 << 10,
 };
@@ -61,7 +64,7 @@ struct cm_route {
 	uint8_t dest_mac[6]; /* zeros: the host finds it */
 	uint8_t traffic_class;
 	uint8_t vlan_priority;
-	uint8_t max_path_mtu; /* received: code of the port's path MTU; 0: the manager's */
+	uint8_t max_path_mtu; /* of a received message: code of the port's path MTU; 0: the manager's */
 	uint16_t vlan_id;
 	void *device; /* the host's handle */
 };
@@ -116,7 +119,7 @@ void cm_config_fit(struct cm_config *config, uint32_t connections);
 
 #define CM_LISTENERS 256u
 
-/* Whose requests a listener at any address takes. */
+/* The address family of requests that a listener at any address takes. */
 enum cm_family { CM_ANY_FAMILY, CM_IPV4, CM_IPV6 };
 
 struct cm_listener {
@@ -212,7 +215,7 @@ uint64_t cm_bytes(const struct cm_config *config);
 struct cm *cm_init(void *memory, const struct cm_config *config);
 
 /*
- * Which manager a message is for: the low digits of the id of ours in it; for a REQ a hash of the sender's address and
+ * Which manager a message is for: the low digits of our id in the message; for a REQ a hash of the sender's address and
  * QPN. CM_NONE: any manager, as for a REJ whose sender does not know our id.
  */
 uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES]);
@@ -243,8 +246,9 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
  */
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /*
- * Accepts a REQUEST. The QP is in RTR already (C-9). For a service of datagrams the peer is told side.qpn and qkey,
- * which ends the matter. Returns 0; -EINVAL: the private data is too long; -ENOTCONN: the peer does not wait any more.
+ * Accepts a REQUEST. The QP is in RTR already (C-9). For a service of datagrams the peer is told side.qpn and qkey, and
+ * no further message follows. Returns 0; -EINVAL: the private data is too long; -ENOTCONN: the peer does not wait any
+ * more.
  */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does the connection wait for cm_accept() or cm_reject()? */

@@ -21,7 +21,7 @@ enum cm_state {
 	CM_REQ_SENT,  /* active: waits for a REP */
 	CM_SIDR_SENT, /* asks for a service, without a connection: waits for a SIDR_REP */
 	CM_SIDR_RCVD, /* was asked for a service: waits for the user's answer */
-	CM_REP_RCVD,  /* active: the QP is being moved to RTS, which its user may take time for */
+	CM_REP_RCVD,  /* active: the QP is being moved to RTS; a user who moves it himself may take time */
 	CM_REQ_RCVD,  /* passive: waits for the user's answer */
 	CM_REP_SENT,  /* passive: waits for an RTU */
 	CM_RTU_RCVD,  /* passive: the QP is being moved to RTS */
@@ -80,7 +80,7 @@ struct cm_conn {
 	struct cm_listener *listener; /* valid while counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route; /* that of the REQ: the peer is known by it */
-	/* of what is sent: the same, until the QP migrates or the peer speaks elsewhere */
+	/* route of what is sent: that of the REQ, until the QP migrates or the peer sends from elsewhere */
 	struct cm_route send_route;
 	struct cm_side own, peer;
 	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
@@ -119,7 +119,7 @@ struct cm {
 /* ---- table.c: ids, chains, timers ---- */
 
 uint64_t cm_table_bytes(const struct cm_config *config);
-/* Cuts the memory that it needs off *memory. */
+/* Takes the table's memory from the front of *memory, and moves *memory behind it. */
 void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_config *config);
 
 /* Returns random bits that nobody can predict (C-2). */
@@ -189,7 +189,7 @@ uint8_t cm_ack_timeout(uint8_t code);
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* How long an answer is waited for: the peer's time and the way there and back. */
 uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn);
-/* Waits until then; after that comes another try, or the end. */
+/* Waits until until_ns. Then there is another try, or the connection is given up. */
 void cm_wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns);
 /* The connection is no longer counted as half-open. */
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);

@@ -10,7 +10,7 @@ static bool is_any(const uint8_t addr[16])
 	return memcmp(addr, any, 16) == 0;
 }
 
-/* It listens at any address, and at this one. */
+/* Does the listener listen at any address of the family of addr? */
 static bool is_any_of(const struct cm_listener *listener, const uint8_t addr[16])
 {
 	enum cm_family family = encap_addr_is_ipv4(addr) ? CM_IPV4 : CM_IPV6;

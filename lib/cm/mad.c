@@ -62,7 +62,7 @@ struct row {
 #define ECE_OPTIONS FIELD(-4, 0, 32, ece_options, CM_HEX)
 #define IDS FIELD(0, 0, 32, local_id, CM_HEX), FIELD(4, 0, 32, remote_id, CM_HEX)
 
-/* Each row is read across. */
+/* Each row stands on a line of its own. */
 /* clang-format off */
 #define REQ_PATH(byte, path) \
 	FIELD((byte), 0, 16, path.local_lid, CM_HEX), \

@@ -124,8 +124,8 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 
 /*
  * Do the ids in a message belong to the connection? While our REQ waits for an answer the peer's id is not known yet,
- * and a REJ may leave it out. A later REJ without it is about a copy of the REQ and was overtaken by the REP, or it is
- * a guess.
+ * and a REJ may leave it out. A later REJ without it is about a copy of the REQ and was overtaken by the REP, or
+ * somebody guesses ids.
  */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
@@ -227,7 +227,7 @@ static bool came_along(const struct cm_path *path, const struct cm_route *route)
 	return memcmp(path->remote_gid, route->dest, 16) == 0 && memcmp(path->local_gid, route->source, 16) == 0;
 }
 
-/* Did the message come along a path of the connection? A peer whose QP has migrated speaks where it went (C-20). */
+/* Did the message come along a path of the connection? A peer whose QP has migrated sends along its new path (C-20). */
 static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *route)
 {
 	return route_is_same(&conn->send_route, route) || route_is_same(&conn->route, route) ||
@@ -250,7 +250,9 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 	} else if (!is_about_what_waits(conn, in)) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
-		/* The peer is answered where it speaks: a path that it does not use any more may be broken. */
+		/*
+		 * Answers go along the path that the peer uses now: a path that it does not use any more may be broken.
+		 */
 		if (!route_is_same(&conn->send_route, route))
 			conn->send_route = *route;
 		react(cm, conn, (enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST], now_ns);

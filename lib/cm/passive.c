@@ -115,7 +115,7 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
-/* Are there as many of the address and this id as are looked through for each of its requests? */
+/* Has this address as many connections with this id as may be searched for each of its requests? */
 static bool is_crowded(const struct cm *cm, const struct cm_route *route)
 {
 	const struct cm_conn *conn = NULL;

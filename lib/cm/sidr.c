@@ -50,7 +50,7 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 	return true;
 }
 
-/* Asks the user. The answer that is kept meanwhile is the one for a user who does not answer. */
+/* Asks the user. Until he answers the connection keeps a refusal, which is sent if he never does. */
 static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
 {
 	uint16_t source = quota_source(cm->config.key, route->dest);

@@ -46,7 +46,7 @@ static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16
 	return (uint32_t)cm_hash_peer(table->key, addr, remote_id);
 }
 
-/* With the address, so that nobody makes the chain of another one's QPs long. */
+/* The hash includes the address, so that no peer can make the chain of another peer's QPs long. */
 static uint32_t head_of_qp(const struct cm_table *table, const uint8_t addr[16], uint64_t guid, uint32_t qpn)
 {
 	uint64_t text[4] = { [2] = guid, [3] = qpn };

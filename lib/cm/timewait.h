@@ -1,9 +1,9 @@
 /* timewait.h - ids in time-wait: not used again yet, and a late REQ with them makes no connection (C-16) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No time-wait ends early, whatever a peer does: each connection has room for its time-wait reserved from its
- * beginning, or it does not begin. So connections in use count, too. A peer may hold half of the room; the last of it
- * is left to our own connections.
+ * No time-wait ends early, whatever a peer does: room for a connection's time-wait is reserved when the connection
+ * begins, or it does not begin. So connections in use take up room as well. A peer may have half of the room; the last
+ * eighth of it is left to our own connections.
  */
 #ifndef CM_TIMEWAIT_H
 #define CM_TIMEWAIT_H
@@ -28,7 +28,7 @@ struct cm_timewait {
 };
 
 uint64_t cm_timewait_bytes(uint32_t room);
-/* Cuts the memory that it needs off *memory. */
+/* Takes its memory from the front of *memory, and moves *memory behind it. */
 void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t room, const uint8_t key[16]);
 /* Puts the ids of a connection with that peer into time-wait. There must be room. */
 void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uint32_t local_id, uint32_t remote_id,
@@ -38,10 +38,7 @@ void cm_timewait_wake(struct cm_timewait *timewait, uint64_t now_ns);
 bool cm_timewait_has_id(const struct cm_timewait *timewait, uint32_t local_id);
 bool cm_timewait_has_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id);
 
-/*
- * With so many connections in use, is there room for the time-wait of one more? For one of our own users, or of a
- * stranger.
- */
+/* While in_use connections exist, is there room for the time-wait of one more: of our own user, or of a stranger? */
 static inline bool timewait_has_room(const struct cm_timewait *timewait, uint32_t in_use)
 {
 	return timewait->quota.all + in_use < timewait->quota.all_max;
