@@ -37,7 +37,7 @@ static uint64_t queues_there(const struct nvmf_command *command)
 	return last | last << 16;
 }
 
-/* Finds the threshold that a command is about. NULL: it is of a sensor that does not exist. */
+/* Finds the threshold that a command is about. NULL: the command names a sensor that does not exist. */
 static uint32_t *threshold_of(const struct nvmf_command *command)
 {
 	uint32_t value = get_le32(command->sqe + SQE_DW11), sensor = value >> 16 & 0xF, type = value >> 20 & 3;
@@ -115,7 +115,7 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	case NVME_FEATURE_WRITE_CACHE:
 		controller->write_cache = value & 1;
 		return NVME_OK;
-	case NVME_FEATURE_HOST_BEHAVIOUR: /* stored by nobody: nothing in it changes what the target does */
+	case NVME_FEATURE_HOST_BEHAVIOUR: /* not stored: nothing in it changes what the target does */
 		command->data_bytes = HOST_BEHAVIOUR_BYTES;
 		return NVME_OK;
 	default:

@@ -26,8 +26,9 @@ struct nvmf_queue {
 	bool no_flow_control;
 	/* from here on set by the program around this library, before nvmf_queue_open() */
 	void *context;
-	uint32_t thread;               /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
-	uint8_t peer[NVMF_PEER_BYTES]; /* address of the host, as it likes: who shares it shares what there is */
+	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
+	/* address of the host in any form; hosts with the same address share what one peer may have */
+	uint8_t peer[NVMF_PEER_BYTES];
 };
 
 /* A command that the store could not carry out. */
@@ -52,7 +53,7 @@ struct nvmf_controller {
 	uint32_t keep_alive_ms;
 	uint64_t deadline_ns; /* NVMF_FOREVER: none */
 	_Atomic uint64_t
-		heard_ns; /* of the last command on any queue, to NVMF_HEARD_STEP_NS; 0: none since Keep Alive */
+		heard_ns; /* time of the last command on any queue, to NVMF_HEARD_STEP_NS; 0: none since Keep Alive */
 	_Atomic bool write_cache; /* the host may flush; else each write lasts when it is done */
 	/* Features that change nothing here and are what the host has set. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
@@ -92,18 +93,21 @@ void nvmf_queue_close(struct nvmf_queue *queue);
 struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller);
 
 /*
- * Makes a controller for this admin queue, or for discovery without a subsystem. NULL: no memory, or no room. There is
- * room for a peer while it has no more controllers than it leaves free: names of hosts are not proven, and a peer that
- * makes up a new one each time leaves others as many.
+ * Makes a controller for this admin queue, or for discovery without a subsystem. NULL: no memory, or no room. A peer
+ * gets a controller while it has no more of them than are free. Names of hosts are not proven: a peer that makes up a
+ * new name each time leaves others as many as it takes.
  */
 struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem);
 /* NULL: the target has no controller with this id. */
 struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
-/* For Connect. A host sends its first Keep Alive only when all its queues are connected, however long that takes. */
+/*
+ * Call it for a Connect. A host sends its first Keep Alive only when all its queues are connected, however long that
+ * takes.
+ */
 void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
-/* Of Keep Alive: from now on the host has the time that it named. */
+/* Call it for a Keep Alive: from now on the host has the time that it named. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
 /* Are the sizes of entries set, which a host sets before it makes I/O queues? A discovery controller needs none. */

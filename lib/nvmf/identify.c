@@ -17,7 +17,10 @@
 #define LOG_EFFECTS 0x02u
 #define LOG_OFFSETS 0x04u
 #define COMMANDS_OPTIONAL 0x0Du /* compare, dataset management, write zeroes */
-/* Hosts read this once, and a namespace that needs flushes may be added later. One in memory is flushed in vain. */
+/*
+ * Hosts read this once, and a namespace that needs flushes may be added later. A namespace in memory is flushed in
+ * vain.
+ */
 #define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
 #define TRAFFIC_KEEPS_ALIVE 0x40u /* every command is a sign of life, not only Keep Alive */

@@ -15,8 +15,8 @@ static uint16_t find_namespace(struct nvmf_command *command)
 }
 
 /*
- * A host that comes back may still take this number for an earlier namespace: it may not write before it has read, on
- * this controller, what is there now. The event makes it read.
+ * A host that comes back may still take this number for an earlier namespace. So the host may not write before it has
+ * read, on this controller, which namespace has the number now. The event makes it read that.
  */
 static uint16_t judge_change(const struct nvmf_command *command)
 {

@@ -31,7 +31,10 @@ struct nvmf_namespace {
 	_Atomic uint64_t blocks;
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
-	/* a host may take its number for an earlier namespace: it may not write before it has read what this one is */
+	/*
+	 * a host may take its number for an earlier namespace: such a host may not write before it has read what this
+	 * one is
+	 */
 	bool is_new;
 	void *store;                  /* for the program around this library */
 	bool degraded;                /* flushes fail from now on */

@@ -31,7 +31,9 @@ const struct nvmf_row *nvmf_io_row(uint8_t opcode);
 /* For Identify. */
 uint16_t nvmf_identify_judge(struct nvmf_command *command);
 void nvmf_identify_give(struct nvmf_command *command, uint8_t *data);
-/* For Get Log Page: all pages. That of effects is made elsewhere, and copied by nvmf_log_give_part(). */
+/*
+ * For Get Log Page: all pages. The page of commands and effects is made elsewhere, and copied by nvmf_log_give_part().
+ */
 uint8_t nvmf_log_of(const struct nvmf_command *command);
 uint16_t nvmf_log_judge(struct nvmf_command *command);
 void nvmf_log_give(struct nvmf_command *command, uint8_t *data);

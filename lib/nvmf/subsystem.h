@@ -23,7 +23,7 @@ struct nvmf_subsystem {
 struct nvmf_namespace *nvmf_subsystem_find(const struct nvmf_subsystem *subsystem, uint32_t nsid);
 bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *host_nqn);
 
-/* Is it of the form "nqn.2016-06.org.example:disk1", as the base specification demands? */
+/* Is the NQN of the form "nqn.2016-06.org.example:disk1", as the base specification demands? */
 bool nvmf_nqn_is_valid(const char *nqn);
 
 #endif

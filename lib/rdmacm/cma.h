@@ -40,7 +40,7 @@ struct cma_id {
 	bool owns_channel; /* set together with sync: the channel was made for the id */
 	bool is_ud;
 	uint8_t tos, ack_timeout;         /* set by rdma_set_option() */
-	bool af_only;                     /* so is this: bound to ::, the id takes no IPv4 */
+	bool af_only;                     /* set by rdma_set_option(), too: an id bound to :: takes no IPv4 */
 	struct rdma_conn_param asked;     /* what the peer's REQUEST asked for */
 	struct ibv_qp_init_attr *ep_attr; /* set by rdma_create_ep() on the passive side */
 	pthread_mutex_t lock;
@@ -68,9 +68,9 @@ int cma_result(int error);
 struct ibv_context *cma_context(void);
 struct uroce_engine *cma_engine(void);
 const struct uroce_device_info *cma_device_info(void);
-/* Of the SACKs that this end offers to peers; 0: it does not. */
+/* The window of SACKs that this end offers to peers, in packets; 0: no SACKs. */
 uint16_t cma_sack_window(void);
-/* Of connections with SACKs, if the peer takes several; 0: one. */
+/* How many paths a connection with SACKs has, if the peer takes several; 0: one. */
 uint8_t cma_paths(void);
 
 /* ---- address.c ---- */

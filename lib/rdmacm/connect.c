@@ -117,7 +117,7 @@ CMA_API int rdma_reject_ece(struct rdma_cm_id *ours, const void *private_data, u
 
 CMA_API int rdma_establish(struct rdma_cm_id *ours)
 {
-	/* If the id has a queue pair, that was done when the peer accepted. */
+	/* If the id has a queue pair, this library has established the connection when the peer accepted. */
 	return ours->qp ? cma_result(-EINVAL) : cma_result(uroce_cm_establish(cma_id_of(ours)->cm));
 }
 

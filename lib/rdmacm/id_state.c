@@ -11,7 +11,7 @@
 static struct {
 	pthread_mutex_t lock;
 	struct cma_id *first;
-	pid_t process; /* of whom they are; a child that has been forked has no stack */
+	pid_t process; /* the process that made the ids; a child that has been forked has no stack */
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void enter(struct cma_id *id)
@@ -36,9 +36,9 @@ static void leave(struct cma_id *id)
 }
 
 /*
- * The program ends: peers of what it has not disconnected are told, as the kernel tells them for its programs, and it
- * hears nothing of that any more. Peers that do not answer are waited for a moment. If another thread is just making an
- * id, nobody is told.
+ * The program ends: tells the peers of connections that it has not disconnected, as the kernel does for its own
+ * programs. The program gets no events of that any more. Peers that do not answer are waited for a moment. If another
+ * thread is just making an id, no peer is told.
  */
 __attribute__((destructor)) static void say_goodbye(void)
 {

@@ -89,7 +89,7 @@ static int agree(struct cma_id *id)
 	if (error)
 		return error;
 	ece.options = attr.sack_window | (attr.read_repair == UROCE_READ_REPAIR_ANY_ORDER ? VERB_ECE_ANY_ORDER : 0) |
-		      (attr.paths ? VERB_ECE_PATHS : 0); /* 1: the peer takes several */
+		      (attr.paths ? VERB_ECE_PATHS : 0); /* attr.paths is 1 if the peer takes several paths */
 	return -ibv_set_ece(id->id.qp, &ece);
 }
 

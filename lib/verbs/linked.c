@@ -1,8 +1,8 @@
 /* linked.c - completion channels in programs that the provider is linked into */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * As preload.c, by --wrap of the linker, which uroce-verbs.pc asks for: that holds whether libibverbs is linked
- * statically, where a second function of the same name would be one too many, or not.
+ * Does what preload.c does, by the linker's --wrap, which uroce-verbs.pc asks for. That works with a shared libibverbs
+ * and with a static one, where a second function of the same name would be an error.
  */
 #include "verbs/channel.h"
 

@@ -62,8 +62,8 @@ void verb_async_event(struct ibv_context *context, struct ibv_async_event *event
 /* ---- enhanced connection establishment, ibv_query_ece() and ibv_set_ece() ---- */
 
 /*
- * Options of vendor VERB_ECE_VENDOR: the bits of a window of SACKs in packets, 256 ... 2048, or none of them; parts of
- * a READ are asked for in any order; and with a window each end spreads its requests over as many paths as it was told.
+ * Options of vendor VERB_ECE_VENDOR: a bit for each window of SACKs, in packets, 256 ... 2048 (none: no SACKs); parts
+ * of a READ may be asked for in any order; and, with a window, each end may spread its requests over several paths.
  */
 #define VERB_ECE_VENDOR 0x75726Fu
 #define VERB_ECE_WINDOW 0xF00u
@@ -79,7 +79,10 @@ static inline uint32_t verb_mtu_bytes(enum ibv_mtu mtu)
 
 /* The largest path MTU that needs no more than so many bytes. */
 enum ibv_mtu verb_mtu(uint32_t bytes);
-/* Made of the address, because programs that share an interface have the same MAC. In network byte order. */
+/*
+ * Returns a GUID made of the address, because programs that share an interface have the same MAC. In network byte
+ * order.
+ */
 uint64_t verb_guid(const struct uroce_addr *address);
 /* Rights of peers. */
 uint32_t verb_remote_access(unsigned access);

@@ -11,7 +11,7 @@ struct verb_rate {
 
 /*
  * Returns the fastest rate that is not above the link's. Verbs have no code for "not known" (0), nor for less than one
- * lane of 2.5 Gbit/s: both get that one, as with Linux's own RoCE devices.
+ * lane of 2.5 Gbit/s: for both it returns one such lane, as Linux's own RoCE devices do.
  */
 struct verb_rate verb_rate_of(uint32_t link_mbps);
 

@@ -6,9 +6,9 @@
 #include <signal.h>
 
 /*
- * Threads that are made until signals_restore() have them blocked. A program that waits for one by signalfd() or
- * sigwait() blocks it in its own threads only, and one that a thread of ours takes would end the process. Those that
- * tell of the thread's own errors stay.
+ * Threads that are made until signals_restore() have signals blocked. A program that waits for a signal by signalfd()
+ * or sigwait() blocks it in its own threads only; if a thread of ours took the signal it would end the process. Signals
+ * that tell of the thread's own errors are not blocked.
  */
 static inline sigset_t signals_block(void)
 {

@@ -151,7 +151,7 @@ static int read_paths(uint16_t sack_window, uint8_t *paths)
 	return EINVAL;
 }
 
-/* The program can be interrupted meanwhile: no thread begins while we wait. */
+/* Signals are unblocked meanwhile, so that the program can be interrupted: no thread begins while we wait. */
 static void wait_a_little(void)
 {
 	sigset_t ours;
@@ -162,9 +162,10 @@ static void wait_a_little(void)
 }
 
 /*
- * A port that shares memory with a server has to wait for that; other causes are told at once. Then the link needs a
- * moment, of a NIC too, and many programs look at it once and refuse a port without. A server that was just about to
- * begin has refused its client, which asks only once: so the client's port is opened anew now and then.
+ * A port that shares memory with a server has to wait for the server; other errors are returned at once. Then the link
+ * needs a moment, that of a NIC as well, and many programs look at it only once and refuse a port without a link. A
+ * server that was just beginning may have refused its client, and the driver asks only once: so the client's port is
+ * opened anew now and then.
  */
 static int open_or_wait(const char *name, const struct uroce_port_config *config, struct stack *stack)
 {

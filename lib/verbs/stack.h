@@ -25,8 +25,8 @@ struct stack {
 	struct uroce_port *port;
 	struct uroce_device *device;
 	struct uroce_device_info info;
-	uint16_t sack_window; /* that it offers to peers; 0: it does not */
-	uint8_t paths;        /* of connections with SACKs; 0: one */
+	uint16_t sack_window; /* window of SACKs that it offers to peers, in packets; 0: no SACKs */
+	uint8_t paths;        /* paths of a connection with SACKs; 0: one */
 	bool one_core;        /* the program and the thread of the stack share the only core that they may use */
 	bool serves;          /* the port is a memif's server: its link comes and goes with its client */
 };

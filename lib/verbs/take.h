@@ -7,7 +7,7 @@
 
 #include "verbs/objects.h"
 
-/* Leaves out those of queue pairs that are gone. */
+/* As verb_take(), but leaves out the completions of queue pairs that are gone. */
 int verb_take_living(struct verb_cq *cq, int count, struct uroce_wc *wc);
 
 /* Takes up to `count` completions, with the queue's lock held. Returns how many. */

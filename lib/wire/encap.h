@@ -1,9 +1,9 @@
 /* encap.h - the headers around a transport packet: Ethernet, VLAN, IPv4 or IPv6, UDP (W-1, W-2, W-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lengths (W-4): what the IP length says counts, not the frame's, so that Ethernet padding is ignored and a cut frame
- * is noticed. The UDP length must fit into the IP length, and tells where the datagram and its ICRC end. Bytes of the
- * IP payload after the datagram are ignored like padding.
+ * Lengths (W-4): the IP length counts, not that of the frame, so that Ethernet padding is ignored and a cut frame is
+ * noticed. The UDP length must fit into the IP length, and tells where the datagram and its ICRC end. Bytes of the IP
+ * payload after the datagram are ignored like padding.
  */
 #ifndef WIRE_ENCAP_H
 #define WIRE_ENCAP_H
@@ -37,7 +37,7 @@ struct wire_encap {
 	uint16_t udp_checksum; /* as received; written as it is */
 	uint16_t ip_offset;    /* from the start of the frame; for ARP the start of the ARP header */
 	uint16_t bth_offset;
-	uint16_t bth_bytes; /* from the BTH to the end of the UDP datagram, which is that of the ICRC */
+	uint16_t bth_bytes; /* from the BTH to the end of the UDP datagram, where the ICRC ends as well */
 	bool fragmentable;  /* IPv4: DF is clear; a sender leaves it false (W-2) */
 };
 

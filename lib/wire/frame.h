@@ -143,8 +143,8 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 }
 
 /*
- * Is the ICRC of an ACK right? The frame before has the same headers and BTH and a right ICRC, so it follows from the
- * bytes that differ. false: it has to be computed.
+ * Is the ICRC of an ACK right? The frame before has the same headers and BTH and a right ICRC, so this ICRC follows
+ * from the bytes that differ. false: it has to be computed.
  */
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 

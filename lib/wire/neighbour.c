@@ -312,7 +312,7 @@ void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes)
 	uint8_t *ip = frame + ETHER_HDR_LEN, *icmp;
 	uint32_t icmp_bytes;
 
-	(void)bytes; /* the parser has checked that the IP length fits them */
+	(void)bytes; /* the parser has checked that the IP length fits the frame */
 	if (load_be16(frame + 12) == ETHERTYPE_VLAN)
 		ip += WIRE_VLAN_BYTES;
 	swap_bytes(frame, frame + 6, 6);

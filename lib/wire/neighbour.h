@@ -30,7 +30,7 @@ struct wire_neighbour {
 };
 
 /*
- * Reads an ARP, ICMP or ICMPv6 frame, as wire_encap_parse() has told. false: it is malformed (length, checksum,
+ * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. false: it is malformed (length, checksum,
  * discovery with a hop limit other than 255, impossible addresses or MACs), or of none of the kinds above.
  */
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);

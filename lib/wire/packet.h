@@ -279,7 +279,7 @@ static inline uint32_t ack_aeth(const struct wire_ack *ack)
 
 /*
  * Parses an ACK or NAK of the usual form: no pad, payload or version, and no flags but MigReq. true:
- * wire_packet_parse() would accept it, with the same values. false: that has to judge it.
+ * wire_packet_parse() would accept the packet, with the same values. false: wire_packet_parse() has to judge it.
  */
 static inline bool packet_parse_ack(const uint8_t *bth, uint32_t bytes, struct wire_ack *ack)
 {

@@ -75,7 +75,10 @@ static void append_aeth(struct wire_line *line, const struct wire_packet *packet
 	wire_print_append(line, " msn=%" PRIu32, packet->msn);
 }
 
-/* After the last field of an extension header whose fields have no words: what they say depends on the packet. */
+/*
+ * Takes the last field of an extension header whose fields have no words of their own, and adds what they all say,
+ * which depends on the packet.
+ */
 static void append_words(struct wire_line *line, const struct wire_opcode_row *row, const struct wire_packet *packet,
 			 const char *key)
 {
