@@ -25,9 +25,10 @@ struct key {
 struct flow {
 	_Atomic uint32_t version; /* odd while the flow is written */
 	struct key key;
-	uint32_t count;                  /* frames noted since the flow got this key */
-	uint64_t cycles;                 /* when its last frame came, noted or not */
-	const _Atomic uint32_t *records; /* NULL: not held; else it is held until this has reached held_number */
+	uint32_t count;  /* frames noted since the flow got this key */
+	uint64_t cycles; /* when its last frame came, noted or not */
+	/* NULL: the flow is not held; else it is held until *records has reached held_number */
+	const _Atomic uint32_t *records;
 	uint32_t held_number, held_room;
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
 };

@@ -20,7 +20,7 @@
 #define PSN_HALF 0x800000u
 #define SILENCE_NS 10000000 /* a longer silence gets a line in the text */
 
-/* The frames of a QP in order of time, and what the ones before have shown. */
+/* The frames of a QP in order of time, and what the frames so far have shown. */
 struct story {
 	const struct uroce_qp_view *view;
 	struct capture_clock clock; /* both clocks when the failure was noticed */

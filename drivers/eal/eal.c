@@ -126,7 +126,7 @@ static bool hugepages_suffice(unsigned memory_mib)
 	}
 	if (free_pages * (PAGE_BYTES >> 20) < memory_mib)
 		return false;
-	/* This group of processes may have a limit of its own. */
+	/* The cgroup of the process may have a limit of its own. */
 	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (page == MAP_FAILED)
 		return false;

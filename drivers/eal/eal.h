@@ -11,7 +11,7 @@ bool drivers_eal_is_started(void);
 /* What DPDK complained about while uroce_eal_start() succeeded, in one line; "" for nothing. */
 const char *drivers_eal_complaints(void);
 
-/* Is it the address of a PCI device: "0000:01:00.0" or "01:00.0", perhaps with arguments behind a comma? */
+/* Is `device` the address of a PCI device: "0000:01:00.0" or "01:00.0", perhaps with arguments behind a comma? */
 bool drivers_eal_is_pci(const char *device);
 
 #endif

@@ -38,14 +38,14 @@ struct drivers_ethdev_config {
 /* An open port. */
 struct drivers_ethdev {
 	uint16_t port_id;
-	uint16_t queue_count;      /* set up; with net_af_packet always all, or the kernel would lose frames */
-	uint16_t queues_offered;   /* by the driver */
+	uint16_t queue_count;      /* queues set up; with net_af_packet always all, or the kernel would lose frames */
+	uint16_t queues_offered;   /* queues that the driver offers */
 	uint16_t rx_desc, tx_desc; /* as the driver tells, else as asked for */
 	uint16_t mtu_bytes;        /* longest IP packet that passes whole; 0: no limit is known */
 	struct rte_mempool *pool;
 	bool own_pool;
 	struct uroce_mac mac;   /* the port's MAC */
-	bool has_own_mac;       /* false: zeros (net_ring), and the device draws one */
+	bool has_own_mac;       /* false: `mac` is zeros (net_ring), and the device draws one */
 	bool frames_in_pieces;  /* the driver may divide a frame over several mbufs */
 	bool rx_checksums_done; /* the port checks IPv4 and UDP checksums, and marks wrong ones */
 	bool spreads_flows;     /* by RSS or otherwise, the port spreads flows over the queues */

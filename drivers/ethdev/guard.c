@@ -31,7 +31,7 @@ static void leave_burst(int number, siginfo_t *info, void *context)
 	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
 		before.sa_handler(number);
 	} else {
-		/* The instruction faults again, for a core dump that shows it; a signal of kill() comes again. */
+		/* The instruction faults again, so that a core dump shows it; a signal that kill() sent comes again. */
 		sigaction(number, &before, NULL);
 		if (info->si_code <= 0)
 			raise(number);

@@ -17,7 +17,7 @@
 struct drivers_quirks {
 	const char *driver;
 
-	/* The MTU that it reports means nothing: frames of any length pass, or those that fit one buffer. */
+	/* The MTU that the driver reports means nothing: frames of any length pass, or those that fit one buffer. */
 	bool any_length;
 	const char *buffer_argument; /* the device argument with the length of a buffer; NULL: no such limit */
 	uint32_t buffer_bytes;       /* the length if the argument is not given */
@@ -30,15 +30,15 @@ struct drivers_quirks {
 	bool wired_queues;
 
 	bool is_packet_socket; /* a packet socket of the kernel; see set_up_packet_socket() */
-	/* it spreads flows over all its queues: one that is not set up would swallow its share */
+	/* the driver spreads flows over all its queues: a queue that is not set up would swallow its share */
 	bool needs_all_queues;
-	bool spreads_flows;     /* it spreads flows over its queues without offering RSS */
-	bool no_link_interrupt; /* it announces link interrupts, and none comes */
-	bool no_rx_interrupt;   /* it turns interrupts of frames on, and not all come */
-	bool invents_speed;     /* it reports the same link speed whatever is below it */
-	/* where it can filter VLANs it drops tagged frames, unless it knows the VLAN or is promiscuous */
+	bool spreads_flows;     /* the driver spreads flows over its queues without offering RSS */
+	bool no_link_interrupt; /* the driver announces link interrupts, and none comes */
+	bool no_rx_interrupt;   /* the driver turns interrupts of frames on, and not all come */
+	bool invents_speed;     /* the driver reports the same link speed whatever is below it */
+	/* where the driver can filter VLANs it drops tagged frames, unless it knows the VLAN or is promiscuous */
 	bool drops_tags;
-	/* when the peer goes it unmaps the shared memory under a burst that uses it; see drivers_guard_bursts() */
+	/* when the peer goes the driver unmaps shared memory under a burst that uses it; see drivers_guard_bursts() */
 	bool unmaps_in_use;
 	const char *not_started; /* why a port does not start; NULL: for the usual reasons */
 };

@@ -243,7 +243,7 @@ static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t ran
 	age_held_by_frame(queue);
 }
 
-/* If frames can only be lost: the others move up in the array. */
+/* Loses frames, when nothing else can happen to them: the others move up in the array. */
 static uint16_t lose_some(struct fault_queue *queue, struct rte_mbuf **frames, uint16_t count, bool cut)
 {
 	uint16_t given = 0;

@@ -5,8 +5,8 @@
  *   2. run; drivers_fault_counts() at any time, exact while no lcore polls
  *   3. drivers_fault_detach() when no lcore polls the port any more, before its pool is freed
  * It uses rx callbacks, so it works with any driver. Every frame may be hit, even one of neighbour resolution, which is
- * repeated. Only damage is limited to IP frames, because ARP has no checksum, and on a real link the link's own would
- * have found the damage. The fate of the n-th frame of a queue depends on the seed and n only.
+ * repeated. Only damage is limited to IP frames: ARP has no checksum, and the checksum of a real link would have found
+ * the damage. The fate of the n-th frame of a queue depends on the seed and n only.
  */
 #ifndef DRIVERS_FAULT_H
 #define DRIVERS_FAULT_H
