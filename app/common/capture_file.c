@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct capture_file *file,
 	return -1;
 }
 
-/* The same for something that no intact file has: adds where it is and what to do. */
+/* Fails because of something that no intact file has: the message also says where that is and what to do. */
 __attribute__((format(printf, 2, 3))) static int damaged(struct capture_file *file, const char *format, ...)
 {
 	char what[128];
@@ -108,7 +108,7 @@ static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 	return 1;
 }
 
-/* The same, for bytes before which the file must not end. */
+/* read_bytes() for bytes before which the file must not end. */
 static int read_rest(struct capture_file *file, void *out, size_t bytes)
 {
 	int result = read_bytes(file, out, bytes);

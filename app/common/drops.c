@@ -6,7 +6,10 @@
 
 #include "common/eal.h"
 
-/* Is it a drop of the port? Drops of queue pairs depend on the state of those, and are reported with it. */
+/*
+ * Does the counter with this name count drops of the port? Drops of queue pairs depend on the state of those, and are
+ * reported with it.
+ */
 static bool is_drop(const char *name)
 {
 	return strncmp(name, "drop_", 5) == 0 || strcmp(name, "rx_icrc_encapsulated") == 0;

@@ -7,7 +7,7 @@
 #include <uroce/qp.h>
 
 extern const char *const app_idle_names[UROCE_IDLE_SLEEP + 1]; /* of enum uroce_idle */
-/* Of SACKs, in packets: 128 << n, and 0 is off. */
+/* Windows of SACKs by their number n: 128 << n packets; number 0: off. */
 enum { APP_SACK_WINDOWS = 5 };
 extern const char *const app_sack_windows[APP_SACK_WINDOWS];
 extern const char *const app_cc_names[UROCE_CC_ALGORITHMS]; /* of enum uroce_cc */

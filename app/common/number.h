@@ -15,7 +15,10 @@ bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *v
  */
 bool app_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
 
-/* The same two, with a complaint that names the option and the range. Return APP_EXIT_OK or APP_EXIT_USAGE. */
+/*
+ * app_number_parse() and app_size_parse() with a complaint that names the option and the range. Return APP_EXIT_OK or
+ * APP_EXIT_USAGE.
+ */
 int app_number_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
 int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
 int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes);

@@ -93,7 +93,7 @@ int app_option_parse_value(const struct option_row *row, const char *name, const
 /* The index of the row with this name or key, which must exist. */
 size_t app_option_find(const struct option_set *set, const char *name);
 
-/* Was it given on the command line? For sets with origins. */
+/* Was this row's option given on the command line? Only for sets with origins. */
 bool app_option_is_given(const struct option_set *set, const char *name);
 
 /* The value as a user would type it; in text, of OPTION_VALUE_BYTES, or in the settings. */

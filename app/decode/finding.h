@@ -21,12 +21,12 @@ struct finding {
 	uint8_t opcode;      /* as on the wire; in `packet` it is RC's, whose headers the other services share */
 	bool has_srq;        /* XRC: the request names a shared receive queue */
 	uint32_t srq;
-	bool is_foreign; /* of a service that is not decoded; its headers count as payload */
+	bool is_foreign; /* the packet is of a service that is not decoded; its headers count as payload */
 	bool has_packet;
 	bool cut;         /* the capture lacks the end, and with it the ICRC */
 	bool has_headers; /* all headers were parsed, not only the BTH */
 	bool icrc_ok;     /* valid if there is a packet */
-	bool rebuilt;     /* it was built again and compared */
+	bool rebuilt;     /* the frame was built again and compared */
 	bool differs;
 	uint32_t differs_at; /* byte of the frame at which the built one differs */
 	bool has_mad;        /* it is a whole datagram to QP 1 */
@@ -35,12 +35,12 @@ struct finding {
 };
 
 /*
- * false: not RoCE. A frame to the RoCE port that cannot be parsed to its end is RoCE with a fault. check: build it
- * again and compare. Pointers in *finding are valid until the next call.
+ * Parses a frame. false: not RoCE. A frame to the RoCE port that cannot be parsed to its end is RoCE with a fault.
+ * check: build the frame again and compare. Pointers in *finding are valid until the next call.
  */
 bool decode_finding_examine(const struct capture_frame *frame, bool check, struct finding *finding);
 
-/* Would a receiver drop it, or does the built frame differ? */
+/* Would a receiver drop the frame, or does the built frame differ? */
 bool decode_finding_is_bad(const struct finding *finding);
 
 /* "ok", "bad", "unknown". */

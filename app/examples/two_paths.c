@@ -86,7 +86,7 @@ static void send_numbers(uint32_t first)
 	       uroce_addr_format(&attr.path.dest, to, sizeof(to)));
 }
 
-/* Both ends have loaded the path. Each learns from the other's next packets that the other has. */
+/* Both ends have loaded the path. Each learns from the other's next packets that the other end has loaded it. */
 static void wait_until_armed(void)
 {
 	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_REARM };

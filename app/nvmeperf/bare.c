@@ -118,7 +118,9 @@ static int open_side(struct bare *bare, int index)
 {
 	const struct bare_config *config = bare->config;
 	struct side *side = &bare->sides[index];
-	/* The slot of an answer is free only when that was acknowledged, so the target has twice as many. */
+	/*
+	 * The slot of an answer is free only when the answer was acknowledged, so the target has twice as many slots.
+	 */
 	uint32_t slots = 2 * config->depth;
 	size_t bytes;
 	struct uroce_qp_init_attr init = {

@@ -351,7 +351,10 @@ static bool handle_response(struct link *link, uint32_t slot, struct host_done *
 	return link->qid > 0;
 }
 
-/* Of a request that was only flushed: its queue pair may as well have been closed, which an event tells. */
+/*
+ * Does the completion show a failure of its own? A request that was only flushed does not: its queue pair may have been
+ * closed, which an event tells.
+ */
 static bool has_failed(const struct link *link, const struct uroce_wc *wc)
 {
 	struct uroce_qp_error error;

@@ -18,7 +18,8 @@
 #define HOST_NQN "nqn.2026-01.uroce:nvme-perf"
 #define HOST_ADDRESS "10.0.0.1/24"
 #define TARGET_ADDRESS "10.0.0.2/24"
-#define KEEP_ALIVE_MS 15000u /* a core or a disk may be busy for some seconds: then it is not gone */
+/* a host whose core or disk is busy for some seconds must not count as gone */
+#define KEEP_ALIVE_MS 15000u
 
 static struct {
 	struct options options;

@@ -126,7 +126,7 @@ static bool had_number(const struct disk *disk, const struct arrival *arrival, u
 	       strcmp(arrival->kept.nqn, disk->subsystem->nqn) == 0;
 }
 
-/* Before hosts can see the disk. */
+/* Finds out which disk this is, before hosts can see it. Not 0: error says why not. */
 static int identify(const struct disks *disks, struct disk *disk, struct arrival *arrival,
 		    char error[STORE_ERROR_BYTES])
 {
@@ -145,8 +145,8 @@ static int identify(const struct disks *disks, struct disk *disk, struct arrival
 }
 
 /*
- * Keeps the identity, with the number that the disk now has. If the store had that number before, it is the disk that
- * hosts know by it; for a device the user says so.
+ * Keeps the identity, with the number that the disk now has. If the store had that number before, hosts know this disk
+ * by it; for a device only the user can know that.
  */
 static int keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {

@@ -7,9 +7,12 @@
 
 #include "nvmet/queue.h"
 
-#define EVENTS_NS 50000ull /* how often a lane looks at what all of them share, if there are several */
+#define EVENTS_NS 50000ull /* how often a lane looks for events, if there are several lanes */
 
-/* With the lock held, so that a queue named by an event still exists. Returns whether the request has been kept. */
+/*
+ * Hands an event to its lane. The lock is held, so that a queue named by the event still exists. Returns whether the
+ * request has been kept.
+ */
 static bool hand_out(struct server *server, struct request *request)
 {
 	const struct uroce_cm_event *event = &request->event;
@@ -42,7 +45,9 @@ static bool hand_out(struct server *server, struct request *request)
 	return false;
 }
 
-/* Any lane hands out events for all, so that none waits for a sleeping one. Without memory the events wait. */
+/*
+ * Any lane hands out events for all lanes, so that no event waits for a sleeping lane. Without memory the events wait.
+ */
 void events_hand_out(struct lane *lane)
 {
 	struct server *server = lane->server;

@@ -287,7 +287,7 @@ static bool enter_ring(struct store_request *request)
 	return true;
 }
 
-/* It has waited for the ring. When its host has left, nobody waits for it any more. */
+/* The request has waited for the ring. If its host has left meanwhile nobody waits for the request any more. */
 static bool enter_later(struct turn_work *work)
 {
 	struct store_request *request = store_request_of(work);
@@ -298,7 +298,9 @@ static bool enter_later(struct turn_work *work)
 	return false;
 }
 
-/* What comes or goes on while others wait for the ring has its turn as they have. */
+/*
+ * Begins or goes on with a request. If others wait for the ring the request waits, too, and has its turn as they have.
+ */
 static void proceed(struct store_request *request)
 {
 	enum nvmf_block_op op = request->block->op;
@@ -499,7 +501,7 @@ static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
 	return access(slash ? folder : ".", W_OK | X_OK) == 0 ? 0 : complain(error, store, strerror(errno));
 }
 
-/* A store that is in use passes as well: a running target is asked, too, whether it could start again. */
+/* A store that is in use passes as well, because a user may ask whether a running target could start again. */
 int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES])
 {
 	struct store store = { .config = *config, .fd = -1 };

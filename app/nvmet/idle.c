@@ -3,8 +3,8 @@
 /*
  * Sleeping and waking take longer than a fast host needs for its next command, so the target goes on polling for
  * PATIENCE_NS. The kernel's count of involuntary switches tells whether other threads need the core, such as the kernel
- * thread that carries the frames: a thread with a core of its own is hardly ever switched away. One that is gives the
- * core away after each poll without work.
+ * thread that carries the frames: a thread with a core of its own is hardly ever switched away. A thread that is
+ * switched away more often gives the core away after each poll without work.
  */
 #include "nvmet/idle.h"
 

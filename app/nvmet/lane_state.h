@@ -33,7 +33,7 @@ struct server_counts {
 	uint64_t stuck_queues, mute_queues;
 };
 
-/* What the queues of a lane have of a port. */
+/* What the queues of a lane use of a port. */
 struct lane_port {
 	struct uroce_cq *cq;  /* NULL: the port has no queue for this lcore */
 	uint32_t entries;     /* of the CQ */
@@ -62,7 +62,7 @@ struct lane {
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
 	bool serves_waiting;                        /* slot_try_again() is under way */
 	const struct slot *short_slot;              /* the first that waits and finds no buffer; NULL: none */
-	uint64_t short_ns;                          /* since when none of these has been served, by awake_ns */
+	uint64_t short_ns;                          /* since when no waiting command has been served, by awake_ns */
 	struct turns turns;                         /* addresses with work that goes on */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
@@ -75,7 +75,7 @@ struct lane {
 	/* Other lanes write to these. */
 	STAILQ_HEAD(requests, request) requests; /* under the lock of events */
 	_Atomic bool has_requests, told;         /* told: some of its queues are to end */
-	/* finished polls: nothing that the lane has looked up is in use after the poll in which it did */
+	/* number of finished polls: what the lane looks up in a poll is not in use after that poll */
 	_Atomic uint64_t polls;
 };
 

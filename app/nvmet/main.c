@@ -35,7 +35,9 @@ static void stop(int number)
 	stopping = 1;
 }
 
-/* Random: it should differ from that of another target, and from that before a restart. */
+/*
+ * Draws the id of the first controller: it should differ from that of another target, and from that before a restart.
+ */
 static uint16_t any_cntlid(void)
 {
 	uint16_t number = 0;

@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 
 /*
- * A host may ask for as much as a namespace has 256 times in one command. The lcore serves others meanwhile: it clears
+ * One command may ask for 256 ranges, each as large as the namespace. The lcore serves others meanwhile: it clears
  * AT_ONCE_BYTES when the command comes, and then STEP_BYTES, a huge page, in a poll.
  */
 #define AT_ONCE_BYTES (64u << 10)
 #define STEP_BYTES (2u << 20)
-#define RANGE_BYTES 4096u /* a range costs at least what it takes to clear so many */
+#define RANGE_BYTES 4096u /* a range costs at least what it takes to clear so many bytes */
 
 static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
 {

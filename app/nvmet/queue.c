@@ -13,9 +13,9 @@
 #define CAPSULE_ALIGNED 64u
 #define PATIENCE_NS 10000000000ull /* how long a host may take no answer, or not say who it is */
 /*
- * A host need not name a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, and so notices only by
- * this that such a host has lost its power. It waits as long as for an answer that is not taken; the retries come on
- * top. An idle queue costs a packet in that time, and hosts in good health are never ended by it.
+ * A host need not name a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, so only this keep-alive
+ * of the connection shows that such a host has lost its power. It waits as long as for an answer that is not taken; the
+ * retries come on top. An idle queue costs a packet in that time, and a healthy host never loses its queue by it.
  */
 #define KEEPALIVE_MS 10000u
 
@@ -151,7 +151,7 @@ static struct server_port *port_of(struct server *server, const struct uroce_cm_
 	return NULL;
 }
 
-/* While each command has an answer on its way, as many answers may wait for their ACKs. */
+/* While each command has an answer on its way, as many older answers may still wait for their ACKs. */
 static uint32_t slots_of(const struct nvmf_hello *hello)
 {
 	return 2 * hello->commands;
@@ -163,8 +163,9 @@ static uint32_t completions_of(const struct nvmf_hello *hello)
 }
 
 /*
- * As data_has_share() does it with buffers: an address has more only while it has no more than it leaves free. A queue
- * has its entries before its host has said who it is, so that who only asks to connect could take all of them.
+ * May the queue have its CQ entries? As with buffers in data_has_share(), an address gets more only while it has no
+ * more than it leaves free. A queue gets its entries before its host has said who it is: without this limit a stranger
+ * could take all of them just by asking to connect.
  */
 static bool has_entries(const struct queue *queue)
 {
@@ -260,8 +261,9 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 }
 
 /*
- * With its admin queue a host is gone, and its other queues are asked to end. One that was not asked has broken. The
- * end of a queue that never had a host is told, too.
+ * Prints that a queue has ended. With its admin queue a host is gone, and its other queues are asked to end, so nothing
+ * is printed about those. The connection of another queue that was not asked to end has broken. A queue that never had
+ * a host is printed, too.
  */
 static void tell_end(const struct queue *queue, const char *why)
 {

@@ -10,7 +10,8 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event);
 /* Takes no more commands, and tells the host. */
 void queue_end(struct queue *queue, const char *why);
 /*
- * The same for a queue of any lane, whose lane does it in its next poll. The caller makes sure that the queue exists.
+ * queue_end() for a queue of any lane, whose lane ends it in its next poll. The caller makes sure that the queue
+ * exists.
  */
 void queue_tell_end(struct queue *queue, const char *why);
 /* Ends the queues of the lane for which queue_tell_end() was called. */

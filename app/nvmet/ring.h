@@ -22,12 +22,12 @@ struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, s
 void ring_close(struct ring *ring);
 /* Returns an entry to be filled in, which the next ring_poll() submits. NULL: too many are under way; ring_await(). */
 struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry);
-/* The work's step, which takes an entry, is called in a ring_poll() when there may be one: the addresses have turns. */
+/* When there may be an entry a ring_poll() calls the work's step, which takes one; the addresses have turns. */
 void ring_await(struct ring *ring, struct turn *turn, struct turn_work *work);
 /* Does anyone wait for an entry? Then a newcomer waits, too. */
 bool ring_is_awaited(const struct ring *ring);
 bool ring_has_fixed_memory(const struct ring *ring);
-/* Gives entries to those that wait, submits, and handles completions. Returns how many there were of all. */
+/* Gives entries to those that wait, submits, and handles completions. Returns how many of all these there were. */
 unsigned ring_poll(struct ring *ring);
 /*
  * A descriptor that is readable when something has completed, until ring_poll() has handled it and ring_wake() was

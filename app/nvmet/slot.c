@@ -227,12 +227,13 @@ static bool serve_waiting(struct queue *queue, unsigned *served)
 }
 
 /*
- * Who waits for a large buffer is not overtaken by small ones, which would take a part of each that becomes whole.
- * While nobody overtakes, hosts in good health give back what they have within a round trip and what a disk takes. What
- * has not come back by then is kept by others, who are sent away after seconds: the rest need not wait for that.
+ * A command that waits for a large buffer is not overtaken by commands with small ones, which would take a part of each
+ * buffer that becomes whole. Healthy hosts give back their buffers within HOLD_UP_NS: a round trip, and what a disk
+ * takes. What has not come back by then is kept by hosts that are sent away after seconds; the other commands need not
+ * wait for that, and may overtake.
  */
 #define HOLD_UP_NS 500000000ull
-#define HOLD_UP_EACH_NS 5000000000ull /* then it is tried again */
+#define HOLD_UP_EACH_NS 5000000000ull /* after so long from the beginning overtaking is forbidden once more */
 
 unsigned slot_try_again(struct lane *lane)
 {

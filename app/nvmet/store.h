@@ -46,8 +46,9 @@ struct store_request {
 	uint8_t *data;                      /* READ: to be filled; WRITE, COMPARE, DEALLOCATE: the host's data */
 	void (*done)(struct store_request *request, uint16_t status);
 	struct turns *turns; /* MEMORY: where what takes long goes on */
-	struct turn *turn;   /* of its address, in `turns`, or for FILE among those that wait for the ring */
-	const bool *left;    /* its host has left, so that what has not been done need not be */
+	/* turn of the host's address: in `turns`, or for FILE among those that wait for the ring */
+	struct turn *turn;
+	const bool *left; /* its host has left, so that what has not been done need not be */
 	/* used by the store only */
 	struct ring_entry entry;
 	struct turn_work work;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-/* step: does what a poll may take for, and returns whether it goes on. It adds no other work. */
+/* step: does as much as one poll has time for, and returns whether the work goes on. It adds no other work. */
 struct turn_work {
 	bool (*step)(struct turn_work *work);
 	STAILQ_ENTRY(turn_work) next;
@@ -19,11 +19,11 @@ struct turn {
 	STAILQ_ENTRY(turn) next;
 };
 
-/* Of a lane: those that have work, the next one first. */
+/* The turns of a lane that have work, the next one first. */
 STAILQ_HEAD(turns, turn);
 
 void turn_add(struct turns *turns, struct turn *turn, struct turn_work *work);
-/* Takes one step, of the one whose turn it is. Returns whether there was any. */
+/* Takes one step of the work of the address whose turn it is. Returns whether there was any work. */
 bool turn_poll(struct turns *turns);
 
 #endif

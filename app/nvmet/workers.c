@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define THREADS 4u
-#define JOBS 64u /* enough for the threads until the next poll; what more there is waits, where addresses have turns */
+#define JOBS 64u /* enough for the threads until the next poll; further work waits, and the addresses have turns */
 
 struct job {
 	struct io_uring_sqe sqe;

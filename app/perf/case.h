@@ -65,7 +65,7 @@ struct perf_failover_result {
 	bool cut;               /* the case lasted until the cut */
 	uint64_t migrations[2]; /* PATH_MIG events of each end */
 	double path_mig_ms[2];  /* until the last of them */
-	double resumed_ms;      /* until the first completion after the first of them; 0: there was none */
+	double resumed_ms;      /* until the first completion after the first migration; 0: there was none */
 };
 
 /* What a window measures, over all windows: the median, the 10th and the 90th percentile. */
@@ -81,11 +81,11 @@ struct perf_baseline_result {
 	double over_copy;                  /* goodput of the limit step divided by that without ICRC */
 };
 
-/* The same in lat mode: round trips of the stack compared with those of bare frames (raw_pingpong.h). */
+/* With --limit in lat mode: round trips of the stack compared with those of bare frames (raw_pingpong.h). */
 struct perf_raw_pingpong_result {
 	bool measured;
 	double rtt_us;            /* round trip of bare frames, a median */
-	struct perf_spread ratio; /* the stack's divided by that, for each pair */
+	struct perf_spread ratio; /* round trip of the stack divided by that of bare frames, for each pair */
 
 	/* what the loss of one frame costs (recovery.h), in round trips of bare frames */
 	bool lost;
@@ -95,8 +95,8 @@ struct perf_raw_pingpong_result {
 /* With --junk: frames that are refused (junk.h). */
 struct perf_junk_result {
 	bool measured;
-	double refused_per_s;     /* while nothing else comes; the median of the windows */
-	struct perf_spread share; /* of its goodput that the case keeps while every second frame is junk */
+	double refused_per_s;     /* frames refused a second while nothing else comes; the median of the windows */
+	struct perf_spread share; /* the part of its goodput that the case keeps while every second frame is junk */
 };
 
 /* With --lcores: all lcores at once compared with each alone (lcores.h). */

@@ -218,8 +218,8 @@ static void complete(struct perf_json *json, bool interrupted)
 }
 
 /*
- * Replaces the contents of the file. It is cut only after it is written, or else who is killed between the two would
- * lose the results. Something like a pipe can be neither rewound nor cut.
+ * Replaces the contents of the file. The file is cut only after the new contents are written: otherwise a program that
+ * is killed in between would lose the results. Something like a pipe can be neither rewound nor cut.
  */
 static int write_file(struct perf_json *json)
 {

@@ -266,7 +266,7 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 	};
 }
 
-/* All junk was judged and refused, and counted by the right counters. */
+/* How much junk the right counters have counted: all of it was judged, and refused. */
 static uint64_t count_refused(const struct junk *junk)
 {
 	if (is_request(junk))

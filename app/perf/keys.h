@@ -25,7 +25,7 @@ int perf_keys_bind_all(struct perf_end *end);
 /* Binds the windows of receives that a flow has completed, if there are at least `least`. */
 void perf_keys_renew(struct perf_end *end, uint32_t index, uint32_t least);
 
-/* Was it the completion of a bind? Then more receives of the flow may be posted: flow->bound. */
+/* Was this the completion of a bind? Then more receives of the flow may be posted: flow->bound. */
 bool perf_keys_take(struct perf_end *end, const struct uroce_wc *wc);
 
 static inline bool keys_take(struct perf_end *end, const struct uroce_wc *wc)

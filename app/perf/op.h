@@ -49,15 +49,15 @@ static inline bool op_is_round_trip(const struct perf_op_info *op)
 }
 
 /*
- * Does it work with shared receives? Not if it names windows: a window belongs to one queue pair, and so do its
- * receives.
+ * Does the operation work with shared receives? Not if it names windows: a window belongs to one queue pair, and so do
+ * its receives.
  */
 static inline bool op_shares_receives(const struct perf_op_info *op)
 {
 	return op->receives && !op->invalidates;
 }
 
-/* Can it be measured in windows that alternate with bare frames, junk or other lcores? */
+/* Can the operation be measured in windows that alternate with bare frames, junk or other lcores? */
 static inline bool op_takes_turns(const struct perf_op_info *op)
 {
 	return op->bytes == 0 && !op->flushes;

@@ -176,7 +176,10 @@ static bool has_windows(const struct perf_options *options)
 	return options->test.qps <= PERF_WINDOWS_MAX;
 }
 
-/* Checks that operations and other options go together. If no operation is named it names all that do. */
+/*
+ * Checks that operations and other options go together. If no operation is named it sets all those that fit the
+ * options.
+ */
 static int check_ops(struct perf_options *options)
 {
 	const struct perf_op_info *op = all_lack(options, op_takes_turns);

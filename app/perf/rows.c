@@ -109,7 +109,7 @@ static int parse_service(const char *name, const char *text, void *place)
 					 app_complain(APP_EXIT_USAGE, "%s %s: connections are RC", name, text);
 }
 
-/* Of options that ask for what is always done: accepts them, and changes nothing. */
+/* Accepts options that ask for what is always done, and changes nothing. */
 static int parse_nothing(const char *name, const char *text, void *place)
 {
 	(void)name;

@@ -15,7 +15,7 @@ enum perf_junk {
 	PERF_JUNK_QPN,
 	PERF_JUNK_ICRC,
 	PERF_JUNK_REQ_UNSERVED, /* requests to connect to a port at which nobody listens */
-	PERF_JUNK_REQ_OPEN,     /* to one whose listener does not answer */
+	PERF_JUNK_REQ_OPEN,     /* requests to connect to a port whose listener does not answer */
 	PERF_JUNK_REQ_BAD,      /* requests to connect, of another management class */
 	PERF_JUNKS
 };
@@ -52,7 +52,7 @@ struct perf_case {
 	bool flow_control;   /* end-to-end credits */
 	bool use_srq;        /* the queue pairs of an end share a receive queue */
 	bool ack_each;       /* no ACK for more than one message */
-	bool no_read_repair; /* enum uroce_read_repair OFF; else ANY_ORDER, for both ends are ours */
+	bool no_read_repair; /* read repair OFF; else ANY_ORDER, because both ends are ours */
 	bool limit;          /* compare with the least that any stack must do */
 	bool both_ways, verify;
 };
@@ -70,7 +70,8 @@ struct perf_options {
 	double rate_limit; /* limit for what an end posts, in rate_units: g, M or p; 0: none */
 	char rate_units;
 	double least_gbit,
-		least_mpps; /* less bandwidth, fewer millions of messages a second are a failure; 0: any will do */
+		/* less bandwidth than this, or fewer millions of messages a second, is a failure; 0: any will do */
+		least_mpps;
 	bool histogram;     /* of latencies, printed */
 	double failover_s;  /* both ends here: so long into a case the first link is cut; 0: no second link */
 	struct drivers_fault_config faults;

@@ -20,7 +20,7 @@ uint64_t perf_window_cycles(double seconds);
  */
 double perf_window_run(struct perf_end *ends, uint64_t cycles);
 
-/* The same with a function between the polls, which returns how many cycles it took: these are not counted. */
+/* perf_window_run() with a function between the polls, which returns how many cycles it took: these are not counted. */
 typedef uint64_t perf_window_between(void *argument);
 
 double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument);

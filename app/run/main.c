@@ -228,7 +228,10 @@ static void set_environment(const struct settings *settings, const char *librari
 		say_setting(settings, "explain", "UROCE_EXPLAIN", "1");
 }
 
-/* Where the provider was built, if this program was built beside it: that one is meant, whatever is installed. */
+/*
+ * The folder in which the provider was built, if this program was built beside it: then that provider is used, whatever
+ * is installed.
+ */
 static void built_libraries(char *out, size_t room)
 {
 	char self[512] = "", *slash;

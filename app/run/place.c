@@ -137,7 +137,7 @@ bool place_has_node(void)
 	       node.st_rdev == null.st_rdev;
 }
 
-/* Makes a folder that belongs to this user, always with the same name. */
+/* Makes the folder of this user for this address, so that later programs find the same one. */
 static int make_folder(const char *address, char *root)
 {
 	struct stat status;

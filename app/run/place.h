@@ -16,8 +16,9 @@
 bool place_has_node(void);
 
 /*
- * Enters a namespace with the node, or finds that none is needed; then root, of PLACE_BYTES, gets a folder of its own
- * for the tree, named after address if after nothing else. Returns an exit code, after a complaint.
+ * Enters a namespace with the node, or finds that none is needed. Writes to root, of PLACE_BYTES, the path of a folder
+ * for the tree; outside a namespace of our own its name has the user and the address. Returns an exit code, after a
+ * complaint.
  */
 int place_enter(const char *address, char *root);
 

@@ -224,8 +224,8 @@ static void help_command(const struct words *words)
 }
 
 /*
- * A row for each command, as it is written: a word in small letters is typed, one of those that a bar divides; one in
- * capitals stands for what it names.
+ * A row for each command, as help shows it: words in small letters are typed, one of them where bars stand between
+ * several; a word in capitals stands for what it names.
  */
 static const struct command {
 	const char *text;
@@ -302,7 +302,7 @@ static union token token_of(const char *word, unsigned index)
 					  { word } } };
 }
 
-/* Of what is made of a row nothing is ever freed. NULL: no memory. */
+/* What is made of a row is never freed. NULL: no memory. */
 static cmdline_parse_inst_t *instance_of(const struct command *command)
 {
 	union token *tokens = calloc(WORDS_MAX, sizeof(*tokens));

@@ -22,7 +22,7 @@ void inject_close(void);
 int inject_set(uint16_t port, const char *what, const char *probability);
 /* From now on a port loses all frames that it receives, as with a pulled cable; or no more. */
 int inject_cut(uint16_t port, bool cut);
-/* The same for a stopped port, which stays so whatever faults are changed. */
+/* inject_cut() for a port that is stopped: it stays cut whatever faults are changed. */
 void inject_stop(uint16_t port, bool stopped);
 /* Removes all faults. */
 void inject_none(void);

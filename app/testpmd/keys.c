@@ -65,7 +65,7 @@ static bool offer(struct keys *keys, const struct keys_place *place, uint32_t i)
 	return true;
 }
 
-/* A peer may be quick: it has used a key, and its ACK of the WRITE, which frees the queue's entries, is lost. */
+/* The entries of the send queue may all be in use: a quick peer has used a key, while its ACK of the WRITE is lost. */
 void keys_offer(struct keys *keys, const struct keys_place *place)
 {
 	if (place->ours->wish == 0)

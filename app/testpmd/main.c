@@ -68,7 +68,10 @@ static void look_after_peer(int listener, int *connection)
 	}
 }
 
-/* The initiator's side: notices once that the target has closed its end; if it was killed the kernel has. */
+/*
+ * The initiator's side: notices once that the target has closed its end; if the target was killed the kernel has closed
+ * it.
+ */
 static void watch_target(int *dialled)
 {
 	struct pollfd waiting = { .fd = *dialled, .events = POLLIN };

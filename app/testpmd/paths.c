@@ -24,7 +24,10 @@ static bool other_address(const struct traffic *traffic, unsigned port, const st
 	return false;
 }
 
-/* Loads the path between the addresses that it does not use now. Returns 0, also if there are none; or the refusal. */
+/*
+ * Loads as alternate path the path between the addresses that the queue pair does not use now. Returns 0, also if the
+ * ports have only one address; or the refusal.
+ */
 static int load(const struct traffic *traffic, const struct flow *flow)
 {
 	struct uroce_qp_attr attr, alternate = {

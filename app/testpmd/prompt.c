@@ -114,7 +114,10 @@ static int run_line_of(struct loaded *loaded, struct cmdline *terminal, char *li
 	return path ? begin_file(loaded, path) : APP_EXIT_OK;
 }
 
-/* Runs lines one by one, so that a wrong one can be named. It ends the file, and those that have loaded it. */
+/*
+ * Runs lines one by one, so that a wrong one can be named. A wrong line ends its file, and the files that have loaded
+ * it.
+ */
 static int run_lines(struct loaded *loaded, struct cmdline *terminal)
 {
 	char *line = NULL;

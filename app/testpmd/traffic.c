@@ -18,7 +18,7 @@
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
 #define SLEEP_NS 1000000u /* a worker without work looks so often whether it is to pause or to quit */
-#define NAP_NS 50000u     /* and so often for frames, if those do not wake it */
+#define NAP_NS 50000u     /* a worker without work looks so often for frames, if frames do not wake it */
 #define SRQ_MAX 32768u
 #define COUNTER_BYTES 8u
 #define PEERS_MAY                                                                            \
