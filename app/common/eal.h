@@ -41,7 +41,7 @@ unsigned app_eal_worker(unsigned index);
  */
 int app_eal_choose_device(const struct app_args *args, const char **device);
 
-/* Why a call of the library failed: the sentence of its refusal if there is one, else that of errno. */
+/* Why a call of the library failed: the sentence of its refusal if there is one, else the text of errno. */
 const char *app_reason_of(int error);
 
 /* Checks the result of a call of the library: returns APP_EXIT_OK for 0, else APP_EXIT_FAILURE after "what: why". */

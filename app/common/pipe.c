@@ -31,7 +31,7 @@ struct app_pipe {
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener, *id;
 	struct app_objects objects;
-	uint8_t (*slots)[CHUNK_BYTES]; /* those of receives first, then those of sends */
+	uint8_t (*slots)[CHUNK_BYTES]; /* slots of receives first, then slots of sends */
 	struct arrival arrivals[RECEIVES];
 	uint32_t first, count; /* of the arrivals that wait */
 	uint32_t sends[SENDS], free_sends;

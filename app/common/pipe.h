@@ -4,8 +4,8 @@
  *   1. app_pipe_open()
  *   2. app_pipe_send(), app_pipe_receive()
  *   3. app_pipe_close(), while the port is still open
- * The bytes travel as SENDs on a queue pair of the pipe. All calls come from one thread. If it is the one that polls
- * the lcores, calls that wait poll them; app_pipe_receive() does not wait. Failures are complained about.
+ * The bytes travel as SENDs on a queue pair of the pipe. All calls come from one thread. If that thread polls the
+ * lcores, calls that wait poll them; app_pipe_receive() does not wait. Failures are complained about.
  */
 #ifndef APP_COMMON_PIPE_H
 #define APP_COMMON_PIPE_H

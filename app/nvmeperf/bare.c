@@ -36,7 +36,7 @@ static uint8_t *slot_at(const struct bare *bare, int side, uint64_t slot)
 	return bare->sides[side].memory + slot * bare->slot_bytes;
 }
 
-/* A random place, as random and as far apart as those of a host's reads. */
+/* Draws a random place of the disk, as a host that reads at random does. */
 static uint8_t *draw_place(struct bare *bare)
 {
 	uint64_t places = bare->config->disk_bytes / bare->config->bytes;

@@ -184,7 +184,7 @@ static int send_command(struct link *link, struct command *command, uint32_t cap
 
 static struct command *free_command(struct link *link)
 {
-	/* A queue of so many entries is full with one less. */
+	/* A queue is full when all its entries but one are in use. */
 	if (link->under_way + 1 >= link->depth)
 		return NULL;
 	for (uint32_t i = 0; i < link->depth; i++) {

@@ -306,7 +306,7 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	run.mixed = strstr(which->rw, "rw") != NULL;
 	run.reads = strstr(which->rw, "read") != NULL;
 	run.random = strncmp(which->rw, "rand", 4) == 0;
-	config.depth = which->depth + 1; /* because a queue with so many entries holds one command less */
+	config.depth = which->depth + 1; /* one more, because a queue holds one command less than it has entries */
 	config.data_bytes = which->bytes;
 	if (failover)
 		failover_begin(failover);

@@ -19,7 +19,7 @@
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
-/* after so many looks a client that has sent no whole line, or does not read the answer, is disconnected */
+/* number of looks after which a client that has sent no whole line, or does not read the answer, is disconnected */
 #define PATIENCE_LOOKS 50u
 
 struct control {

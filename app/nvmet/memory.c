@@ -12,7 +12,7 @@
  */
 #define AT_ONCE_BYTES (64u << 10)
 #define STEP_BYTES (2u << 20)
-#define RANGE_BYTES 4096u /* a range costs at least what it takes to clear so many bytes */
+#define RANGE_BYTES 4096u /* a range is charged at least what it costs to clear this many bytes */
 
 static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
 {

@@ -25,7 +25,9 @@ void queue_close_done(struct lane *lane);
 /* Frees the queue, whatever it has. */
 void queue_close(struct queue *queue);
 
-/* The memory of a capsule; posts a receive for it; posts WRs, so many of them signaled. */
+/*
+ * queue_capsule(): the memory of a capsule. queue_post_receive(): posts a receive for it. queue_post(): posts requests.
+ */
 uint8_t *queue_capsule(const struct queue *queue, uint32_t capsule);
 void queue_post_receive(struct queue *queue, uint32_t capsule);
 void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count);

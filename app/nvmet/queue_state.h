@@ -41,7 +41,7 @@ struct queue {
 	uint32_t commands; /* begun and not answered */
 	uint32_t store_requests;
 	STAILQ_HEAD(, slot) waiting; /* commands that wait for memory, first come first */
-	bool in_waiting;             /* in the lane's list of queues that have such */
+	bool in_waiting;             /* in the lane's list of queues with commands that wait for memory */
 	STAILQ_ENTRY(queue) next_waiting;
 	bool ending;                  /* the connection is over, or is being closed */
 	bool _Atomic failed;          /* told_end says what has happened to its connection */
@@ -65,7 +65,7 @@ struct slot {
 	uint32_t capsule; /* number of its capsule */
 	uint8_t *data;    /* data of the command, wherever it lies; NULL: nowhere yet */
 	uint32_t data_lkey;
-	uint32_t pool_bytes; /* not 0: data was taken from the pool, with so many bytes */
+	uint32_t pool_bytes; /* bytes of a buffer of the pool that holds the data; 0: there is none */
 	bool counted;        /* counted in queue->commands */
 	struct store *store; /* store of its namespace, which may have been removed by the end */
 	uint64_t began_ns;

@@ -27,7 +27,7 @@ int server_open(struct server *server, const struct server_config *config);
 int server_listen(struct server *server);
 /* Polls all lanes that no other thread polls. Returns whether there was work. */
 bool server_poll(struct server *server);
-/* Tells the hosts, and lets commands under way end, for at most so long. */
+/* Tells the hosts that the target ends, and lets commands under way end, for at most `seconds`. */
 void server_end(struct server *server, unsigned seconds);
 /* Closes all queues that are left, before their namespaces are freed. */
 void server_close_queues(struct server *server);

@@ -56,14 +56,15 @@ int settings_read(struct settings *settings, int argc, char **argv);
 /* For rows: reads 512 or 4096 into 32 bits. Returns APP_EXIT_OK, or complains. */
 int settings_block_parse(const char *where, const char *text, void *bytes);
 /*
- * The same for "memory:SIZE", "null:SIZE", "/path", "/path:SIZE", into kind, path and bytes of a struct settings_disk.
+ * Reads "memory:SIZE", "null:SIZE", "/path" or "/path:SIZE" into kind, path and bytes of a struct settings_disk.
+ * Returns APP_EXIT_OK, or complains.
  */
 int settings_disk_parse(const char *option, const char *text, void *disk);
-/* The same. Returns 0, or -1: error says why. */
+/* The same, with the reason in error. Returns 0 or -1. */
 int settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
 /* The store that is asked for; its path is that of the settings. */
 struct store_config settings_store(const struct settings_disk *disk);
-/* Checks that size and block size go together, and that there is so much memory. */
+/* Checks that size and block size go together, and that the machine has enough memory. */
 int settings_disk_check(const char *where, const struct settings_disk *disk);
 
 #endif

@@ -233,7 +233,7 @@ static bool serve_waiting(struct queue *queue, unsigned *served)
  * wait for that, and may overtake.
  */
 #define HOLD_UP_NS 500000000ull
-#define HOLD_UP_EACH_NS 5000000000ull /* after so long from the beginning overtaking is forbidden once more */
+#define HOLD_UP_EACH_NS 5000000000ull /* each time this has passed overtaking is forbidden again, for HOLD_UP_NS */
 
 unsigned slot_try_again(struct lane *lane)
 {

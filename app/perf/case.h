@@ -60,7 +60,7 @@ static inline uint64_t *tally_count(const struct perf_tally *tally, const struct
 	return (uint64_t *)(uintptr_t)((const char *)tally + row->offset);
 }
 
-/* With a second link: what happened after the first was cut. Times are since the cut. */
+/* With a second link: what happened after the first link was cut. Times are since the cut. */
 struct perf_failover_result {
 	bool cut;               /* the case lasted until the cut */
 	uint64_t migrations[2]; /* PATH_MIG events of each end */

@@ -16,7 +16,7 @@
 #include "perf/page.h"
 
 #define REAL_DIGITS 12
-/* so many buckets of the histogram are put together, which leaves 32 for each power of two */
+/* number of buckets of the histogram that are put together, which leaves 32 for each power of two */
 #define BUCKETS_TOGETHER 4u
 
 struct perf_json {

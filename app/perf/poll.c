@@ -16,7 +16,7 @@
 #define WINDOW_S 0.01 /* window for the peak */
 #define TELL_S 1.0    /* between two lines of progress */
 #define MOVES_S 1.0   /* while nothing completes: time between two looks at what is acknowledged */
-#define STALL_S 10.0  /* without an acknowledgement for so long, when all retries are spent, give up */
+#define STALL_S 10.0  /* time without an acknowledgement after which a case fails: all retries are spent by then */
 #define ACK_TRIES 8.0
 
 static uint64_t cycles_of(double seconds)

@@ -198,7 +198,7 @@ static int meet_client(struct perf_remote *remote, unsigned tcp_port)
 	}
 }
 
-/* The connection waits at least as long as the queue pairs whose end it has to report. */
+/* The connection waits for answers at least as long as the queue pairs do, because it has to report their end. */
 static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, const struct perf_options *options)
 {
 	const struct app_pipe_config config = {

@@ -10,7 +10,7 @@
 /* A zeroed struct is an empty series. The point at time 0 is not stored. */
 struct perf_series {
 	uint32_t count, skipped;
-	uint32_t spacing; /* one of so many offered points is stored; 0: each */
+	uint32_t spacing; /* one of this many offered points is stored; 0: each */
 	struct {
 		uint64_t cycles, messages; /* since the clock was started */
 	} points[SERIES_POINTS];

@@ -72,8 +72,8 @@ struct perf_options {
 	double least_gbit,
 		/* less bandwidth than this, or fewer millions of messages a second, is a failure; 0: any will do */
 		least_mpps;
-	bool histogram;     /* of latencies, printed */
-	double failover_s;  /* both ends here: so long into a case the first link is cut; 0: no second link */
+	bool histogram;    /* of latencies, printed */
+	double failover_s; /* both ends here: how long into a case the first link is cut; 0: no second link */
 	struct drivers_fault_config faults;
 	uint32_t core_count;
 	uint32_t lcores; /* lcores that are both ends of their own QPs; 0: the ends are on core_count lcores */

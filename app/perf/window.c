@@ -35,7 +35,7 @@ void perf_window_poll(struct perf_end *ends)
 	}
 }
 
-/* Returns how many cycles it took, without those of what ran between the polls. */
+/* Returns how many cycles the polls took, without the cycles of what ran between them. */
 static uint64_t poll_for(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
 {
 	uint64_t began = rte_rdtsc(), foreign = 0, now;

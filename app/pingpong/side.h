@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define SIDE_STALL_SECONDS 30 /* a silent peer is given up after so long */
+#define SIDE_STALL_SECONDS 30 /* time after which a silent peer is given up */
 
 struct uroce_lcore;
 struct app_pipe;

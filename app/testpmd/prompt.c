@@ -26,7 +26,7 @@
 #define KEY_WAIT_MS 100
 #define PROMPT "uroce> "
 
-/* Held by whoever writes to the terminal, for input or for a notice. */
+/* Held while a thread writes to the terminal, for input or for a notice. */
 static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rdline *typed_at; /* NULL: there is no terminal */
 

@@ -17,8 +17,8 @@
 #define POLL_BATCH 32
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
-#define SLEEP_NS 1000000u /* a worker without work looks so often whether it is to pause or to quit */
-#define NAP_NS 50000u     /* a worker without work looks so often for frames, if frames do not wake it */
+#define SLEEP_NS 1000000u /* how often a worker without work looks whether it is to pause or to quit */
+#define NAP_NS 50000u     /* how often a worker without work looks for frames, if frames do not wake it */
 #define SRQ_MAX 32768u
 #define COUNTER_BYTES 8u
 #define PEERS_MAY                                                                            \

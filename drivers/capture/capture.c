@@ -21,7 +21,7 @@
 #include "drivers/capture/thread.h"
 #include "drivers/port/port.h"
 
-#define FRAMES 4096u /* at most so many frames wait to be written; a power of two */
+#define FRAMES 4096u /* the most frames that wait to be written; a power of two */
 #define BURST 64u
 #define FRAME_MAX_BYTES 4352u /* a path MTU of 4096 with all headers; longer frames take several mbufs */
 #define FRAME_MIN_BYTES 64u

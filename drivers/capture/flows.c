@@ -13,7 +13,7 @@
 #define WAYS 4u
 #define COPY_TRIES 100u
 
-/* Between a refused request and the frame in which the QP refuses it, a poll may bring so many frames. */
+/* A poll may bring POLL_FRAMES between a refused request and the frame in which the QP refuses it. */
 static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES, "what was refused is there when the flow stands still");
 
 /* A number made of the address, which two addresses hardly share, and the QPN. */

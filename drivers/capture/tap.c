@@ -21,7 +21,7 @@
 
 enum direction { INBOUND, OUTBOUND, DIRECTIONS };
 
-/* Who gets the frames of one queue in one direction. Used by the one lcore that polls the queue. */
+/* Where the frames of one queue in one direction go. Used by the one lcore that polls the queue. */
 struct tap_queue {
 	struct drivers_flows *_Atomic flows;   /* NULL: no recording */
 	struct drivers_stream *_Atomic stream; /* NULL: no stream */
@@ -75,7 +75,7 @@ static void hold_failed(struct drivers_tap *tap, struct tap_queue *queue, struct
 	}
 }
 
-/* Passes a burst on. Whoever takes the stream away waits until `busy` is false. */
+/* Passes a burst on. A thread that takes the stream away waits until `busy` is false. */
 static void note_burst(struct drivers_tap *tap, uint16_t queue_index, struct rte_mbuf **mbufs, uint16_t count,
 		       bool outbound)
 {

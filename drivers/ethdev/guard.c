@@ -1,4 +1,4 @@
-/* guard.c - leaves a burst whose memory has gone */
+/* guard.c - ends a burst over shared memory that has been unmapped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When the process at the other end of a memif dies, the driver unmaps the shared memory in EAL's interrupt thread. It

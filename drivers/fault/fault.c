@@ -37,7 +37,7 @@ struct fault_queue {
 	const struct rte_eth_rxtx_callback *callback;
 	uint64_t random;
 	struct drivers_fault_counts counts;
-	uint32_t lose_in, lose_min_bytes; /* the frame to lose: the lose_in-th with at least so many bytes; 0: none */
+	uint32_t lose_in, lose_min_bytes; /* the frame to lose: the lose_in-th with at least lose_min_bytes; 0: none */
 	uint32_t held_count;
 	uint32_t ready_head, ready_tail; /* never wrapped; the difference is how many frames are ready */
 	struct held_frame held[HELD_MAX];

@@ -63,11 +63,12 @@ struct uroce_port_config {
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* VLAN of the address with the same index */
 	struct uroce_mac mac;                     /* zeros: the port's own, or a random one */
 	uint32_t mtu_bytes;                       /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
-	uint16_t queue_count;                     /* queue pairs; fewer if the driver offers no more; 0: 1 */
-	uint16_t first_lcore;                     /* the lcore of queue 0, as in struct uroce_device_config */
-	uint16_t rx_desc, tx_desc;                /* ring sizes, adjusted to the port's limits; 0: 1024 */
-	uint32_t mbuf_count;                      /* mbufs in the port's pool; 0: enough for the rings and the engine */
-	uint32_t mbuf_bytes;                      /* bytes in an mbuf; 0: a frame of path MTU 4096 fits into one */
+	/* pairs of rx and tx queues; fewer if the driver offers no more; 0: 1 */
+	uint16_t queue_count;
+	uint16_t first_lcore;      /* the lcore of queue 0, as in struct uroce_device_config */
+	uint16_t rx_desc, tx_desc; /* ring sizes, adjusted to the port's limits; 0: 1024 */
+	uint32_t mbuf_count;       /* mbufs in the port's pool; 0: enough for the rings and the engine */
+	uint32_t mbuf_bytes;       /* bytes in an mbuf; 0: a frame of path MTU 4096 fits into one */
 	/*
 	 * A directory. When a queue pair of the device fails, two files are written there: a pcapng file with the
 	 * headers of its last frames, 160 in each direction, that says which frame is wrong, and the story as text.

@@ -131,7 +131,7 @@ struct uroce_qp_attr {
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
 	bool no_probe;       /* send no probe before the ACK timer expires; default: a probe after some round trips */
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
-	uint8_t cc;          /* enum uroce_cc; a query returns the one in force */
+	uint8_t cc;          /* enum uroce_cc; a query returns the algorithm in force */
 	/*
 	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only what is
 	 * lost is sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512, 1024 or
@@ -148,9 +148,9 @@ struct uroce_qp_attr {
 	uint8_t paths;
 	uint32_t rate_mbps; /* a query returns the rate that congestion control allows, in Mbit/s; 0: no limit */
 	/*
-	 * After so many ms an idle QP asks its peer by itself whether it is alive; 0: never, the default. The death of
-	 * a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error() returns
-	 * UROCE_CAUSE_KEEPALIVE.
+	 * Time in ms after which an idle QP asks its peer by itself whether it is alive; 0: never, the default. The
+	 * death of a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error()
+	 * returns UROCE_CAUSE_KEEPALIVE.
 	 */
 	uint32_t keepalive_ms;
 	struct uroce_path path;

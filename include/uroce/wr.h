@@ -70,7 +70,7 @@ struct uroce_send_wr {
 	uint32_t send_flags;
 	uint32_t imm;         /* immediate, host byte order */
 	uint64_t remote_addr; /* WRITE, READ, atomics, FLUSH */
-	uint32_t rkey;        /* the same; also the key to invalidate, or the window's new key */
+	uint32_t rkey;        /* the peer's key for it; also the key to invalidate, or the window's new key */
 	uint32_t flush;       /* FLUSH: enum uroce_flush */
 	union {
 		uint64_t compare_add;             /* the operand of fetch-and-add, the comparand of compare-and-swap */

@@ -12,7 +12,7 @@ struct text {
 	char *at;
 	size_t left;
 	bool asks; /* the last piece ends with a question mark */
-	bool more; /* one of several signs has been written, and the next one follows it */
+	bool more; /* a sign (see why.c) has been written, and further ones are joined to it */
 };
 
 __attribute__((format(printf, 2, 3))) static inline void add(struct text *text, const char *format, ...)

@@ -36,7 +36,7 @@ enum cm_ece {
 	CM_ECE_ANY_ORDER = 1 << 7, /* answers the parts of a READ in whatever order they are asked for */
 	CM_ECE_WINDOW_512 =
 		/*
-		 * so many packets may be in flight with SACKs; an end with a larger window sets the smaller bits, too
+		 * this many packets may be in flight with SACKs; an end with a larger window sets the smaller bits, too
 		 */
 	1 << 8,
 	CM_ECE_WINDOW_1024 = 1 << 9,
@@ -81,7 +81,7 @@ struct cm_private {
 	uint32_t bytes;
 };
 
-/* What the message of one side of a connection says about it: what both have to agree on (F-6). */
+/* One side of a connection, as its messages describe it: what both sides have to agree on (F-6). */
 struct cm_side {
 	uint32_t qpn;
 	uint32_t psn;                /* the first PSN that it will receive */
@@ -96,10 +96,11 @@ struct cm_side {
 };
 
 struct cm_config {
-	uint32_t connections;            /* how many connections there can be, 1 ... 2^20 */
-	uint32_t half_open, of_one_peer; /* of these, at most so many passive ones that are not established (C-22) */
-	uint32_t refusals;               /* refusals that are kept for repeated REQs; at least 1 */
-	uint32_t timewait_ids;           /* room for ids in time-wait, of which none ends early */
+	uint32_t connections; /* how many connections there can be, 1 ... 2^20 */
+	/* how many of these may be passive and not established: in all, and of one peer (C-22) */
+	uint32_t half_open, of_one_peer;
+	uint32_t refusals;     /* refusals that are kept for repeated REQs; at least 1 */
+	uint32_t timewait_ids; /* room for ids in time-wait, of which none ends early */
 	/* a power of two - 1: the digits of an id that name its manager; and this manager's digits */
 	uint32_t id_mask, id_low;
 	uint64_t ca_guid;
@@ -112,7 +113,10 @@ struct cm_config {
 	struct cm_listeners *listeners;
 };
 
-/* Sets the bounds for a manager whose users have so many connections: strangers cannot use up their room (C-22). */
+/*
+ * Sets the bounds for a manager whose users have so many connections. Strangers cannot use up the room of those users
+ * (C-22).
+ */
 void cm_config_fit(struct cm_config *config, uint32_t connections);
 
 /* ---- listeners: shared by the managers of a host; the host removes none while a manager looks one up ---- */
@@ -127,7 +131,7 @@ struct cm_listener {
 	uint8_t addr[16]; /* zeros: any */
 	enum cm_family family;
 	uint64_t context;
-	uint32_t backlog;          /* at most so many requests may wait for the user's answer */
+	uint32_t backlog;          /* how many requests may wait for the user's answer */
 	_Atomic uint32_t pending;  /* requests that wait now */
 	_Atomic uint32_t overflow; /* requests dropped because the backlog was full */
 	uint8_t path_mtu;          /* code of the largest path MTU; 0: the manager's */

@@ -79,7 +79,7 @@ struct cm_conn {
 	uint64_t context;
 	struct cm_listener *listener; /* valid while counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
-	struct cm_route route; /* that of the REQ: the peer is known by it */
+	struct cm_route route; /* route of the REQ, by which the peer is known */
 	/* route of what is sent: that of the REQ, until the QP migrates or the peer sends from elsewhere */
 	struct cm_route send_route;
 	struct cm_side own, peer;
@@ -233,8 +233,8 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Writes the answer to a REQ that belongs to a passive connection which has ended, or is about to. false: no answer. */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
 /*
- * Returns a free connection. If there is none, evicts the one that its user has forgotten and that has waited longest
- * for a DREP. NULL: all are in use.
+ * Returns a free connection. If there is none, evicts the connection that its user has forgotten and that has waited
+ * longest for a DREP. NULL: all are in use.
  */
 struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns);
 /* All tries were used up. */

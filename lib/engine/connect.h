@@ -43,7 +43,7 @@ struct uroce_cm_id {
 	bool has_route;            /* request.route leads to the peer */
 	bool user_moves;           /* the application makes the QP and moves it; qp is NULL */
 	bool has_psn;              /* psn has been drawn */
-	uint32_t psn;              /* the first PSN that a QP which the application moves receives */
+	uint32_t psn;              /* for a QP that the application moves: the first PSN that it receives */
 
 	bool datagrams; /* in the port space of UDP */
 

@@ -5,7 +5,7 @@
 
 #include "engine/lcore_state.h"
 
-#define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2) /* with so many completions an outbox is emptied */
+#define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2) /* number of completions at which an outbox is emptied */
 
 static_assert(OUTBOX_COMPLETIONS - COMPLETIONS_DRAIN >= OUTBOX_RECEIVE_COMPLETIONS, "a receive always finds room");
 

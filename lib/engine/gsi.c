@@ -179,7 +179,8 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 }
 
 /*
- * Is there such an lcore, and has it a queue of the device? Otherwise it has no QPs and no connections of that device.
+ * Is there an lcore with this index, and has it a queue of the device? Otherwise it has no QPs and no connections of
+ * that device.
  */
 static bool owns(const struct uroce_engine *engine, uint32_t owner, const struct uroce_device *device)
 {

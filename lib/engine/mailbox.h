@@ -16,8 +16,8 @@ typedef int engine_call_function(void *argument);
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 
 /*
- * The same for a call that only reads, from any thread. If nobody polls the lcore it does not run on the calling
- * thread, because another thread may be at work on the lcore's QPs. -ETIMEDOUT after 1 s.
+ * engine_mailbox_call() for a call that only reads, from any thread. If nobody polls the lcore the call does not run on
+ * the calling thread, because another thread may be at work on the lcore's QPs. -ETIMEDOUT after 1 s.
  */
 int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 

@@ -28,7 +28,7 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define SERVICES_PER_POLL (4 * BURST)
-#define SERVICE_BYTES 16384u /* bytes of frames: a QP that has sent so many waits for the next poll */
+#define SERVICE_BYTES 16384u /* bytes of frames after which a QP waits for the next poll */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
@@ -46,8 +46,8 @@ static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 
 /*
  * Runs the timers that were due when the poll before this one began. A thread that did not run for a while finds
- * deadlines that have passed. Before they count it has received what came meanwhile, and the other end has had a poll
- * to answer.
+ * deadlines that have passed. Before it acts on them, it has received what came meanwhile, and the other end has had a
+ * poll to answer.
  */
 static void fire_timers(struct uroce_lcore *lcore)
 {

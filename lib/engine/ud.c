@@ -149,7 +149,7 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 		.qp_context = ud->context,
 		.ip_version = origin->ip && origin->ip[0] >> 4 == 6 ? 6 : 4,
 	};
-	recvq_pop(&ud->receives); /* first, for whoever sees the completion may post the next receive */
+	recvq_pop(&ud->receives); /* first: a thread that sees the completion may post the next receive at once */
 	deliver_when_many(lcore);
 }
 

@@ -19,7 +19,7 @@ int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsys
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);
 /* The size of the namespace has changed. */
 void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
-/* Flushes of this namespace fail from now on: hosts are told that it is not reliable. */
+/* Flushes of this namespace fail from now on: hosts are told that the namespace is not reliable. */
 void nvmf_subsystem_degrade(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
 
 #endif

@@ -60,7 +60,7 @@ struct nvmf_controller {
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
 	uint32_t held_count;
-	uint32_t aborted_count; /* so many of the oldest held commands were aborted by a reset */
+	uint32_t aborted_count; /* how many of the oldest held commands a reset has aborted */
 	nvmf_set changed;       /* namespaces to be listed in the log page */
 	nvmf_set identified;    /* namespaces that the host has read about */
 	nvmf_set gone;          /* of these, the ones removed since, which the host has not read yet */

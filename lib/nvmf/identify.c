@@ -86,7 +86,7 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 	put_le16(page + 78, controller->cntlid);
 	put_le32(page + 80, NVME_VERSION);
 	put_le32(page + 96, HOST_ID_128 | TRAFFIC_KEEPS_ALIVE);
-	page[258] = NVMF_HELD_MAX - 1; /* aborts, and events at a time, each less one */
+	page[258] = NVMF_HELD_MAX - 1; /* the most aborts, and the most events, at a time, each less one */
 	page[259] = NVMF_HELD_MAX - 1;
 	page[260] = FIRMWARE_SLOT;
 	page[261] = LOG_OFFSETS;

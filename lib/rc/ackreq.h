@@ -14,7 +14,7 @@
 #include "rc/deadlines.h"
 #include "rc/qp_state.h"
 
-#define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* at least one packet in so many asks */
+#define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* one of this many packets asks, at least */
 #define ACKREQ_BEFORE_STALL 32u              /* the most packets without asking before a window ends */
 #define ACKREQ_DEFERRED 8u                   /* the most packets without asking while the queue has run empty */
 

@@ -15,7 +15,7 @@
 #include "config/limits.h"
 #include "rc/qp_state.h"
 
-/* Counts one such packet; the ANOMALY_PACKETS'th within a second raises the event. */
+/* Counts a packet that no honest peer sends; the ANOMALY_PACKETS'th within a second raises the event. */
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns);
 
 /* A new connection starts with a count of zero. */

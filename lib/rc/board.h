@@ -58,7 +58,7 @@ struct rc_sack_map {
 	psn_t end;
 	uint32_t lost;   /* packets that are to be sent again */
 	psn_t lost_from; /* while `lost` is not 0: no lost packet lies before this PSN */
-	/* so many packets that come are no news, because the peer had them and has given them up */
+	/* how many packets that come are no news, because the peer had them and has given them up */
 	uint32_t given_up;
 	bool news;           /* something has come since the last PROBE */
 	uint8_t idle_probes; /* PROBEs in a row whose answers told nothing new */

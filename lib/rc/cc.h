@@ -67,7 +67,7 @@ extern const struct rc_cc_row rc_cc_fixed, rc_cc_dcqcn, rc_cc_delay;
 
 /* ---- which algorithm ---- */
 
-/* From now on this one, as if the connection were new. DEFAULT: dcqcn if the link tells its rate, else fixed. */
+/* Chooses the algorithm, as if the connection were new. DEFAULT: dcqcn if the link tells its rate, else fixed. */
 void rc_cc_choose(struct rc_qp *qp, enum uroce_cc cc);
 enum uroce_cc rc_cc_chosen(const struct rc_qp *qp);
 

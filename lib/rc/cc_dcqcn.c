@@ -25,14 +25,14 @@
 #define ALPHA_PERIOD_US 55u   /* dce_tcp_rtt */
 #define TIME_PERIOD_US 300u   /* rpg_time_reset */
 #define BYTE_PERIOD 10000000u /* rpg_byte_reset */
-#define FAST_STEPS 5u         /* rpg_threshold: so many steps go half of the way back */
+#define FAST_STEPS 5u         /* rpg_threshold: this many steps go half of the way back */
 #define ACTIVE_MBPS 40u       /* rpg_ai_rate: later steps aim higher by this */
 #define HYPER_MBPS 400u       /* rpg_hai_rate: steps aim higher by this once time and bytes have both had FAST_STEPS */
 #define LEAST_MBPS 1u         /* rpg_min_rate */
-#define SAMPLE 16u            /* so many delivered packets show what the path carries */
+#define SAMPLE 16u            /* this many delivered packets show what the path carries */
 /* one sample divides the rate by this at most, because it may have seen only a part of what the path carries */
 #define FALL 16u
-#define PATIENCE 16u              /* a packet leaves at least so often in an ACK timeout */
+#define PATIENCE 16u              /* the least number of packets that leave in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
 #define USUAL_GAP_US 50u          /* the usual time between notifications: min_time_between_cnps */
 #define LONGEST_GAP_US 10000u     /* a longer silence counts as one of that length */

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A peer that has a packet already answers each copy of it. Such an answer, an echo, is no progress: it shows only that
- * the peer lives. So all who send a packet again say so here, and loss detection (loss.h) asks here what to make of an
- * answer that is of no other use. No more echoes are believed than copies have left.
+ * the peer lives. So every file that sends a packet again says so here, and loss detection (loss.h) asks here what to
+ * make of an answer that is of no other use. No more echoes are believed than copies have left.
  */
 #ifndef RC_ECHOES_H
 #define RC_ECHOES_H
@@ -22,7 +22,7 @@ void rc_echoes_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
 /* A response, or an ACK, has come that is of no other use. false: no copy can have drawn it. */
 bool rc_echoes_take(struct rc_qp *qp, bool ack);
 
-/* snd_una has moved. Only while qp->loss.echoes.expected. */
+/* snd_una has moved. Call it only while qp->loss.echoes.expected is true. */
 void rc_echoes_acknowledged(struct rc_qp *qp);
 
 /* The window was rewound: the ACKs that copies may draw may come before the ACKs of what is sent from now on. */

@@ -64,7 +64,7 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
  * access; remote atomics on a zero-based region whose host address is not 8-byte aligned, S-7), -ENOMEM (table full).
  */
 uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error);
-/* The same, for a region that SGEs and peers address from va on. */
+/* rc_mr_insert() for a region that SGEs and peers address from va on. */
 uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
 			 uint32_t access, int *error);
 

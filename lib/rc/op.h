@@ -49,7 +49,7 @@ enum rc_op_pieces {
 
 struct rc_op {
 	/* posting, and completing */
-	_Alignas(64) uint8_t flags; /* enum uroce_send_flags: the flags that it may have */
+	_Alignas(64) uint8_t flags; /* enum uroce_send_flags: the flags that a request may have */
 	uint8_t pieces;             /* enum rc_op_pieces */
 	uint8_t needs;              /* enum rc_send_needs: what it needs to begin besides a QP in RTS */
 	uint8_t completion;         /* enum uroce_wc_opcode */
@@ -91,8 +91,8 @@ struct rc_op {
 	enum rc_mr_verdict (*check)(struct rc_qp *qp, const struct wire_packet *packet);
 
 	/*
-	 * Executes the request, and fills in what its entry has to remember besides va, rkey and length. NULL: nothing
-	 * happens before the response is made.
+	 * Executes the request, and fills in what its replay entry has to remember besides va, rkey and length. NULL:
+	 * nothing happens before the response is made.
 	 */
 	void (*execute)(const struct wire_packet *packet, const struct rc_scatter *place,
 			struct rc_replay_entry *entry);

@@ -3,7 +3,7 @@
 #include "rc/pace.h"
 
 #define BIT_NS_AT_1_MBPS 1000u
-#define LOOK_NS 1000000u /* a QP that waits looks so often whether the rate has risen */
+#define LOOK_NS 1000000u /* how often a QP that waits looks whether the rate has risen */
 
 /* How long `bytes` bytes take at the rate. */
 static uint64_t duration_ns(const struct rc_pace *pace, uint64_t bytes)

@@ -15,8 +15,8 @@
 #include "rc/qp_state.h"
 
 /*
- * A QP that is behind its rate may catch up at once by what the rate allows in so many ns, and no more. It is two ticks
- * of the host's timers, because a timer may wake a QP that much too late.
+ * How far, in ns at the rate, a QP that is behind its rate may catch up at once. It is two ticks of the host's timers,
+ * because a timer may wake a QP that much too late.
  */
 #define PACE_BURST_NS 16384u
 

@@ -44,7 +44,7 @@ struct rc_probe {
 	bool answered; /* an empty WRITE was answered: at the deadline the oldest packet counts as lost */
 	/* which ACK of the packet before snd_una, counted from now, answers an empty WRITE; 0: none does */
 	uint8_t behind_una;
-	uint8_t unsure;       /* how many such ACKs may answer copies that left before snd_una did */
+	uint8_t unsure;       /* ACKs of the packet before snd_una that may answer earlier copies */
 	uint8_t tries;        /* doubles the next wait, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };

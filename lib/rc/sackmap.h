@@ -26,7 +26,7 @@ enum rc_sackmap_state {
 	SACK_RESENT_SINCE = 0x4000
 };
 
-/* After so many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
+/* After this many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
 #define SACK_IDLE_PROBES 8u
 
 /* Borrows a board for a map in which nothing is known; only without a map. false: there is no board. */

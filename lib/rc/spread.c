@@ -7,7 +7,7 @@
 #include "rc/path.h"
 #include "rc/sackmap.h"
 
-#define LATE_TRIPS 2u /* a packet that left so many round trips before one that has come is lost */
+#define LATE_TRIPS 2u /* round trips: a packet that left this long before one that has come is lost */
 #define TRIES_MAX 20u
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
@@ -364,8 +364,8 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 	spread->quiet_end = qp->win.snd_max;
 	find_aged(qp, spread);
 	/*
-	 * A SACK that tells of less is old, unless it answers a PROBE that left after `seen` was known: then the peer
-	 * has given up something that it had.
+	 * A SACK that tells of less than `seen` is old, unless it answers a PROBE that left after `seen` was known:
+	 * then the peer has given up something that it had.
 	 */
 	if (less && !(answers && spread->paths[spread->answer_path].probe > spread->seen_after))
 		return false;

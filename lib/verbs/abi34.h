@@ -1,8 +1,8 @@
 /* abi34.h - the structures that libibverbs and a provider share, of private ABI 34 */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rdma-core 34 ... 56 use them (Debian 12 and 13, Ubuntu 24.04), but their header is in no package. The names are those
- * of the ABI. Pointers to structures that are never used here are void.
+ * rdma-core 34 ... 56 use these structures (Debian 12 and 13, Ubuntu 24.04), but their header is in no package. The
+ * names are those of the ABI. Pointers to structures that are never used here are void.
  */
 #ifndef VERBS_ABI34_H
 #define VERBS_ABI34_H
@@ -78,7 +78,7 @@ struct verbs_qp {
 
 typedef void verbs_unused(void);
 
-/* The ABI has them in the alphabetical order of their names. */
+/* The ABI has these functions in the alphabetical order of their names. */
 struct verbs_context_ops {
 	verbs_unused *advise_mr, *alloc_dm;
 	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);

@@ -13,7 +13,7 @@
 #include "verbs/walk.h"
 #include "verbs/wc.h"
 
-#define POLLED 16 /* so many completions are polled at a time */
+#define POLLED 16 /* how many completions are polled at a time */
 
 static_assert((int)UROCE_WC_RNR_RETRY_EXC_ERR == (int)IBV_WC_RNR_RETRY_EXC_ERR &&
 		      (int)UROCE_WC_REM_ACCESS_ERR == (int)IBV_WC_REM_ACCESS_ERR &&

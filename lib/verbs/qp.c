@@ -312,7 +312,7 @@ int verb_query_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 	return 0;
 }
 
-/* Agrees on what the peer offers and this end does, too; the queue pair has it from RTR on. */
+/* Agrees on what both the peer and this end offer; the queue pair has it from RTR on. */
 int verb_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 {
 	struct verb_qp *qp = verb_qp_of(ibv);

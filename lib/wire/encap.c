@@ -11,7 +11,7 @@
 #include "wire/bytes.h"
 #include "wire/packet.h"
 
-enum { EXTENSIONS_MAX = 8 /* so many IPv6 extension headers are read, and no more */ };
+enum { EXTENSIONS_MAX = 8 /* the most IPv6 extension headers that are read */ };
 
 /* What the IP header says about its payload. */
 struct ip_payload {

@@ -155,7 +155,7 @@ static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
 	       (uint64_t)((bits >> 16 & 0xFF) | __builtin_bswap32(packet->dest_qpn)) << 32;
 }
 
-/* The same for a packet without pad. flags: WIRE_MIGREQ and WIRE_SOLICITED. */
+/* packet_bth_begin() of a packet without pad, made of its fields. flags: WIRE_MIGREQ and WIRE_SOLICITED. */
 static inline uint64_t packet_bth_of(uint8_t opcode, uint32_t flags, uint16_t pkey, uint32_t dest_qpn)
 {
 	return opcode | (uint64_t)flags << 8 | (uint64_t)__builtin_bswap16(pkey) << 16 |
