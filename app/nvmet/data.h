@@ -10,7 +10,7 @@
  * this command's host have what the command needs?
  */
 bool data_has_share(const struct slot *slot);
-/* Takes a buffer for the command's data. false: there is none now, or others wait for one that have come before. */
+/* Takes a buffer for the command's data. false: there is none now, or commands that came before wait for one. */
 bool data_take(struct slot *slot);
 /* The command waits for memory behind those that wait already. */
 void data_await(struct slot *slot);

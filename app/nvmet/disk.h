@@ -35,8 +35,8 @@ void disks_poll(struct disks *disks);
 void disks_close(struct disks *disks);
 
 /*
- * Makes a subsystem from the settings; its serial number is derived from its name unless they give one. NULL: no
- * memory.
+ * Makes a subsystem from the settings; its serial number is derived from its name unless the settings give one. NULL:
+ * no memory.
  */
 struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *settings);
 

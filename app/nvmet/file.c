@@ -390,7 +390,7 @@ static int find_size(struct store *store, const struct stat *status, char error[
 			    store->config.block_bytes, bytes ? "use another" : "say how large it is to be, PATH:SIZE");
 }
 
-/* Devices with blocks of 4096 bytes refuse smaller ones with O_DIRECT. */
+/* Devices with blocks of 4096 bytes refuse smaller transfers with O_DIRECT. */
 static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	uint8_t *block = aligned_alloc(ALIGNED, ALIGNED);

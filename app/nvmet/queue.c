@@ -305,8 +305,8 @@ void queue_end_told(struct lane *lane)
 }
 
 /*
- * Before the controller stops being ready: what its I/O queues refuse because of that is not answered (answer() in
- * slot.c).
+ * Asks the other queues of a controller to end, before it stops being ready: a command that they refuse because of that
+ * gets no answer (answer() in slot.c).
  */
 static void tell_others(const struct nvmf_controller *controller, const char *why)
 {

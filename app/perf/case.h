@@ -73,7 +73,7 @@ struct perf_spread {
 	double median, p10, p90;
 };
 
-/* With --limit: the stack compared with the least that any must do (baseline.h), in pairs of windows. */
+/* With --limit: the stack compared with the least that any stack must do (baseline.h), in pairs of windows. */
 struct perf_baseline_result {
 	bool measured;
 	double gbit_per_s, messages_per_s; /* medians of the limit step */

@@ -47,7 +47,7 @@ struct perf_flow {
 	uint64_t received, receives_posted;
 	uint64_t bound, binds_posted;    /* windows, if SENDs name them: one for each receive */
 	uint64_t checked;                /* how many the peer has checked, if only it can see them */
-	struct perf_place next, awaited; /* lat: of the next message to post, and of the next to come */
+	struct perf_place next, awaited; /* lat: places of the next message to post, and of the next to come */
 };
 
 enum perf_phase {

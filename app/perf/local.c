@@ -104,7 +104,7 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 		run_on_one_core(ends, failover);
 	if (error)
 		return error;
-	/* After two cores this thread takes over the second lcore, whose thread has ended. */
+	/* After a run on two cores this thread takes over the second lcore, whose thread has ended. */
 	settle(ends);
 	if (ends[0].tally.errors == 0 && ends[1].tally.errors == 0)
 		check_final(ends);

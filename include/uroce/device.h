@@ -141,7 +141,7 @@ UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 
 /*
  * The speed of the port's link in Mbit/s; 0: not known, as with loops, shared memory and files. If a kernel interface
- * lies under the port, that interface is asked, because net_af_packet and net_tap report the same number for any.
+ * lies under the port, that interface is asked, because net_af_packet and net_tap report the same speed for every link.
  */
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 

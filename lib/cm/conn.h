@@ -253,7 +253,7 @@ void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, uint64_t 
 
 /* Stores a path that the peer has described, seen from our side. */
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
-/* Sends the LAP again that waits for its APR; one that yields to the peer's only goes on waiting. */
+/* Sends the LAP again that waits for its APR; a LAP that yields to the peer's only goes on waiting. */
 void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn);
 void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn);
 void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);

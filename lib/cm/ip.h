@@ -20,9 +20,9 @@ struct cm_ip {
 void cm_ip_parse(const uint8_t *private_data, struct cm_ip *ip);
 void cm_ip_build(const struct cm_ip *ip, uint8_t *private_data);
 
-/* Does the message have such a header, of a version that we know? */
+/* Does the message have a header of IP addressing, of a version that we know? */
 bool cm_ip_find(const struct cm_message *message, struct cm_ip *ip);
-/* Converts one of its addresses to the form of GIDs, with IPv4 mapped. */
+/* Converts an address of the header to the form of GIDs, with IPv4 mapped. */
 void cm_ip_addr(const struct cm_ip *ip, const uint8_t wire[16], uint8_t addr[16]);
 
 #endif

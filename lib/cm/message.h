@@ -64,7 +64,7 @@ struct cm_message {
 	uint8_t info_bytes;      /* valid bytes of info, 0 ... 72; a message that says more is cut to 72 (C-25) */
 	uint8_t info[CM_INFO_MAX_BYTES];
 	struct cm_path primary, alternate; /* REQ: both paths; LAP: the alternate one */
-	uint8_t private_bytes;             /* valid bytes of private data; when built the others are zero */
+	uint8_t private_bytes;             /* valid bytes of private data; building sets the other bytes to zero */
 	uint8_t private_data[CM_PRIVATE_MAX_BYTES];
 };
 

@@ -31,7 +31,7 @@
 /* ---- events ---- */
 
 /*
- * Once so many events wait, an event of this type replaces the last one if that has the same type. Only the newest
+ * Once this many events wait, an event of this type replaces the last one if that has the same type. Only the newest
  * route and the newest alternate path count, so those leave room for the other types.
  */
 static uint32_t room_for(enum uroce_cm_event_type type)

@@ -25,7 +25,7 @@ struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
 	unsigned lcore_id;       /* EAL's number; LCORE_ID_ANY: the application polls the lcore */
-	_Atomic pthread_t owner; /* the thread that polls it; valid while owned */
+	_Atomic pthread_t owner; /* the thread that polls the lcore; valid while owned */
 	_Atomic bool owned;
 
 	struct rc_outbox out;

@@ -20,8 +20,8 @@ int engine_modify_qp(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint
 uint64_t engine_modify_time_wait_ns(const struct uroce_qp *qp);
 
 /*
- * Devices in use by the QP's paths cannot be destroyed. Holds these two, NULL for none, instead of the earlier
- * ones.
+ * Devices in use by the QP's paths cannot be destroyed. Holds the two given devices, NULL for none, instead of the
+ * earlier ones.
  */
 void engine_modify_hold_devices(struct uroce_qp *qp, struct uroce_device *first, struct uroce_device *second);
 

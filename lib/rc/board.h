@@ -101,7 +101,7 @@ struct rc_spread {
 	psn_t aged;            /* everything before it left long before a packet that has come; snd_una: nothing did */
 	psn_t suspect;         /* the oldest packet that has not come although packets behind it have */
 	uint32_t probes;       /* counts PROBEs */
-	uint32_t patient_from; /* number of the first PROBE that the timer sent then; later ones count as well */
+	uint32_t patient_from; /* number of the first PROBE that left with or after those that set patient_end */
 	uint32_t seen_after;   /* how many PROBEs had left when `seen` became known */
 	bool patient;          /* patient_end is valid */
 	bool suspects;         /* suspect and suspect_ns are valid */

@@ -31,7 +31,10 @@ static void delivered(struct rc_qp *qp)
 	cc_set_window(qp, 2 * past->limit);
 }
 
-/* Twice what has arrived since the last loss; where packets queue, no more than twice what travels in a round trip. */
+/*
+ * Sets the window to twice what has arrived since the last loss; where packets queue, to no more than twice what
+ * travels in a round trip.
+ */
 static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 {
 	struct rc_cc_past *past = &qp->cc_past;

@@ -167,7 +167,7 @@ static bool overlap(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
 	return false;
 }
 
-/* Do the responses to both land in the same places, packet for packet? */
+/* Do the responses to requests a and b land in the same places, packet for packet? */
 static bool same_places(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
 {
 	if (a->length_bytes != b->length_bytes || a->sge_count != b->sge_count)

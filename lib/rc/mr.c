@@ -175,7 +175,7 @@ uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_
 
 /* ---- windows: an lcore changes one while others read it ---- */
 
-/* Is key one that this window had, has or can have? Its keys differ in their tags only. */
+/* Has this window had the key, has it the key, or can it get the key? Its keys differ in their tags only. */
 static bool has_body(const struct rc_mr_entry *window, uint32_t key)
 {
 	return (__atomic_load_n(&window->last, __ATOMIC_RELAXED) ^ key) >> 8 == 0;

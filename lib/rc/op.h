@@ -68,7 +68,7 @@ struct rc_op {
 	bool brings_data;       /* the response writes to the memory that the request names */
 
 	/* a request that is judged as one packet, and needs a response */
-	uint8_t request_bytes; /* bytes of payload; if it has any, its DMALen has to be this */
+	uint8_t request_bytes; /* bytes of payload; if not 0, its DMALen has to be the same */
 	uint8_t target_bytes;  /* bytes of the peer's memory that it names; 0: as many as its DMALen says */
 	bool aligned;          /* its address is a multiple of 8 (S-7, S-20) */
 	uint8_t counter;       /* enum rc_counter: executed requests */

@@ -399,7 +399,7 @@ bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out)
 	resp->nak_outstanding = false;
 	while (!resp->nak_outstanding && (packet = rc_kept_next(qp)) != NULL && has_completion_room(out))
 		rc_responder_receive(qp, packet, &checked, 0, out);
-	if (resp->nak_outstanding) /* one was refused, and nothing is kept any more */
+	if (resp->nak_outstanding) /* a kept packet was refused, and nothing is kept any more */
 		return true;
 	if (!psn_equal(epsn, resp->epsn))
 		ack_asked_for(&resp->ack);

@@ -120,7 +120,7 @@ void rc_spread_path_changed(struct rc_qp *qp)
 
 /* ---- time ---- */
 
-/* Remembers which PSN is the next one now, about twice a round trip. */
+/* Remembers, about twice in a round trip, which PSN is the next to be sent. */
 static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t now_ns)
 {
 	struct rc_spread_mark *newest = &spread->marks[spread->mark];

@@ -1,7 +1,7 @@
-/* lock.h - the lock of a queue, held for the time of a call: zeros are a free one */
+/* lock.h - the lock of a queue, held for the time of a call; a zeroed lock is free */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verbs let any thread call at any time, so each post and each poll takes one. It is inline because a call of
+ * Verbs let any thread call at any time, so each post and each poll takes a lock. The code is inline because a call of
  * lock_take() costs as much as the conversion of a completion.
  */
 #ifndef VERBS_LOCK_H

@@ -7,7 +7,10 @@
 enum { LANES_1 = 1, LANES_4 = 2, LANES_8 = 4 };
 enum { SDR = 1, DDR = 2, QDR = 4, EDR = 32, HDR = 64 };
 
-/* If two entries have the same rate, the one with fewer lanes; no faster lanes than programs of Debian 12 know. */
+/*
+ * Of two entries with the same rate only that with fewer lanes is here, and no lane is faster than programs of Debian
+ * 12 know.
+ */
 static const struct {
 	uint32_t mbps;
 	struct verb_rate rate;

@@ -17,7 +17,7 @@
 
 /* ---- templates ---- */
 
-/* Sets the fields that routers change to ones: see icrc.h. */
+/* Fills the fields that routers change with ones: see icrc.h. */
 static void prepare_pseudo(struct wire_frame_template *frame)
 {
 	uint8_t *ip = frame->pseudo + FRAME_PSEUDO_IP_AT, *udp = ip + WIRE_IPV4_BYTES;

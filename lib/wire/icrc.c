@@ -14,14 +14,14 @@ enum {
 	IPV6_COVERED_BYTES = WIRE_IPV6_BYTES + WIRE_UDP_BYTES + WIRE_BTH_BYTES
 };
 
-/* Sets the UDP checksum and BTH byte 4 to ones. */
+/* Fills the UDP checksum and BTH byte 4 with ones. */
 static inline void mask_transport(uint8_t *udp)
 {
 	memset(udp + 6, 0xFF, 2);
 	udp[WIRE_UDP_BYTES + 4] = 0xFF;
 }
 
-/* Sets the fields of a copied IPv4 header that routers change to ones. */
+/* Fills with ones those fields of a copied IPv4 header that routers change. */
 static inline void mask_ipv4(uint8_t *ip)
 {
 	ip[1] = 0xFF;

@@ -116,7 +116,8 @@ static uint32_t check_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *t
 #include "wire/crc32_clmul.h"
 
 /*
- * For CPUs with these instructions: makes one function that copies and one that only reads out of one that can do both.
+ * For CPUs with these instructions: defines two functions, of which one copies and one only reads. Both are made of
+ * `frame`, which can do either.
  */
 #define PLACE_AND_CHECK(instructions, name, frame)                                                            \
 	instructions static uint32_t place_##name(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, \

@@ -38,7 +38,7 @@ enum wire_packet_flags {
 	WIRE_FLAGS = WIRE_SOLICITED | WIRE_MIGREQ | WIRE_FECN | WIRE_BECN | WIRE_ACKREQ | WIRE_RESERVED
 };
 
-/* Bits of control_kind. The upper four bits of a SACK's are its type, 0; the lower four of a PROBE's are 1. */
+/* Bits of control_kind. In a SACK the upper four bits are its type, 0; in a PROBE the lower four bits are 1. */
 enum wire_control_kind {
 	WIRE_SACK_OF_MARKED = 1 << 5, /* the packet at ack_psn_offset came with a mark of congestion */
 	WIRE_SACK_OF_PROBE = 1 << 1,  /* answers a PROBE, whose id is in the place of ack_psn_offset */
