@@ -8,7 +8,7 @@
 #include "perf/end.h"
 
 /* Raised whenever two versions could misunderstand each other. */
-#define PERF_MESSAGE_PROTOCOL 2
+#define PERF_MESSAGE_PROTOCOL 3
 
 json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own);
 json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps);

@@ -16,7 +16,10 @@ struct perf_series {
 	} points[SERIES_POINTS];
 };
 
-/* Offered in equal steps of time. When there is no more room every other point goes, and half of the new ones. */
+/*
+ * Adds a point; points come at equal steps of time. When the series is full, every other point is dropped, and from
+ * then on every other new one.
+ */
 void perf_series_add(struct perf_series *series, uint64_t cycles, uint64_t messages);
 
 #endif

@@ -111,7 +111,7 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	uint16_t *head = bucket(replay, psn);
 
 	assert(replay->unfinished < replay->depth);
-	if (psn_count > 1) /* after a request with one PSN rc_replay_expire() comes in time */
+	if (psn_count > 1) /* for one PSN rc_replay_expire() comes in time */
 		forget_out_of_reach(replay, psn, psn_count);
 	while (replay->used >= replay->depth) /* more than one after rc_replay_set_depth() */
 		evict_oldest(replay);
@@ -201,7 +201,7 @@ static uint16_t *place_in_queue(struct rc_replay *replay, psn_t psn)
 
 	if (replay->queue_tail == REPLAY_NONE)
 		return link;
-	/* the usual case: only a repeated request goes before the tail */
+	/* the usual case: a new request goes behind the tail; only a repeated one may go before it */
 	if (comes_before(replay, replay->entries[replay->queue_tail].first_psn, psn))
 		return &replay->entries[replay->queue_tail].queue_next;
 	while (comes_before(replay, replay->entries[*link].first_psn, psn))
