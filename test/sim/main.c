@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +27,9 @@
 #define SIM_COMMIT "unknown"
 #endif
 #define EXIT_USAGE 2
-#define RUN_SECONDS 120u /* a run that takes longer hangs in the core */
+/* a run that takes more of the processor's time hangs in the core */
+#define RUN_SECONDS 120u
+#define LIMIT_RUN(seconds) setitimer(ITIMER_PROF, &(struct itimerval){ .it_value.tv_sec = (seconds) }, NULL)
 #define RUNS 100u
 #define SWEEP_MESSAGES 100000u
 #define STOPS_MESSAGES 20000u
@@ -379,13 +382,13 @@ static void say_last_words(void)
 /* An assert of the core, a bad access, or no end: what to say is written before each run. */
 static void die(int number)
 {
-	const char *why = number == SIGALRM ? "does not end: " : "crashed: ";
+	const char *why = number == SIGPROF ? "does not end: " : "crashed: ";
 
 	if (write(STDERR_FILENO, why, strlen(why)) < 0)
 		_exit(1);
 	say_last_words();
 	signal(number, SIG_DFL);
-	raise(number == SIGALRM ? SIGKILL : number);
+	raise(number == SIGPROF ? SIGKILL : number);
 }
 
 static volatile sig_atomic_t stop_asked; /* the run at hand is finished, and what was done is told */
@@ -399,7 +402,7 @@ static void ask_to_stop(int number)
 /* A sanitizer reports a bad access itself, and then aborts or exits by its own ways. */
 static void listen_for_death(void)
 {
-	static const int numbers[] = { SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+	static const int numbers[] = { SIGABRT, SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 
 	for (uint32_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		struct sigaction before;
@@ -418,7 +421,7 @@ static void prepare_last_words(const struct sim_options *options)
 	snprintf(last_words, sizeof(last_words),
 		 "FAILED seed %lu, commit %s\n  repeat:  uroce-sim --seed %lu --runs 1\n", options->seed, SIM_COMMIT,
 		 options->seed);
-	alarm(options->hours ? RUN_SECONDS * 30 : RUN_SECONDS);
+	LIMIT_RUN(options->hours ? RUN_SECONDS * 30 : RUN_SECONDS);
 }
 
 /* ---- runs ---- */
@@ -452,10 +455,10 @@ static void run_one(const struct settings *settings, struct sim_world *world, st
 			printf("  %s\n", world->failure);
 	}
 	sim_world_forget(world);
-	alarm(RUN_SECONDS * 10);
+	LIMIT_RUN(RUN_SECONDS * 10);
 	if (failed)
 		sim_shrink_report(options, memory, SIM_COMMIT);
-	alarm(0);
+	LIMIT_RUN(0);
 	fflush(stdout);
 }
 
@@ -467,9 +470,9 @@ static void run_connections(const struct settings *settings, struct totals *tota
 	snprintf(last_words, sizeof(last_words),
 		 "FAILED seed %lu, commit %s\n  repeat:  uroce-sim --connections --seed %lu --runs 1 --trace\n",
 		 run.seed, SIM_COMMIT, run.seed);
-	alarm(RUN_SECONDS);
+	LIMIT_RUN(RUN_SECONDS);
 	sim_connections_run(&run);
-	alarm(0);
+	LIMIT_RUN(0);
 	totals->runs++;
 	totals->messages += run.established;
 	totals->faults += run.datagrams;
