@@ -53,9 +53,9 @@ enum uroce_cm_event_type {
 	UROCE_CM_DISCONNECTED,
 	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status in the peer's APR */
 	UROCE_CM_ALTERNATE,
-	/* a datagram service has answered: peer_qp_num, peer_qkey; status -ECONNREFUSED: none serves us */
+	/* a datagram service has answered: peer_qp_num, peer_qkey; status -ECONNREFUSED: the peer has refused */
 	UROCE_CM_RESOLVED,
-	UROCE_CM_ROUTED,   /* uroce_cm_route() has ended: local and peer; status -EHOSTUNREACH: no MAC was found */
+	UROCE_CM_ROUTED,   /* uroce_cm_route() has ended: local, peer; status -EHOSTUNREACH: no MAC was found */
 	UROCE_CM_RESPONSE, /* the peer has accepted, and you move the QP yourself: see uroce_cm_establish() */
 	UROCE_CM_RESTED,   /* after DISCONNECTED, if tell_rested: no packet of the connection can come any more */
 	UROCE_CM_EVENT_TYPES
@@ -72,27 +72,30 @@ struct uroce_cm_event {
 	int status; /* 0 or negative errno */
 	struct uroce_cm_id *id;
 	struct uroce_cm_id *listener; /* of a REQUEST */
-	uint64_t context;             /* of the id; in a REQUEST that of the listener */
+	uint64_t context;             /* context of the id; in a REQUEST that of the listener */
 	struct uroce_addr local, peer;
-	uint16_t peer_port;     /* of a REQUEST: the client's */
-	uint16_t reason;        /* REJECTED: see uroce_cm_reason_name(); RESOLVED: the status of the SIDR_REP */
-	uint32_t peer_qp_num;   /* REQUEST; RESPONSE, ESTABLISHED on the active side */
+	uint16_t peer_port; /* of a REQUEST: the client's */
+	uint16_t reason;    /* REJECTED: see uroce_cm_reason_name(); RESOLVED: the status of the SIDR_REP */
+	/* number of the peer's queue pair: in REQUEST, RESOLVED; on the active side in RESPONSE, ESTABLISHED */
+	uint32_t peer_qp_num;
 	uint32_t peer_qkey;     /* of a RESOLVED */
 	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
 	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
 	uint8_t peer_responder; /* of a REQUEST: READs and atomics that the client answers at a time */
-	uint8_t peer_retry_cnt; /* of a REQUEST: for the sends of both ends */
-	uint8_t peer_rnr_retry; /* for our sends */
+	uint8_t peer_retry_cnt; /* of a REQUEST: retry count for the sends of both ends */
+	uint8_t peer_rnr_retry; /* RNR retry count for our sends */
 	bool peer_srq;
 	bool peer_flow_control;
 	bool has_alternate;  /* of a REQUEST: it names an alternate path */
-	uint32_t extensions; /* REQUEST: what the client has; ESTABLISHED: what both have */
-	/* length of the whole field in the message, because messages do not tell how much of it is used */
+	uint32_t extensions; /* REQUEST: extensions of the client; ESTABLISHED: those of both ends */
+	/*
+	 * length of the private data field in the message, because messages do not tell how much of the field is used
+	 */
 	uint32_t private_bytes;
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
 
-/* Which addresses an id accepts that is bound to any address: see uroce_cm_set_family(). */
+/* Which address families an id accepts while it is bound to any address: see uroce_cm_set_family(). */
 enum uroce_cm_family { UROCE_CM_ANY_FAMILY, UROCE_CM_IPV4, UROCE_CM_IPV6 };
 
 /*
@@ -112,9 +115,9 @@ enum uroce_cm_given {
 /* Options of a connection. Zeros are good defaults, unless `given` says that they are meant. */
 struct uroce_cm_options {
 	const void *private_data; /* sent to the peer */
-	uint32_t private_bytes;   /* at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX, or _DATAGRAMS_ */
+	uint32_t private_bytes;   /* 0 ... UROCE_CM_CONNECT_PRIVATE_MAX, _ACCEPT_PRIVATE_MAX or _DATAGRAMS_... */
 	uint32_t given;           /* enum uroce_cm_given */
-	uint32_t path_mtu;        /* connect: 256 ... 4096; 0: the largest the device takes */
+	uint32_t path_mtu;        /* connect: path MTU, 256 ... 4096; 0: the largest that the device takes */
 	uint8_t timeout;          /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 17, 537 ms */
 	uint8_t retry_cnt;        /* connect: 1 ... 7; 0: 7 */
 	uint8_t rnr_retry;        /* 1 ... 7; 0: 7, without limit */
@@ -131,16 +134,19 @@ struct uroce_cm_options {
 	uint32_t keepalive_ms;
 	/* connect: an alternate path, loaded once the connection is established: an ALTERNATE event tells */
 	const struct uroce_path *alternate;
-	/* of a QP that you modify yourself, see uroce_cm_qp_attr(); 0: use the id's QP */
+	/* number of a QP that you modify yourself, see uroce_cm_qp_attr(); 0: the connection uses the id's QP */
 	uint32_t qp_num;
-	bool srq;      /* the QP with that qp_num has a shared receive queue */
+	bool srq;      /* the QP of number qp_num has a shared receive queue */
 	uint32_t qkey; /* accept, for datagrams: Q_Key of the queue pair qp_num; 0: UROCE_CM_UD_QKEY */
-	/* read repair OFF; else UPWARDS, or ANY_ORDER if the peer has read repair, too (enum uroce_read_repair) */
+	/*
+	 * read repair is OFF; otherwise it is UPWARDS, or ANY_ORDER if the peer has read repair, too (enum
+	 * uroce_read_repair)
+	 */
 	bool no_read_repair;
 	uint8_t cc; /* enum uroce_cc: the congestion control of our end */
 	/* no SACKs: as with a peer that is not uroce, whatever comes behind a lost packet is dropped */
 	bool no_sack;
-	/* as in struct uroce_qp_attr: 256 ... 2048; the smaller value of both ends counts; 0: 256 */
+	/* sack_window of struct uroce_qp_attr: 256 ... 2048; 0: 256; the smaller value of both ends counts */
 	uint16_t sack_window;
 	/*
 	 * Over how many paths our end spreads its requests, if the peer takes SACKs and allows several paths: 4 ... 64;
@@ -155,7 +161,7 @@ struct uroce_cm_options {
 UROCE_API int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel **channel);
 /* 0; -EBUSY while it has ids. */
 UROCE_API int uroce_cm_channel_destroy(struct uroce_cm_channel *channel);
-/* Readable while an event waits; for poll(2). The channel owns it. */
+/* The channel's descriptor for poll(2), readable while an event waits. The channel owns it. */
 UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
 /* Takes the oldest event. 0; -EAGAIN: there is none. */
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
@@ -293,9 +299,9 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 
 /*
  * Returns the attributes with which you modify the QP of the connection to INIT, RTR or RTS. Those for INIT are known
- * at once, the others when the peer has asked or answered. Before uroce_cm_accept() they are all that the peer asks
- * for. You may lower max_dest_rd_atomic, to what the QP was created for, and sack_window (0 is no_sack); then give
- * uroce_cm_accept() the same values.
+ * at once, the others when the peer has asked or answered. Before uroce_cm_accept() the attributes grant all that the
+ * peer asks for. You may lower max_dest_rd_atomic, to what the QP was created for, and sack_window (0 is no_sack); then
+ * give uroce_cm_accept() the same values.
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
  * Any lcore may own the QP. You move it to ERR at the end and whenever the connection fails. When the QP itself fails,
@@ -305,7 +311,7 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct uroce_qp_attr *attr,
 			       uint32_t *mask);
 /*
- * Tells the peer that the connection is established. Call it after a RESPONSE, within a minute, when the QP is in RTS.
+ * Tells the peer that the connection is established. Call it within a minute after a RESPONSE, when the QP is in RTS.
  * No event follows. 0; -ENOTCONN.
  */
 UROCE_API int uroce_cm_establish(struct uroce_cm_id *id);

@@ -10,14 +10,14 @@ extern "C" {
 #endif
 
 /*
- * depth: how many completions it holds, 1 ... 1048576 (rounded up inside). A CQ that overflows raises CQ_ERR and its
- * QPs go to ERR; its completions can still be read (E-5). 0; -EINVAL; -ENOMEM.
+ * depth: how many completions the CQ holds, 1 ... 1048576 (rounded up inside). A CQ that overflows raises CQ_ERR and
+ * its QPs go to ERR; its completions can still be read (E-5). 0; -EINVAL; -ENOMEM.
  */
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /*
  * Changes the depth; waiting completions stay in front. No thread may poll the CQ meanwhile. A mark (below) stays
- * valid. 0; -EINVAL: out of range, or more completions wait than that; -ENOMEM; -EBUSY: completions from before the
- * last change wait: poll first.
+ * valid. 0; -EINVAL: depth is out of range, or more completions wait; -ENOMEM; -EBUSY: completions from before the last
+ * change wait: poll first.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* 0; -EBUSY while a QP uses it. */
@@ -33,9 +33,9 @@ UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
  *   1. uroce_qp_destroy(): no further completion is added
  *   2. uroce_cq_mark() for each of its CQs: the position behind the last completion so far
  *   3. poll the CQ as usual, until uroce_cq_passed() says that all completions in front of the mark have been taken
- * Any thread may mark; passed is for the thread that polls the CQ, and counts what uroce_cq_poll() has returned as
- * taken. It costs nothing while nobody asks, and works with a CQ that has overflowed (E-5). A receive that was still
- * posted when its queue pair was destroyed has no completion; if you want one move the queue pair to ERR first.
+ * Any thread may call uroce_cq_mark(), but only the thread that polls the CQ uroce_cq_passed(). A completion that
+ * uroce_cq_poll() has returned counts as taken. Marks work with a CQ that has overflowed, too (E-5). A receive that was
+ * still posted when its queue pair was destroyed has no completion, unless the queue pair was moved to ERR first.
  */
 UROCE_API uint32_t uroce_cq_mark(const struct uroce_cq *cq);
 UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);

@@ -1,4 +1,4 @@
-/* device.h - the engine with its lcores, and the devices, ports with addresses, that it drives */
+/* device.h - the engine with its lcores, and the devices that it drives: ports with addresses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How to use:
@@ -34,8 +34,8 @@ struct uroce_engine_config {
 		*lcore_ids; /* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
 	unsigned lcore_count; /* 0 means 1; at most UROCE_LCORES_MAX */
 	enum uroce_idle idle;
-	uint32_t max_qps; /* per engine, those for datagrams included; 0 means 4096 */
-	uint32_t max_mrs; /* per device; 0 means 4096 */
+	uint32_t max_qps; /* QPs per engine, those for datagrams included; 0 means 4096 */
+	uint32_t max_mrs; /* regions and windows per device; 0 means 4096 */
 	/*
 	 * Place no byte before its ICRC is known; costs a fifth of the throughput. For memory that one peer writes to
 	 * while another one may read it, or that the application reads while READs fill it: otherwise a damaged packet
@@ -69,7 +69,7 @@ struct uroce_device_config {
 	 * such a peer cannot be reached.
 	 */
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
-	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* for those paths from the address that name no VLAN */
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* VLAN of paths from the address of the same index that name none */
 	uint32_t mtu_bytes;     /* largest path MTU, which the port must pass: 256 ... 4096; 0 means 4096 */
 	bool rx_checksums_done; /* the port drops frames with a wrong IP or UDP checksum, or marks them */
 	/* mbufs to send from, each with room for RTE_PKTMBUF_HEADROOM, the MTU and 128 bytes of headers */
@@ -121,9 +121,10 @@ UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 /*
  * For a thread that polls an lcore and shares its core: sleeps until a frame has come, one of the caller's descriptors
  * (at most 16) is readable, another thread has posted a request or made a call, a timer of the lcore is due, or most_ns
- * have passed; it does not sleep if a poll is due. Frames wake it on net_af_packet ports, and on those of NICs that
- * have interrupts and were opened for an engine with UROCE_IDLE_SLEEP; of the latter it polls once before it sleeps. If
- * the lcore serves other ports they do not, and uroce_lcore_wakes() returns false: then choose a short most_ns.
+ * have passed; it does not sleep if a poll is due. Two kinds of ports wake the thread when a frame comes: net_af_packet
+ * ports, and NICs with interrupts that were opened for an engine with UROCE_IDLE_SLEEP. With such a NIC the call polls
+ * once before it sleeps. If the lcore serves any other port, uroce_lcore_wakes() returns false: then choose a short
+ * most_ns.
  */
 UROCE_API void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns);
 /* Does a frame that comes to any port of the lcore end uroce_lcore_wait()? */
@@ -148,9 +149,9 @@ UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 /*
  * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues
  * than the port has, mbufs too small for the MTU, or a port that strips VLAN tags (then nobody knows to which VLAN a
- * frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: its frames
- * are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a device; -ENOSPC: the engine has 16 devices;
- * -ENOMEM.
+ * frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: the port's
+ * frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: the port has a device; -ENOSPC: the engine has 16
+ * devices; -ENOMEM.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);

@@ -32,9 +32,10 @@ enum uroce_event_type {
 };
 
 struct uroce_event {
-	uint32_t type;       /* enum uroce_event_type */
-	uint32_t qp_num;     /* 0 for events that concern no QP */
-	uint64_t qp_context; /* that of the QP, or as set by uroce_cq_set_context() or uroce_srq_set_context() */
+	uint32_t type;   /* enum uroce_event_type */
+	uint32_t qp_num; /* 0 for events that concern no QP */
+	/* context of the QP; of a CQ or SRQ what uroce_cq_set_context() or uroce_srq_set_context() set */
+	uint64_t qp_context;
 	union {
 		struct uroce_cq *cq;   /* CQ events */
 		struct uroce_srq *srq; /* SRQ events */
@@ -42,13 +43,14 @@ struct uroce_event {
 };
 
 /*
- * Takes the oldest event. true: *event is filled in. If nobody takes events nothing waits: the events that find no room
- * are dropped and counted.
+ * Takes the oldest event. true: *event is filled in. Lcores do not wait for anybody to take events: events that find no
+ * room are dropped and counted.
  */
 UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event);
 /*
- * A descriptor to sleep on: it becomes readable with each event, and is readable if some wait. Read 8 bytes from it,
- * then take events until there is none. The device owns it (an eventfd); -EMFILE and the like if it could not be made.
+ * A descriptor to sleep on: it becomes readable with each event, and is readable if events wait already. Read 8 bytes
+ * from it, then take events until there is none. The device owns it (an eventfd); -EMFILE and the like if it could not
+ * be made.
  */
 UROCE_API int uroce_event_fd(struct uroce_device *device);
 UROCE_API const char *uroce_event_name(uint32_t type);

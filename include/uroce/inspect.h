@@ -24,7 +24,7 @@ struct uroce_qp_view {
 	struct uroce_qp_attr attr;
 	struct uroce_qp_error error; /* status UROCE_WC_SUCCESS: no failure since RESET */
 	uint32_t sends, receives;    /* sends not completed, receives not taken; receives is 0 with an SRQ */
-	uint32_t acked_psn;          /* the peer has acknowledged all requests before it */
+	uint32_t acked_psn;          /* the oldest PSN that the peer has not acknowledged */
 	uint32_t sent_psn;           /* PSN of the next new packet */
 	uint32_t expected_psn;       /* PSN of the peer's next request */
 	uint64_t round_trip_ns;      /* smoothed; 0: not measured yet */
@@ -44,7 +44,7 @@ struct uroce_port_view {
 
 /* A memory region, or a bound window. Its key is not shown, because whoever knows the key may use it. */
 struct uroce_mr_view {
-	uint64_t addr, bytes; /* as peers name them: from 0 in a zero-based region */
+	uint64_t addr, bytes; /* address as peers name it: from 0 in a zero-based region; length */
 	uint32_t access;      /* enum uroce_access */
 	uint32_t domain;      /* regions and windows with the same number are of one protection domain */
 	uint32_t windows;     /* how many windows are bound to the region */
@@ -53,9 +53,9 @@ struct uroce_mr_view {
 
 /* How busy an lcore is. */
 struct uroce_lcore_view {
-	unsigned lcore_id; /* EAL's; UINT_MAX when the application polls it */
+	unsigned lcore_id; /* EAL's number of the lcore; UINT_MAX when the application polls it */
 	uint64_t since_ns; /* since it was made */
-	uint64_t busy_ns;  /* spent in polls that found something to do */
+	uint64_t busy_ns;  /* time spent in polls that found something to do */
 	/* how long the lcore's thread was ready to run but had no core; 0: the kernel does not tell */
 	uint64_t starved_ns;
 	uint32_t qps;
@@ -67,15 +67,15 @@ struct uroce_lcore_view {
  */
 UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *next, uint32_t *qp_nums,
 				     uint32_t count);
-/* 0; -ENOENT: there is none of this number; -ETIMEDOUT: its lcore does not poll. */
+/* 0; -ENOENT: no QP has this number; -ETIMEDOUT: its lcore is not polled. */
 UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view);
 
 /* How many failures of queue pairs are kept for each lcore. */
 #define UROCE_INSPECT_FAILED_MAX 256
 /*
- * Returns the queue pairs of an lcore that went to ERR by themselves, as they were then, one per call, oldest first;
- * they may be gone. Set *next to 0 before the first call; each call sets it to where the following one goes on. true:
- * *view is filled in. Only the last UROCE_INSPECT_FAILED_MAX are kept.
+ * Returns the queue pairs of an lcore that went to ERR by themselves, one per call, oldest first. A view shows the
+ * queue pair as it was then, and the queue pair may be gone. Set *next to 0 before the first call; each call sets it to
+ * where the following one goes on. true: *view is filled in. Only the last UROCE_INSPECT_FAILED_MAX are kept.
  */
 UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next,
 				    struct uroce_qp_view *view);
@@ -91,8 +91,8 @@ UROCE_API char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, si
  * Explains a queue pair by its number, even if it has failed and is gone, with anything around it that may be the
  * cause: the link of its port, frames dropped there, resent packets, missing receives, a core that its lcore does not
  * get. A queue pair that works is looked at twice, 0.3 s apart, so do not call it on a thread that polls.
- * UROCE_WHY_BYTES suffice; the text is cut to fit. 0; -ENOENT: there is none with this number; -ETIMEDOUT: its lcore is
- * not polled.
+ * UROCE_WHY_BYTES suffice; the text is cut to fit. 0; -ENOENT: no queue pair with this number exists or has failed;
+ * -ETIMEDOUT: its lcore is not polled.
  */
 UROCE_API int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t out_bytes);
 

@@ -22,7 +22,7 @@ enum uroce_access {
 
 /* 0; -ENOMEM. */
 UROCE_API int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **pd);
-/* 0; -EBUSY while a region or QP uses it. */
+/* 0; -EBUSY while a region, window or queue of the PD exists. */
 UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
 
 /*
@@ -33,14 +33,14 @@ UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
  * Registers memory as uroce_mr_reg() does, but SGEs and peers address it from va on, whatever addr is. With remote
- * atomics addr and va must have the same remainder modulo 8, or it is -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
+ * atomics addr and va must have the same remainder modulo 8, else -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
  */
 UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
 			      struct uroce_mr **mr);
 /*
  * Changes a region to what uroce_mr_reg_at() would make of these values, with the same keys. A request under way that
- * uses the region fails, or sees the old region or the new one. pd: of the same device. 0; -EINVAL; -EBUSY: a window is
- * bound to the region; then nothing has changed.
+ * uses the region fails, or sees the old region or the new one. pd: a PD of the same device. 0; -EINVAL; -EBUSY: a
+ * window is bound to the region, and nothing has changed.
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
@@ -67,13 +67,13 @@ UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
  */
 enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 
-/* 0; -EINVAL: type; -ENOMEM: the device's table is full. The window has a key but is not bound. */
+/* 0; -EINVAL: there is no such type; -ENOMEM: the device's table is full. The window has a key but is not bound. */
 UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
 /* Unbinds the window first. When it returns no lcore can touch memory through the window any more. 0. */
 UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
 /* The key of the last bind posted; before the first one a key that is not valid. */
 UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);
-/* The key for the next bind of a type 2 window: the last one with its tag, the low 8 bits, advanced. */
+/* The key for the next bind of a type 2 window: its last key with the tag, the low 8 bits, advanced. */
 UROCE_API uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw);
 /*
  * Type 1: posts a bind to qp's send queue, as a request with wr_id and send_flags. uroce_mw_rkey() returns the new key

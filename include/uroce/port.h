@@ -71,8 +71,8 @@ struct uroce_port_config {
 	uint32_t mbuf_bytes;       /* bytes in an mbuf; 0: a frame of path MTU 4096 fits into one */
 	/*
 	 * A directory. When a queue pair of the device fails, two files are written there: a pcapng file with the
-	 * headers of its last frames, 160 in each direction, that says which frame is wrong, and the story as text.
-	 * NULL: none is written.
+	 * headers of its last frames, 160 in each direction, which names the wrong frame; and a text that explains the
+	 * failure. NULL: no file is written.
 	 */
 	const char *record_path;
 };
@@ -83,7 +83,8 @@ struct uroce_port {
 	const char *name;            /* EAL's name: "net_memif0" */
 	const char *driver;          /* "net_memif" */
 	uint16_t port_id;
-	uint16_t queue_count;     /* queues set up; with net_af_packet always all, or the kernel would lose frames */
+	/* queues set up; with net_af_packet all that it has, or the kernel would lose frames */
+	uint16_t queue_count;
 	uint32_t packet_bytes;    /* longest IP packet that passes whole; 0: the driver knows no limit */
 	uint32_t mtu_bytes;       /* the device's largest path MTU */
 	bool rx_checksums_done;   /* as in struct uroce_device_config */
@@ -106,8 +107,8 @@ UROCE_API int uroce_port_open(const char *name, const struct uroce_port_config *
 			      struct uroce_error *error);
 /*
  * Destroys the device, closes the port and frees its pool; the two ends of a loop share a pool, freed with the second.
- * Returns 0; -EBUSY while the device has a PD or CQ, or the port is captured, and nothing has changed; or how many
- * mbufs are still in use, and the pool is not freed.
+ * Returns 0; -EBUSY: the device has a PD or CQ, or the port is captured, and nothing has changed; or a positive number:
+ * so many mbufs are still in use, and the pool is not freed.
  */
 UROCE_API int uroce_port_close(struct uroce_port *port);
 

@@ -34,21 +34,23 @@ struct uroce_qp_init_attr {
 	struct uroce_srq
 		/* NULL: the QP has a receive queue of its own; else max_recv_wr and max_recv_sge are ignored */
 		*srq;
-	uint64_t qp_context;         /* returned in each completion and event */
-	uint32_t max_send_wr;        /* 1 ... 32768 */
-	uint32_t max_recv_wr;        /* 0 ... 32768 */
-	uint32_t max_send_sge;       /* 1 ... 16 */
-	uint32_t max_recv_sge;       /* 1 ... 16 */
-	uint32_t max_inline_data;    /* 0 ... 512 bytes */
-	uint32_t max_dest_rd_atomic; /* the most that modify may set: 0 ... 128 (memory is set aside for them) */
-	bool sq_sig_all;             /* every send request has a completion */
-	uint32_t lcore;              /* the lcore that owns it: 0: the engine chooses; n: the lcore of index n - 1 */
+	uint64_t qp_context;      /* returned in each completion and event */
+	uint32_t max_send_wr;     /* 1 ... 32768 */
+	uint32_t max_recv_wr;     /* 0 ... 32768 */
+	uint32_t max_send_sge;    /* 1 ... 16 */
+	uint32_t max_recv_sge;    /* 1 ... 16 */
+	uint32_t max_inline_data; /* 0 ... 512 bytes */
+	/* the largest max_dest_rd_atomic that modify may set: 0 ... 128; memory is set aside for it */
+	uint32_t max_dest_rd_atomic;
+	bool sq_sig_all; /* every send request has a completion */
+	/* the lcore that owns the QP: 0: the engine chooses; n: the lcore of index n - 1 */
+	uint32_t lcore;
 };
 
-/* The path to the peer. With zeros in all but the addresses: untagged, best effort. */
+/* The path to the peer. If all but the addresses is 0, frames are best effort and have the VLAN of their source. */
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
-	struct uroce_addr dest;   /* may be one of the device's, too: such frames never leave the device */
+	struct uroce_addr dest;   /* peer's address; if it is one of the device's, frames never leave the device */
 	/*
 	 * MAC of the next hop; zeros: the engine asks for it (ARP, neighbour discovery). If dest is no neighbour the
 	 * next hop is the gateway.
@@ -70,9 +72,9 @@ struct uroce_path {
 
 /* The two bits of explicit congestion notification. */
 enum uroce_ecn {
-	UROCE_ECN_NOT_ECT, /* routers drop when they are full */
+	UROCE_ECN_NOT_ECT, /* routers that are full drop packets */
 	UROCE_ECN_ECT1,
-	UROCE_ECN_ECT0, /* routers may mark instead, as RoCEv2 networks usually do */
+	UROCE_ECN_ECT0, /* routers may mark packets instead of dropping them: usual for RoCEv2 */
 	UROCE_ECN_CE
 };
 
@@ -105,7 +107,7 @@ enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE
  * Congestion control: how a QP slows down. FIXED: a window that losses make smaller, and no rate. DCQCN: the same
  * window, and a rate that the peer's congestion notifications (CNP) lower, as NICs have it (N-2); what it sends is
  * offered to switches as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DELAY: a window that shrinks
- * while round trips take longer than the shortest one, and so needs nothing of switches or of the peer (N-4). DEFAULT:
+ * while round trips take longer than the shortest one; it needs no help of switches or of the peer (N-4). DEFAULT:
  * DCQCN if the link of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no
  * switch on their way.
  */
@@ -141,9 +143,9 @@ struct uroce_qp_attr {
 	uint16_t sack_window;
 	/*
 	 * Requests are spread over so many paths, 4 ... 64, each with a UDP source port of its own, so that switches
-	 * that choose ways by ports use several (W-10). 0 or 1: one path, the default. It needs a sack_window, and at
-	 * both ends a device with one queue, or whose port does not choose queues by source ports. If the lcore has no
-	 * memory for several paths the QP has one, which a query tells.
+	 * that choose ways by ports use several (W-10). 0 or 1: one path, the default. Several paths need a
+	 * sack_window, and at both ends a device with one queue, or whose port does not choose queues by source ports.
+	 * If the lcore has no memory for several paths the QP has one, and a query returns 0.
 	 */
 	uint8_t paths;
 	uint32_t rate_mbps; /* a query returns the rate that congestion control allows, in Mbit/s; 0: no limit */
@@ -217,14 +219,14 @@ UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_in
  */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
- * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
- * out of range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's
- * source, which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts
- * (1 ... 60 s) ago and cannot go to RTR yet, for a packet of its last connection could be taken for one of the new one
- * (P-7); a new QP need not wait. Or path_mig_state is set to REARM after a migration, and the peer has not been heard
- * over the new path yet, so that it might never follow: first exchange a message (A-8). With an error nothing has
- * changed, and *bad_mask, when given, names the attribute that is to blame; 0: none is, as when the QP has to rest.
- * uroce_refusal() (log.h) says what is wrong with it after -EINVAL and -ENETUNREACH.
+ * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value out of
+ * range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's source,
+ * which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to RTR
+ * yet, for a packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait. Or
+ * path_mig_state is set to REARM after a migration, and the peer has not been heard over the new path yet, so that it
+ * might never follow: first exchange a message (A-8). With an error nothing has changed, and *bad_mask, when given,
+ * names the attribute that is to blame; 0: no attribute is, as when the QP has to rest. After -EINVAL and -ENETUNREACH
+ * uroce_refusal() (log.h) says what is wrong.
  *
  * Which attributes a transition wants (!) and takes besides UROCE_QP_STATE; any state goes to RESET and, but for RESET,
  * to ERR with none. Others are refused.
@@ -262,7 +264,7 @@ UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
 /* Returns the record of the first failure since RESET, to be read after its completion or event. 0. */
 UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
-/* "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
+/* The name of an attribute, "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
 UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
 UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state);

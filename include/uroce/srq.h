@@ -12,7 +12,7 @@ extern "C" {
 struct uroce_srq_attr {
 	uint32_t max_wr;  /* 1 ... 32768 */
 	uint32_t max_sge; /* 1 ... 16 */
-	uint32_t limit;   /* uroce_srq_query(): the armed limit, 0 if none */
+	uint32_t limit;   /* uroce_srq_query(): the armed limit; 0: no limit is armed */
 	uint32_t count;   /* uroce_srq_query(): receives that are posted and not taken */
 };
 

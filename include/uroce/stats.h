@@ -18,10 +18,11 @@ extern "C" {
 struct uroce_stats {
 	uint32_t count;
 	uint64_t values[UROCE_COUNTERS_MAX];
-	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes; /* of a device, as the lcores saw them; 0 for a QP */
+	/* of a device: frames and bytes that lcores saw; of a QP: 0 */
+	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 };
 
-/* How many rows there are; a name ("out_of_sequence") and a sentence for each; NULL past the end. */
+/* How many rows there are; for each row a name ("out_of_sequence") and a sentence; NULL past the last row. */
 UROCE_API uint32_t uroce_counter_count(void);
 UROCE_API uint32_t uroce_qp_counter_count(void);
 UROCE_API const char *uroce_counter_name(uint32_t index);

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The socket is EAL's: RUNTIME_DIR/FILE_PREFIX/dpdk_telemetry.v2, where dpdk-telemetry.py and uroce-top find it. "/"
- * there lists the commands; these begin with /uroce/. uroce_port_open() shows the engine of its ports by itself.
+ * there lists the commands; those of uroce begin with /uroce/. uroce_port_open() shows the engine of its ports by
+ * itself.
  */
 #ifndef UROCE_TELEMETRY_H
 #define UROCE_TELEMETRY_H

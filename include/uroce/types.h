@@ -37,7 +37,7 @@ struct uroce_mac {
 #define UROCE_VLAN_ID_MAX 4094u
 #define UROCE_VLAN_PRIORITY_MAX 7u
 
-/* An 802.1Q tag. Zeros: none; an id of 0 with a priority: a tag that says only that. */
+/* An 802.1Q tag. Both 0: no tag; only id 0: a tag that carries a priority but names no VLAN. */
 struct uroce_vlan {
 	uint16_t id;      /* 1 ... UROCE_VLAN_ID_MAX */
 	uint8_t priority; /* 0 ... UROCE_VLAN_PRIORITY_MAX */

@@ -27,7 +27,10 @@ struct uroce_ud_init_attr {
 	uint32_t max_recv_sge; /* 1 ... 16 */
 	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
 	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
-	/* takes its receives from this SRQ of the same PD; max_recv_ is unused. NULL: from its own queue */
+	/*
+	 * the SRQ, of the same PD, that receives are taken from, and max_recv_wr and max_recv_sge are unused; NULL: the
+	 * queue pair has a receive queue of its own
+	 */
 	struct uroce_srq *srq;
 };
 
@@ -37,11 +40,14 @@ struct uroce_ud_addr {
 	uint32_t qp_num, qkey;
 };
 
-/* 0; -EINVAL: uroce_refusal() says what; -ENOMEM; -ENOSPC: the engine has 64 of them already, or no number is left. */
+/*
+ * 0; -EINVAL: uroce_refusal() says what is wrong; -ENOMEM; -ENOSPC: the engine has 64 such queue pairs, or no number is
+ * left.
+ */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
 /*
- * When it returns nothing is received any more. Posted receives have no completion. Those of an SRQ stay there, except
- * one that was already taken for a datagram that did not fit. 0; -ETIMEDOUT.
+ * After it returns the queue pair receives nothing. Posted receives have no completion. Receives of an SRQ stay posted,
+ * except one that was already taken for a datagram that did not fit. 0; -ETIMEDOUT.
  */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
@@ -56,8 +62,8 @@ UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*
  * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's send. The data may be reused when
- * the call returns; with UROCE_SEND_INLINE the lkeys are not checked. While the peer's MAC is being asked for at most
- * 64 datagrams of the queue pair wait, each for up to 3 s; then it is dropped. 0, and a completion with
+ * the call returns; with UROCE_SEND_INLINE the lkeys are not checked. Until the peer's MAC is known, at most 64
+ * datagrams of the queue pair wait, each for up to 3 s, and are then dropped. 0, and a completion with
  * UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey is not valid.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);

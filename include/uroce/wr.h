@@ -28,7 +28,7 @@ enum uroce_wr_opcode {
 
 /* Flags of a send request; OR them. */
 enum uroce_send_flags {
-	UROCE_SEND_SIGNALED = 1 << 0,  /* asks for a completion when it succeeds; errors always complete */
+	UROCE_SEND_SIGNALED = 1 << 0,  /* asks for a completion when the request succeeds; errors always complete */
 	UROCE_SEND_SOLICITED = 1 << 1, /* sets the solicited event bit on the last packet */
 	UROCE_SEND_INLINE = 1 << 2,    /* data is copied at post time, and its lkeys are not checked */
 	UROCE_SEND_FENCE = 1 << 3      /* waits for all earlier READs and atomics of the QP */
@@ -44,7 +44,8 @@ struct uroce_sge {
 /* What a memory window opens to the peer. */
 struct uroce_mw_bind {
 	struct uroce_mr *mr;
-	uint64_t addr; /* in the region's own address space; peers use the same, unless UROCE_ACCESS_ZERO_BASED */
+	/* address in the region's own address space; peers name the same, unless UROCE_ACCESS_ZERO_BASED is set */
+	uint64_t addr;
 	uint64_t length_bytes;
 	uint32_t access; /* UROCE_ACCESS_REMOTE_*, UROCE_ACCESS_ZERO_BASED */
 	uint32_t reserved;
@@ -52,9 +53,10 @@ struct uroce_mw_bind {
 
 /* What a FLUSH covers and how far it reaches. */
 enum uroce_flush {
-	UROCE_FLUSH_GLOBAL = 1 << 0,      /* earlier WRITEs are visible to everybody */
-	UROCE_FLUSH_PERSISTENT = 1 << 1,  /* they have been written back from the CPU's caches to memory */
-	UROCE_FLUSH_WHOLE_REGION = 1 << 2 /* covers the whole region, not only flush_bytes from remote_addr on */
+	UROCE_FLUSH_GLOBAL = 1 << 0,     /* earlier WRITEs are visible to everybody */
+	UROCE_FLUSH_PERSISTENT = 1 << 1, /* earlier WRITEs have been written back from the CPU's caches to memory */
+	/* the FLUSH covers the whole region, not only flush_bytes from remote_addr on */
+	UROCE_FLUSH_WHOLE_REGION = 1 << 2
 };
 
 /*
@@ -70,7 +72,7 @@ struct uroce_send_wr {
 	uint32_t send_flags;
 	uint32_t imm;         /* immediate, host byte order */
 	uint64_t remote_addr; /* WRITE, READ, atomics, FLUSH */
-	uint32_t rkey;        /* the peer's key for it; also the key to invalidate, or the window's new key */
+	uint32_t rkey;        /* the peer's key for remote_addr; or the key to invalidate, or the window's new key */
 	uint32_t flush;       /* FLUSH: enum uroce_flush */
 	union {
 		uint64_t compare_add;             /* the operand of fetch-and-add, the comparand of compare-and-swap */
@@ -83,7 +85,7 @@ struct uroce_send_wr {
 	};
 };
 
-/* One receive request: where the next SEND goes (WRITE with immediate uses the entry but not the buffers). */
+/* One receive request: where a SEND is placed. A WRITE with immediate uses up the request, but not its buffers. */
 struct uroce_recv_wr {
 	struct uroce_recv_wr *next;
 	uint64_t wr_id;
@@ -99,7 +101,7 @@ enum uroce_wc_status {
 	UROCE_WC_LOC_QP_OP_ERR,
 	UROCE_WC_LOC_EEC_OP_ERR,
 	UROCE_WC_LOC_PROT_ERR,
-	UROCE_WC_WR_FLUSH_ERR, /* not executed as far as we know: the peer may have executed it (E-8) */
+	UROCE_WC_WR_FLUSH_ERR, /* request not executed as far as we know: the peer may have executed it (E-8) */
 	UROCE_WC_MW_BIND_ERR,
 	UROCE_WC_BAD_RESP_ERR,
 	UROCE_WC_LOC_ACCESS_ERR,
@@ -134,9 +136,9 @@ enum uroce_wc_flags {
 };
 
 /*
- * One completion, 64 bytes. wr_id, status, opcode, qp_num and qp_context are always valid. An error has vendor_err,
- * and that of the request that failed has psn, aeth, retries, elapsed_us and path, too (E-4); in a flushed completion
- * these are 0. The rest is valid only with UROCE_WC_SUCCESS.
+ * One completion, 64 bytes. wr_id, status, opcode, qp_num and qp_context are always valid. An error has vendor_err. The
+ * completion of the request that failed has psn, aeth, retries, elapsed_us and path, too (E-4), which are 0 in a
+ * flushed completion. Other fields are valid only with UROCE_WC_SUCCESS.
  */
 struct uroce_wc {
 	uint64_t wr_id;
@@ -172,7 +174,7 @@ enum uroce_cause {
 	UROCE_CAUSE_LOCAL_DOMAIN,    /* lkey of another protection domain */
 	UROCE_CAUSE_LOCAL_RIGHTS,    /* lkey without the right */
 	UROCE_CAUSE_LOCAL_RANGE,     /* the range is not inside the region */
-	UROCE_CAUSE_LENGTH,          /* longer than a message may be, 2^31 bytes, or than the receive buffers */
+	UROCE_CAUSE_LENGTH,          /* the message is longer than 2^31 bytes, or than the receive buffers */
 	UROCE_CAUSE_BAD_RESPONSE,    /* the response broke the protocol */
 	UROCE_CAUSE_REMOTE_KEY,      /* responder: the peer's R_Key is unknown or no longer valid */
 	UROCE_CAUSE_REMOTE_DOMAIN,   /* responder: the peer's R_Key is of another protection domain or QP */
@@ -182,9 +184,9 @@ enum uroce_cause {
 	UROCE_CAUSE_UNRESOLVED,      /* nobody answers for the peer's address: no ARP or neighbour discovery reply */
 	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see enum uroce_mw_type (mr.h) */
 	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
-	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
+	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or the QP was moved to ERR */
 	UROCE_CAUSE_KEEPALIVE,       /* the QP had no request, and its peer did not answer when asked */
-	UROCE_CAUSE_CQ_OVERRUN,      /* of the QP, not of a completion: one of its CQs had no room for a completion */
+	UROCE_CAUSE_CQ_OVERRUN,      /* cause of a QP's failure, not of a completion: one of its CQs had no room */
 	UROCE_CAUSES
 };
 
