@@ -20,16 +20,17 @@
 #define ONE 256u                /* one packet: windows are in parts of it */
 #define MOST (4096u * ONE)      /* 16 MB of the largest MTU */
 #define LEAST (ONE / 64)        /* one packet in 64 round trips */
-#define ALLOWED_LEAST_NS 10000u /* time that a packet may spend in queues and waiting for a busy host, */
-#define ALLOWED_PART 2u         /* or this part of the shortest round trip, if that is more */
-/* this much more time with a window of one packet, half of it with four packets, and so on */
+#define ALLOWED_LEAST_NS 10000u /* extra time that a round trip may always take in queues and at a busy host */
+/* extra time as a part of the shortest round trip: counts if it is more than ALLOWED_LEAST_NS */
+#define ALLOWED_PART 2u
+/* further extra time with a window of one packet; half of it with four packets, and so on */
 #define SHARE_NS 30000u
-#define CUT_NUMERATOR 4u /* a round trip that is too long shrinks the window by 4/5 of the excess, */
+#define CUT_NUMERATOR 4u /* a round trip that is too long shrinks the window by 4/5 of the excess */
 #define CUT_DENOMINATOR 5u
-#define CUT_MOST 2u /* but at most by this part of the window */
-/* after this many short round trips in a row the window grows by an eighth, and not by a packet */
+#define CUT_MOST 2u /* a cut takes away at most this part of the window */
+/* after this many short round trips in a row the window grows by CALM_PART of it, not by a packet */
 #define CALM_TRIPS 5u
-#define CALM_PART 8u /* that eighth */
+#define CALM_PART 8u /* an eighth of the window */
 /* after this many long round trips in a row with the least window, the path itself must have become longer */
 #define STUCK_TRIPS 64u
 #define PATIENCE 16u /* the least number of packets that leave in an ACK timeout */

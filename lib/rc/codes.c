@@ -6,7 +6,7 @@
 
 uint64_t rc_codes_rnr_ns(uint32_t code)
 {
-	/* In units of 10 us. Code 0 is the longest wait, not the shortest. */
+	/* Waits in units of 10 us, by RNR timer code. Code 0 is the longest wait, not the shortest. */
 	static const uint32_t ten_us[32] = {
 		[0] = 65536,  [1] = 1,      [2] = 2,      [3] = 3,      [4] = 4,     [5] = 6,     [6] = 8,
 		[7] = 12,     [8] = 16,     [9] = 24,     [10] = 32,    [11] = 48,   [12] = 64,   [13] = 96,

@@ -11,7 +11,8 @@
 #include "rc/mr.h"
 #include "wire/syndrome.h"
 
-#define FETH_WHOLE_REGION (1u << 4) /* selectivity 1: the whole region; bits 3:0 are the placement type */
+/* selectivity 1 of a FETH: the whole region; bits 3:0 of the FETH are the placement type */
+#define FETH_WHOLE_REGION (1u << 4)
 #define FETH_SELECTIVITY (3u << 4)
 
 #define CREDIT_UNLIMITED 31u
@@ -42,7 +43,7 @@ static inline bool mtu_is_valid(uint32_t bytes)
 	return bytes >= 256 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;
 }
 
-/* 0, or a power of two that both ends can tell each other (C-32). */
+/* A valid SACK window is 0, or a power of two that connection management can tell the peer (C-32). */
 static inline bool sack_window_is_valid(uint32_t packets)
 {
 	return packets == 0 || (packets >= 256 && packets <= 2048 && (packets & (packets - 1)) == 0);

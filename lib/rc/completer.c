@@ -114,7 +114,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 
 	if (syndrome_is_reserved(packet->syndrome)) { /* */
 		qp->counters[CNT_RESERVED_SYNDROME]++;
-		/* it shows that the peer lives all the same */
+		/* a response with a reserved syndrome still shows that the peer lives */
 		loss_heard(qp, now_ns);
 		return;
 	}

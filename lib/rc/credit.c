@@ -4,7 +4,7 @@
 
 #include "rc/codes.h"
 
-#define PROBE_NS 100000000ull /* the probe's wait of a QP without an ACK timer */
+#define PROBE_NS 100000000ull /* how long a QP without an ACK timer waits before it probes */
 
 void rc_credit_reset(struct rc_credit *credit)
 {

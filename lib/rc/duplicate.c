@@ -72,8 +72,8 @@ static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packe
 }
 
 /*
- * Computed when the ACK leaves, not when the duplicate came: the rest of the burst may have been executed and answered
- * in between, and an ACK must not acknowledge less than an earlier one.
+ * The PSN is computed when the ACK leaves, not when the duplicate came: the rest of the burst may have been executed
+ * and answered in between, and an ACK must not acknowledge less than an earlier one.
  */
 psn_t rc_duplicate_acknowledged(const struct rc_qp *qp)
 {

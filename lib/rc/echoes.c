@@ -26,7 +26,7 @@ bool rc_echoes_take(struct rc_qp *qp, bool ack)
 	return true;
 }
 
-/* So many ACKs of the packet before snd_una may be echoes. */
+/* From now on this many ACKs of the packet before snd_una may be echoes. */
 static void doubt(struct rc_qp *qp, uint32_t acks)
 {
 	probe_doubt(&qp->probe, acks < UINT8_MAX ? (uint8_t)acks : UINT8_MAX);

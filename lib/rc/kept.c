@@ -109,8 +109,8 @@ void rc_kept_forget(struct rc_qp *qp)
 }
 
 /*
- * The QP that has waited longest for its missing packet gives up what it keeps, if it has waited for long. false: no
- * other QP has.
+ * The QP that has waited longest for its missing packet gives up what it keeps, if it has waited for KEPT_PATIENCE_NS.
+ * false: no other QP has waited that long.
  */
 static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -385,7 +385,11 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 	uint32_t blocks = psn_distance(block_of(end), first) / KEPT_BLOCK + 1;
 
 	if (blocks < 2 && kept->probed)
-		blocks = 2; /* of a lost tail nothing has come: the second block shows that its packets are missing */
+		/*
+		 * if the tail was lost nothing behind ePSN has come: the second block shows that its packets are
+		 * missing
+		 */
+		blocks = 2;
 	choose_repeats(kept, first, blocks);
 	for (uint32_t i = 0; i < blocks && i < BLOCKS; i++) {
 		psn_t block = psn_add(first, i * KEPT_BLOCK);
@@ -402,7 +406,7 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* Takes another PROBE that has come over another path, and has to be answered, too. false: there is none. */
+/* Takes a waiting PROBE that came over another path and has to be answered, too. false: no PROBE waits. */
 static bool turn_to_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;

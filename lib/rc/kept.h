@@ -47,7 +47,7 @@ static inline void rc_store_init(struct rc_store *store, struct rc_kept_packet *
 	*store = (struct rc_store){ .packets = packets, .count = count };
 }
 
-/* Both ends have agreed to SACKs, and to so many packets in flight; 0: they have not. */
+/* Both ends have agreed to SACKs, and to this many packets in flight; 0: they have not agreed. */
 void rc_kept_agree(struct rc_qp *qp, uint16_t window);
 
 /* Has the peer agreed to SACKs? */
@@ -78,8 +78,8 @@ void rc_kept_forget(struct rc_qp *qp);
 void rc_kept_reset(struct rc_qp *qp);
 
 /*
- * An RNR NAK asks for everything from ePSN on. So what is kept is dropped, and what comes before ePSN does: it will
- * come again.
+ * An RNR NAK asks for everything from ePSN on. So kept packets are dropped, and so is every packet until the one at
+ * ePSN comes: the peer sends all of them again.
  */
 void rc_kept_refused(struct rc_qp *qp);
 

@@ -58,7 +58,7 @@ static void take_back_silence(struct rc_loss *loss)
 	loss->silences = loss->asked = 0;
 }
 
-/* false: no copy can have drawn what has come. */
+/* Takes a response or ACK that copies may have drawn as a sign of life. false: no copy can have drawn it. */
 static bool take_echo(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
 	bool echo = rc_echoes_take(qp, ack);
@@ -117,7 +117,7 @@ static bool is_before_rnr(const struct rc_qp *qp)
  * Is the peer answering what was sent before the time-out? Surely, once it has answered something that was not sent
  * again. If it has answered exactly what was sent again, and a READ is next, probably: a probe would have found a loss,
  * and if the guess is wrong a probe finds that out. But if a request that needs a receive was sent again, the peer may
- * have refused the first one, dropped everything behind it, and taken the copy.
+ * have refused the first copy, dropped everything behind that, and taken the second copy.
  */
 static bool goes_on_with_first_flight(const struct rc_qp *qp)
 {
@@ -241,7 +241,7 @@ void rc_loss_migrate(struct rc_qp *qp)
 	rc_loss_path_changed(qp);
 }
 
-/* Whether a retry was left for something that has to go out again; when none is, the QP migrates or fails (T-4). */
+/* What came of taking a retry for something that has to be sent again. With RETRY_NONE the QP fails (T-4). */
 enum retry { RETRY_TAKEN, RETRY_MIGRATED, RETRY_NONE };
 
 static enum retry take_retry(struct rc_qp *qp)
@@ -340,7 +340,7 @@ bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
 
-	/* before snd_una: the peer has answered a part of that READ */
+	/* a psn before snd_una: the peer has answered a part of the READ that owns it */
 	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
 	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
 }

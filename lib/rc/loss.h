@@ -25,7 +25,7 @@
 #include "rc/echoes.h"
 #include "rc/qp_state.h"
 
-#define LOSS_AT_ONCE 0u /* as a deadline: the timer starts at the next call that knows the time */
+#define LOSS_AT_ONCE 0u /* a deadline of this value: the timer starts at the next call that knows the time */
 
 /* ---- settings ---- */
 

@@ -15,7 +15,7 @@ void rc_migration_reset(struct rc_qp *qp)
 {
 	struct rc_migration *migration = &qp->migration;
 
-	/* The count goes on, because the host compares it with its own. */
+	/* The count of migrations is not reset, because the host compares it with its own. */
 	*migration = (struct rc_migration){ .count = migration->count, .count_at_reset = migration->count };
 	set_state(qp, UROCE_PATH_MIGRATED);
 }

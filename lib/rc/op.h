@@ -34,7 +34,7 @@ enum rc_send_needs {
 	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before it may be outstanding */
 	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be, which is a local fault */
 	NEEDS_RTS = 32,                 /* every request: a QP in RTS */
-	NEEDS_GATHER = 64,              /* nothing to begin, but its payload is gathered from several pieces */
+	NEEDS_GATHER = 64,              /* needs nothing to begin; its payload has to be gathered from several pieces */
 	NEEDS_CHECKS = NEEDS_RESPONSE | NEEDS_NO_PACKET | NEEDS_FENCE | NEEDS_TOO_MUCH
 };
 
@@ -43,15 +43,15 @@ enum rc_op_pieces {
 	PIECES_ANY,
 	PIECES_NONE,
 	PIECES_EIGHT_BYTES, /* one piece; and its slot has operands */
-	PIECES_RANGE,       /* none, but a range of the peer's memory: flush and flush_bytes */
-	PIECES_BIND         /* none, but keys, which only rc_sendwin_post_bind() takes */
+	PIECES_RANGE,       /* no pieces; the request names a range of the peer's memory by flush and flush_bytes */
+	PIECES_BIND         /* no pieces; the request names keys, and only rc_sendwin_post_bind() takes it */
 };
 
 struct rc_op {
 	/* posting, and completing */
 	_Alignas(64) uint8_t flags; /* enum uroce_send_flags: the flags that a request may have */
 	uint8_t pieces;             /* enum rc_op_pieces */
-	uint8_t needs;              /* enum rc_send_needs: what it needs to begin besides a QP in RTS */
+	uint8_t needs;              /* enum rc_send_needs: what the request needs to begin besides a QP in RTS */
 	uint8_t completion;         /* enum uroce_wc_opcode */
 	bool is_new;                /* of IBA 1.6, so not every peer knows it */
 
@@ -64,17 +64,18 @@ struct rc_op {
 
 	/* its response, if it needs one */
 	uint8_t response;       /* opcode of the response; not set if the response is cut */
-	uint8_t response_bytes; /* bytes of its payload; if it is cut it has the request's length */
+	uint8_t response_bytes; /* payload bytes of the response; a response that is cut has the request's length */
 	bool brings_data;       /* the response writes to the memory that the request names */
 
 	/* a request that is judged as one packet, and needs a response */
-	uint8_t request_bytes; /* bytes of payload; if not 0, its DMALen has to be the same */
-	uint8_t target_bytes;  /* bytes of the peer's memory that it names; 0: as many as its DMALen says */
-	bool aligned;          /* its address is a multiple of 8 (S-7, S-20) */
+	uint8_t request_bytes; /* payload bytes of the request; if not 0, its DMALen has to be the same */
+	uint8_t target_bytes;  /* bytes of the peer's memory that the request names; 0: as many as its DMALen says */
+	bool aligned;          /* the request's address has to be a multiple of 8 (S-7, S-20) */
 	uint8_t counter;       /* enum rc_counter: executed requests */
 
-	uint8_t failure;  /* enum uroce_wc_status: how it completes if it cannot be carried out here */
-	uint32_t rights;  /* enum uroce_access: what the peer's QP and key have to allow; or see rights_of */
+	uint8_t failure; /* enum uroce_wc_status of a request that could not be carried out here */
+	/* enum uroce_access: what the peer's QP and key have to allow; not used if rights_of is set */
+	uint32_t rights;
 	const char *name; /* of its completion */
 
 	/* Carries a local request out. false: it fails. */

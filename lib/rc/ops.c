@@ -69,7 +69,7 @@ static void write_fetch_add(struct rc_qp *qp, const struct rc_send_wqe *wqe, uin
 	write_packet(qp, wqe, &packet, out);
 }
 
-/* S-7: each performs one hardware atomic on memory in host byte order. */
+/* S-7: executes one hardware atomic on memory in host byte order. */
 static void execute_compare_swap(const struct wire_packet *packet, const struct rc_scatter *place,
 				 struct rc_replay_entry *entry)
 {
@@ -128,7 +128,7 @@ static void write_atomic_write(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	emit(&headers, request_find_bytes(qp, wqe, 0, wqe->length_bytes, &cause), wqe->length_bytes, out);
 }
 
-/* The value, with its bytes in the order of the packet (S-20). */
+/* The value of an ATOMIC WRITE, with its bytes in the order of the packet (S-20). */
 static uint64_t value_of(const struct wire_packet *packet)
 {
 	uint64_t value;
@@ -177,7 +177,7 @@ static void write_flush(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_
 			uint32_t responses, struct rc_outbox *out)
 {
 	struct wire_packet packet = {
-		.dma_length = wqe->length_bytes, /* up to a whole message, more than a packet has */
+		.dma_length = wqe->length_bytes, /* as long as a whole message may be, although a FLUSH is one packet */
 		.feth = feth_of(wqe),
 	};
 
@@ -248,7 +248,7 @@ static bool bind_window(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 #define NOT_INLINE (UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE)
 #define ALL_FLAGS (NOT_INLINE | UROCE_SEND_INLINE)
 
-/* What all SENDs have in common, what all WRITEs have, and what the two atomics have. */
+/* The fields that the rows of all SENDs share, those of all WRITEs, and those of the two atomics. */
 /* clang-format off */
 #define SEND .name = "SEND", .completion = UROCE_WC_SEND, .flags = ALL_FLAGS, .needs = NEEDS_RECEIVE, .is_cut = true, \
 	.first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE

@@ -26,7 +26,7 @@ struct rc_outbox {
 	uint32_t completion_count;
 	uint32_t event_count;
 	struct uroce_wc completions[OUTBOX_COMPLETIONS];
-	void *completion_cqs[OUTBOX_COMPLETIONS]; /* the CQ of each: the host's handle from rc_qp_config */
+	void *completion_cqs[OUTBOX_COMPLETIONS]; /* the CQ of each completion: the host's handle from rc_qp_config */
 	struct uroce_event events[OUTBOX_EVENTS];
 };
 

@@ -21,7 +21,7 @@ struct rc_origin {
 	/* the packet's IP header if the ICRC is still to be checked; NULL: the ICRC is right */
 	const uint8_t *ip;
 	uint32_t ip_bytes; /* from the IP header to the end of the pad; the ICRC follows */
-	/* untagged IPv4: source and destination as in the header; 0: see source, dest and vlan_id */
+	/* untagged IPv4: both addresses as in the header; 0: source, dest and vlan_id have them */
 	uint64_t ipv4;
 	uint16_t vlan_id; /* 0: none; not valid if ipv4 is set */
 	bool ce;          /* a switch has marked the packet: congestion experienced */
@@ -103,7 +103,7 @@ static inline uint16_t path_source_port(uint32_t qpn, uint32_t dest_qpn)
 	return (uint16_t)(0xC000u | (mixed >> 18));
 }
 
-/* 15 bits have to be equal, and at least one side has to be a full member. */
+/* Do two P_Keys match? Their low 15 bits have to be equal, and at least one side has to be a full member. */
 static inline bool pkey_matches(uint16_t ours, uint16_t theirs)
 {
 	return ((ours ^ theirs) & 0x7FFF) == 0 && ((ours | theirs) & 0x8000);

@@ -32,9 +32,11 @@
 
 #include "rc/rtt.h"
 
-#define PROBE_SHORTEST_NS 50000ull /* a busy peer takes about that long to answer */
-#define PROBE_TRIES_MAX 20u        /* 50 us doubled that often is longer than any useful ACK timer */
-#define DEFER_SHORTEST_NS 10000ull /* more requests are likely to be posted within that time */
+#define PROBE_SHORTEST_NS 50000ull /* a probe waits at least this long, about what a busy peer takes to answer */
+/* the most doublings of a wait: 50 us doubled 20 times is longer than any useful ACK timer */
+#define PROBE_TRIES_MAX 20u
+/* an ACK request is put off at least this long: more requests are likely to be posted within that time */
+#define DEFER_SHORTEST_NS 10000ull
 
 struct rc_probe {
 	bool enabled;
@@ -130,7 +132,7 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
-/* A running wait ends after so long at the latest, while no probe has been in vain. */
+/* While no probe has been in vain: a running wait ends after patience_ns at the latest. */
 static inline void probe_sooner(struct rc_probe *probe, uint64_t patience_ns, uint64_t now_ns)
 {
 	bool runs = probe->deadline_ns != UINT64_MAX && !probe->paid && !probe->deferred && !probe->answered;

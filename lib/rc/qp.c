@@ -173,7 +173,7 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 	return rc_recvq_post(&qp->recvq, wr);
 }
 
-/* W-5; in RTR a QP takes requests but no responses. */
+/* Judges in the order of W-5; in RTR a QP takes requests but no responses. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	bool notifies = packet->opcode == OP_CNP, controls = packet->opcode == OP_SACK || packet->opcode == OP_PROBE;

@@ -41,7 +41,7 @@ struct rc_qp_config {
 	uint32_t max_dest_rd_atomic; /* how many replay entries to allocate */
 	uint32_t max_mtu_bytes;      /* the largest path MTU of the port */
 	uint32_t line_mbps;          /* rate of the port's link; 0: the link does not tell */
-	uint32_t start_psn;          /* random, used if the application sets none (P-2) */
+	uint32_t start_psn;          /* random first PSN, used if the application sets none (P-2) */
 	bool sq_sig_all;
 };
 

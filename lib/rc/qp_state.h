@@ -34,7 +34,7 @@ struct rc_boards;
 
 struct rc_migration {
 	uint8_t state;   /* enum uroce_path_mig_state */
-	uint8_t timeout; /* the ACK timeout of the alternate path, as pkey is its P_Key */
+	uint8_t timeout; /* ACK timeout of the alternate path; pkey is the P_Key of that path */
 	bool loaded;     /* an alternate path was set */
 	bool refused;    /* PATH_MIG_ERR was raised since arming */
 	bool heard;      /* since the last migration the peer has been heard over the new path */
@@ -64,7 +64,10 @@ enum rc_work {
 	WORK_ALL = WORK_RESPONDER | WORK_REQUESTER | WORK_REPORTS
 };
 
-/* The ACKs and NAKs that the responder owes. Each ACK covers all packets before it, so one of each kind is enough. */
+/*
+ * The ACKs and NAKs that the responder owes. Each ACK covers all packets before it, so at most one ACK of each kind is
+ * due.
+ */
 struct rc_ack {
 	/*
 	 * WORK_ACK: for epsn - 1; WORK_NAK: for nak_psn; WORK_REPEAT_ACK: for repeat_psn, the newest duplicate (S-8);
@@ -97,14 +100,14 @@ struct rc_responder {
 struct rc_kept {
 	struct rc_board *map; /* NULL: nothing is kept */
 	psn_t newest;         /* the newest packet that has come behind the missing one */
-	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs that the next SACKs tell of */
+	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs: the next SACKs tell of that block */
 	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
-	uint8_t repeated;   /* the block that was last told of again, counted from PSN 0 modulo KEPT_SPAN */
+	uint8_t repeated;   /* the block that was told of again last, counted from PSN 0 modulo KEPT_SPAN */
 	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
 	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
-	bool elsewhere : 1; /* the last repetition told of `repeated` as well */
-	bool chosen : 1;    /* the blocks to tell of again are among the news */
+	bool elsewhere : 1; /* the last SACKs repeated the block `repeated`, not only that of ePSN */
+	bool chosen : 1;    /* the blocks that the next SACKs repeat have been added to `news` */
 	/* another QP has taken the room of what was kept: nothing is kept until the missing packet has come */
 	bool gave_up : 1;
 };
@@ -113,7 +116,7 @@ struct rc_kept {
 struct rc_sack {
 	struct rc_board *map; /* NULL: nothing is known of what is in flight */
 	psn_t newest;         /* the highest PSN that has come, if it is in flight */
-	psn_t again_end;      /* what lies before it was sent again by a rewind */
+	psn_t again_end;      /* packets before this PSN were sent again by a rewind */
 	psn_t probe_end;      /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
 	uint16_t probe_id;    /* id of the last PROBE; 0: none has left */
 	bool probing;         /* the last PROBE is not answered */
@@ -122,7 +125,7 @@ struct rc_sack {
 
 /* The paths that packets are spread over (spread.h). */
 struct rc_spread_at {
-	uint16_t board; /* the number of the lcore's board that holds them, from 1 on; 0: the QP has one path */
+	uint16_t board; /* number, from 1 on, of the lcore's board that holds the paths; 0: the QP has one path */
 };
 
 struct rc_credit {
@@ -131,7 +134,7 @@ struct rc_credit {
 	bool probe;               /* one message may start without a credit */
 	uint32_t msn;             /* MSN of the newest AETH, 24 bits */
 	uint32_t allowed;         /* credits that the newest AETH granted */
-	uint32_t receives_at_msn; /* messages up to that MSN that needed a receive entry */
+	uint32_t receives_at_msn; /* messages, up to the MSN of the newest AETH, that needed a receive entry */
 	uint32_t receives;        /* messages started that need a receive entry */
 	uint32_t messages;        /* messages started */
 	uint64_t probe_deadline_ns;
@@ -152,7 +155,7 @@ struct rc_report {
 
 /* The reasons for failures (E-4). */
 struct rc_failures {
-	struct uroce_qp_error send, recv; /* why send_failed and recv_failed; status 0: they are not set */
+	struct uroce_qp_error send, recv; /* why send_failed and recv_failed are set; status 0: the flag is not set */
 	struct uroce_qp_error first;      /* the first failure since RESET */
 };
 
@@ -161,13 +164,13 @@ struct rc_requester {
 	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
 	uint8_t max_rd_atomic;
 	bool read_restarted;    /* read_restart_end is valid */
-	psn_t read_restart_end; /* a part of a READ was asked for again, the last one up to here */
+	psn_t read_restart_end; /* READs, or parts of them, were asked for again up to this PSN */
 };
 
 /* Responses that are missing while later ones have come. */
 struct rc_gaps {
-	bool has_holes;  /* some are missing: board.holes has them */
-	bool asks_again; /* with the next transmit some have to be asked for, or packets are to be sent again (T-7) */
+	bool has_holes;  /* some responses are missing: board.holes has them */
+	bool asks_again; /* the next transmit asks for missing responses, or sends packets again (T-7) */
 };
 
 /* How much may be in flight, and how much may leave at a time: written by the algorithms of cc.h. */
@@ -189,7 +192,7 @@ struct rc_cc_past {
 
 /* The rate at which frames may leave: written by pace.h. */
 struct rc_pace {
-	uint64_t next_ns; /* when, at the rate, all that has left so far will have left */
+	uint64_t next_ns; /* when everything that has left so far should have left at this rate */
 	uint64_t wake_ns; /* when to look again, while something waits */
 	uint32_t mbps;
 	/* bytes of the frames that this call of rc_qp_transmit() has added and that count against the rate */
@@ -201,7 +204,7 @@ struct rc_pace {
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
-	psn_t cut_at;     /* what was sent before a notification last lowered the rate ends here */
+	psn_t cut_at;     /* snd_nxt when a notification last lowered the rate; snd_una once that is ahead */
 	uint32_t time_us; /* when the current period of time began; each period ends with a higher rate */
 	uint32_t alpha;   /* how much of what we send gets marked: ALPHA_ONE is all of it */
 	uint32_t target_mbps;
@@ -218,11 +221,11 @@ struct rc_delay {
 	uint32_t shortest_ns;   /* the shortest round trip; 0: none was measured */
 	uint32_t last_ns;       /* the last round trip; 0: none was measured */
 	uint32_t timed_packets; /* packets of the request that is being timed, or responses to the READ */
-	psn_t cut_at;           /* what was in flight when the window last shrank ends here */
+	psn_t cut_at;           /* snd_nxt when the window last shrank; snd_una once that is ahead */
 	uint8_t calm;           /* short round trips in a row */
 	uint8_t stuck;          /* long round trips in a row although the window is the least */
 	bool starts;            /* the window doubles */
-	bool full;              /* at least half of the window was in flight behind what is being timed */
+	bool full;              /* when the timed request left, at least half of the window was in flight */
 };
 
 /* What is delivered behind `una` since `us` tells cc_dcqcn.c what the path carries. */
@@ -268,12 +271,13 @@ struct rc_loss {
 	psn_t rewind_psn;
 	psn_t rnr_psn;      /* PSN that the last RNR NAK named */
 	psn_t rewind_limit; /* snd_max when the window was rewound */
-	psn_t heard;        /* the peer has received everything before it, as known at the rewind or shown since */
-	psn_t resent_end;   /* end of what was sent again since the rewind */
-	psn_t flight_end;   /* end of what left before the rewind and may still be on its way */
-	bool after_rnr;     /* an RNR NAK has rewound the window: nothing was lost */
-	bool timed_out;     /* the ACK timer has rewound the window: no response has shown a loss */
-	bool again;         /* the window had been rewound to the same PSN before */
+	/* the peer has received everything before this PSN, as known at the rewind or shown since */
+	psn_t heard;
+	psn_t resent_end; /* end of what was sent again since the rewind */
+	psn_t flight_end; /* end of what left before the rewind and may still be on its way */
+	bool after_rnr;   /* an RNR NAK has rewound the window: nothing was lost */
+	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */
+	bool again;       /* the window had been rewound to the same PSN before */
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
 	bool loses;     /* a loss was seen, and not many packets have come since */
 	bool beside;    /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
@@ -315,18 +319,21 @@ struct rc_qp {
 	bool imprecise_errors; /* report a local fault at once, on the oldest request (E-3) */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* has a shared receive queue: recvq.srq */
-	/* counts credits, has a keep-alive, is paced, takes turns or has several paths: there is more to look at */
+	/*
+	 * the QP counts credits, has a keep-alive, is paced, takes turns or has several paths: there is more to look at
+	 */
 	bool seldom;
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
 	uint32_t qpn;
 	uint32_t pd;
 	uint32_t enabled; /* bit n: the peer may send requests of opcode n; written by the responder */
-	uint64_t bth;     /* the first 8 bytes of all its packets, without opcode and pad; written by qp_note_bth() */
+	/* the first 8 bytes of all packets of the QP, without opcode and pad; written by qp_note_bth() */
+	uint64_t bth;
 	/* a summary of the path in use: its port, and path_ipv4() or 0 if it has a VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
-	struct rc_migration migration; /* 16 bytes here; its paths begin the next line */
+	struct rc_migration migration; /* its first 16 bytes are here; its path begins the next cache line */
 	struct uroce_path path;        /* written by qp_take_path() only */
 	psn_t sq_psn, rq_psn;          /* as set by rc_qp_modify() */
 
@@ -335,7 +342,7 @@ struct rc_qp {
 	struct rc_board *parts;  /* parts of READs owed once more, while replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
-	/* these and `pace` are read only with `seldom` */
+	/* the union is read only by functions of cc.h, `pace` only if `seldom` is set */
 	union {
 		struct rc_dcqcn dcqcn;
 		struct rc_delay delay;
@@ -364,7 +371,7 @@ struct rc_qp {
 	uint64_t counters[CNT_QP_COUNTERS];
 	_Alignas(64) uint32_t line_mbps; /* rate of the link; 0: the link does not tell */
 	struct rc_carried carried;
-	struct rc_recvq recvq; /* a cache line ends inside, and the next line is the application's */
+	struct rc_recvq recvq; /* a cache line ends inside: the application's part of the queue begins the next line */
 	struct rc_failures failures;
 	struct rc_kept kept;
 	struct rc_sack sack;
@@ -374,7 +381,7 @@ struct rc_qp {
 		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
 	} board;
 	struct rc_keepalive keepalive;
-	uint64_t asked_ns; /* when, at the rate, all that READs have asked for will have come; written by pace.h */
+	uint64_t asked_ns; /* when all that READs have asked for should have come at the rate; written by pace.h */
 	uint32_t access;   /* enum uroce_access: what the peer may do */
 	uint16_t max_mtu_bytes;
 	struct rc_spread_at spread;

@@ -19,10 +19,10 @@
 #include "rc/srq.h"
 
 /*
- * One part for each of two threads. struct rc_qp puts them on both sides of the end of a cache line, and what is read
- * seldom around them.
+ * The queue has one part for each of two threads. struct rc_qp puts the end of a cache line between the two parts, and
+ * fields that are read seldom around them.
  */
-#define RECVQ_AT 16u /* where in a line it begins, so that the application's part begins the next one */
+#define RECVQ_AT 16u /* where in a cache line the queue begins, so that the application's part begins the next line */
 
 struct rc_recvq {
 	uint8_t *slots;

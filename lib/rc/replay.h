@@ -3,8 +3,8 @@
 /*
  * A ring of at most `depth` entries in PSN order, replaced first-in first-out. A hash on the first PSN finds an entry
  * in constant time; a binary search by the range of PSNs finds the READ that owns a PSN. The order is that of the
- * distance from ePSN, not of the half window: a READ may own half of all PSNs, and its first one then lies farther
- * behind.
+ * distance from ePSN, not of the half window: a READ may own half of all PSNs, and its first PSN may then lie farther
+ * behind ePSN than the half window reaches.
  *
  * Entries to be answered stand in a queue that is linked through them, in request order (S-14) and each at most once. A
  * duplicate of an entry in the queue starts its response again in the same place; a duplicate of an earlier request

@@ -202,7 +202,7 @@ static bool raise_srq_limit(struct rc_qp *qp, struct rc_outbox *out)
 	if (rc_srq_limit_reached(qp->recvq.srq))
 		out->events[out->event_count++] = (struct uroce_event){
 			.type = UROCE_EVENT_SRQ_LIMIT_REACHED,
-			.qp_num = qp->qpn, /* tells the host which device; the event concerns no QP */
+			.qp_num = qp->qpn, /* the host finds the device by this QP, though the event concerns no QP */
 			.srq = qp->recvq.srq->handle,
 		};
 	return false;

@@ -49,7 +49,7 @@ INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 		if (why != MR_OK)
 			return why;
 	}
-	/* this counts the credits as told, so a packet has to leave with the syndrome */
+	/* qp_ack_syndrome() counts the credits as told, so a packet has to leave with the syndrome */
 	syndrome = qp_ack_syndrome(qp);
 	for (; count > 0; count--) {
 		bool first = psn_equal(stretch->send_psn, stretch->begin_psn);
@@ -97,7 +97,8 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 {
 	const struct verdict_row *row = &rc_verdicts[VERDICT_ACCESS];
 	bool repeated = entry->repeated;
-	psn_t psn = entry->unsent_psn; /* not send_psn: a repeated READ may have started again before this */
+	/* not send_psn: if the READ was repeated, its response may have started again before unsent_psn */
+	psn_t psn = entry->unsent_psn;
 
 	rc_replay_pop(&qp->replay);
 	if (repeated) {

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Only a packet that asks and goes out for the first time is timed: if it has gone out twice, nobody knows which of the
- * two was answered (T-5, Karn's rule).
+ * two copies was answered (T-5, Karn's rule).
  */
 #ifndef RC_RTT_H
 #define RC_RTT_H
@@ -25,7 +25,7 @@ struct rc_rtt {
 	uint64_t rttvar_ns;
 };
 
-#define RTT_UNKNOWN_NS 67108864ull /* the bound of a QP without an ACK timer, while none was measured */
+#define RTT_UNKNOWN_NS 67108864ull /* the bound of a QP without an ACK timer, while no round trip was measured */
 
 /* A new connection or another path: no round trip is known. */
 void rc_rtt_reset(struct rc_rtt *trip);

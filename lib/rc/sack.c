@@ -181,7 +181,7 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 	if (qp->sack.map == NULL) {
 		if (!rc_sackmap_borrow(qp))
 			return false;
-		rc_echoes_copy_sent(qp, 0, 0); /* so that the map is told when snd_una moves */
+		rc_echoes_copy_sent(qp, 0, 0); /* sets echoes.expected, so that the map is told when snd_una moves */
 	}
 	rc_sackmap_set(qp, psn, state);
 	return true;
@@ -262,7 +262,7 @@ static void handle_cack(struct rc_qp *qp, psn_t cack)
 		rc_sackmap_set(qp, map_of(qp)->lost_from, SACK_KEPT);
 }
 
-/* Is this the answer to our PROBE? With several paths each may have had one. */
+/* Does this SACK answer our last PROBE? A QP with several paths may have sent a PROBE over each path. */
 static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE))
@@ -336,7 +336,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_o
 		return false;
 	}
 	if (cause != UROCE_CAUSE_NONE)
-		return true; /* it is reported when it is the oldest (E-2) */
+		return true; /* the fault is reported when the request is the oldest (E-2) */
 	if (wqe_needs_response(wqe))
 		request_write_rd_atomic(qp, wqe, slot, 0, wqe->psn_count, out);
 	else

@@ -47,7 +47,7 @@ void rc_sackmap_forget(struct rc_qp *qp)
 	give_back(qp);
 	qp->sack.again = !psn_equal(qp->win.snd_una, qp->win.snd_max);
 	qp->sack.again_end = qp->win.snd_max;
-	qp->sack.probe_end = qp->win.snd_una; /* that PROBE left before the packets that are sent again */
+	qp->sack.probe_end = qp->win.snd_una; /* the last PROBE left before the packets that are sent again */
 	qp->sack.probing = false;
 }
 

@@ -38,7 +38,7 @@ void rc_sackmap_forget(struct rc_qp *qp);
 /* RESET. */
 void rc_sackmap_reset(struct rc_qp *qp);
 
-/* Only while qp->sack.map is set, as all that follows. */
+/* The functions from here on are called only while qp->sack.map is set. This one returns the state of a packet. */
 static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
 {
 	return qp->sack.map->sack.states[psn.v % KEPT_SPAN];
@@ -47,8 +47,8 @@ static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
 void rc_sackmap_set(struct rc_qp *qp, psn_t psn, uint16_t state);
 
 /*
- * The first packet that is lost. Only while sack.lost > 0. The search begins at the last one that it found, or at one
- * before that was lost since.
+ * The first packet that is lost. Only while sack.lost > 0. The search begins at the packet that it found last, or at an
+ * earlier packet that was lost since.
  */
 psn_t rc_sackmap_first_lost(struct rc_qp *qp);
 

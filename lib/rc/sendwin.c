@@ -288,7 +288,7 @@ void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
-	/* measured from snd_una, because the half-window order fails when a whole window lies between */
+	/* both distances are from snd_una, because the half-window order fails when a whole window lies between */
 	if (psn_distance(end, win->snd_una) > psn_distance(win->snd_max, win->snd_una))
 		win->snd_max = end;
 	win->snd_nxt = end;

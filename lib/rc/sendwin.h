@@ -49,7 +49,7 @@ struct rc_atomic_operands {
 
 struct rc_sendwin {
 	/* set when the QP is created, read by both threads */
-	uint8_t *slots; /* aligned to 64; behind them the operands of atomics, one per slot */
+	uint8_t *slots; /* slots, aligned to 64; behind them the operands of atomics, one per slot */
 	uint32_t slot_bytes;
 	uint32_t mask; /* slots - 1 */
 
@@ -65,7 +65,7 @@ struct rc_sendwin {
 
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
-	uint32_t posting;    /* `posted`, for the application's thread only */
+	uint32_t posting;    /* the application thread's own copy of `posted` */
 	uint32_t free_up_to; /* `freed` when the application last read it */
 	/* set when the QP is created, read by the application's thread */
 	uint32_t depth; /* how many requests may be posted, as the application asked for */

@@ -396,7 +396,7 @@ uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
 	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
 
 	if (!(sackmap_state(qp, missing) & SACK_RESENT))
-		wait_ns /= 2; /* the packet that has overtaken it was on its way for a round trip already */
+		wait_ns /= 2; /* the packet that overtook `missing` had left a round trip ago already */
 	if (!spread->suspects || !psn_equal(spread->suspect, missing)) {
 		spread->asked = false;
 		spread->suspect = missing;
@@ -470,7 +470,7 @@ void rc_spread_rewound(struct rc_qp *qp)
 	spread = spread_of(qp);
 	spread->seen_is_known = spread->suspects = false;
 	for (uint32_t i = 0; i < spread->count; i++)
-		/* these PROBEs left before the packets that are sent again */
+		/* the last PROBE of each path left before the packets that are sent again */
 		spread->paths[i].probe_end = qp->win.snd_una;
 }
 

@@ -56,7 +56,9 @@ void rc_spread_path_changed(struct rc_qp *qp);
 /* A call of rc_qp_transmit() begins: ACKs, SACKs and responses leave first, over a path of their own. */
 void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* From now on ACKs, SACKs and responses leave again, over their own path. */
+/*
+ * Sets the path of ACKs, SACKs and responses for the frames that are added next; requests before them took other paths.
+ */
 void rc_spread_answers(const struct rc_qp *qp, struct rc_outbox *out);
 
 /* The rotation is over. */
