@@ -43,7 +43,7 @@ uint16_t wire_encap_sum(uint32_t start, const void *data, uint32_t bytes)
 	return __builtin_bswap16((uint16_t)sum);
 }
 
-/* Multicast, broadcast and loopback addresses send nothing. The unspecified one may: DHCP and probes use it. */
+/* Is the source multicast, broadcast or loopback? The unspecified address may be a source: DHCP and probes use it. */
 static bool ipv4_source_is_bad(const uint8_t *source)
 {
 	return (source[0] & 0xF0) == 0xE0 || source[0] == 127 || load_be32(source) == 0xFFFFFFFF;
@@ -71,7 +71,7 @@ static bool peek_ports(const uint8_t *udp, uint32_t frame_bytes, struct wire_enc
 	return encap->dest_port == WIRE_UDP_PORT;
 }
 
-/* WIRE_FRAME_ROCE: the caller goes on with UDP. */
+/* Judges and reads an IPv4 header. WIRE_FRAME_ROCE: the caller goes on with UDP. */
 static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check, struct wire_encap *encap,
 				  struct ip_payload *payload)
 {

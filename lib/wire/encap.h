@@ -19,7 +19,7 @@
 #define WIRE_ENCAP_MAX_BYTES (14u + WIRE_VLAN_BYTES + WIRE_IPV6_BYTES + WIRE_UDP_BYTES)
 #define WIRE_VLAN_ID 0xFFFu /* the VLAN id in a tag; 0: the tag has only a priority */
 
-/* All values in host byte order; addresses and MACs as on the wire; IPv4 as ::ffff:a.b.c.d. */
+/* All values are in host byte order; addresses and MACs as on the wire; IPv4 as ::ffff:a.b.c.d. */
 struct wire_encap {
 	uint8_t dest_mac[6];
 	uint8_t source_mac[6];

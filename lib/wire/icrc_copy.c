@@ -30,7 +30,7 @@ struct pseudo_row {
 };
 
 #define HEADERS_MIN_BYTES 40u /* IPv4, UDP and BTH */
-/* at: where the IP header begins. Ones are TOS, TTL, the checksums of IP and UDP, and BTH byte 4. */
+/* at: where the IP header begins. Set to ones are TOS, TTL, the checksums of IP and UDP, and BTH byte 4. */
 #define PSEUDO_ROW(at)                               \
 	{                                            \
 		.keep = ~0ull << (at), .ones = {     \

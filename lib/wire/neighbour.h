@@ -17,27 +17,29 @@ enum wire_neighbour_kind {
 
 /* Addresses: IPv4 as ::ffff:a.b.c.d. */
 struct wire_neighbour {
-	uint8_t kind;        /* enum wire_neighbour_kind */
-	bool solicited;      /* it replies to a request (IPv6: the S flag; ARP: it is not a broadcast) */
+	uint8_t kind; /* enum wire_neighbour_kind */
+	/* the message replies to a request (IPv6: the S flag; ARP: the message is not a broadcast) */
+	bool solicited;
 	bool probe;          /* the request comes from no address (duplicate address detection) */
 	bool has_sender_mac; /* the link-layer address option is there (always in ARP, never in an echo) */
 	bool vlan;           /* the frame has a tag, and so will its reply */
 	uint16_t vlan_tci;
-	uint8_t sender_mac[6]; /* without the option: the source MAC of the frame */
+	uint8_t sender_mac[6]; /* MAC of the option; without the option: the source MAC of the frame */
 	uint8_t sender[16];    /* the sender; in a probe the unspecified address */
 	/* request: the address asked for; reply: the address that has sender_mac; echo: the address pinged */
 	uint8_t target[16];
 };
 
 /*
- * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. false: it is malformed (length, checksum,
- * discovery with a hop limit other than 255, impossible addresses or MACs), or of none of the kinds above.
+ * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. false: the frame is malformed (length,
+ * checksum, discovery with a hop limit other than 255, impossible addresses or MACs), or of no kind of enum
+ * wire_neighbour_kind.
  */
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);
 
 /*
- * Write frames to send. Each writes at most WIRE_NEIGHBOUR_MAX_BYTES to out and returns the bytes. our_... is the
- * sender; the addresses decide between ARP and IPv6.
+ * The next functions write frames to send. Each writes at most WIRE_NEIGHBOUR_MAX_BYTES to out and returns the bytes.
+ * our_mac and our_addr are the sender's; the addresses decide between ARP and IPv6.
  */
 /* Asks for the MAC of target, by broadcast or solicited-node multicast. Untagged; see wire_neighbour_tag(). */
 uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],

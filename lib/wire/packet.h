@@ -27,7 +27,7 @@
 #define WIRE_HEADERS_MAX_BYTES 48u /* BTH and the longest extension headers, rounded up */
 #define WIRE_UDP_PORT 4791u
 
-/* BTH bytes 1, 4 and 8, one above the other, with their bits where they are in the BTH. */
+/* Flags: BTH byte 1 in bits 7:0, byte 4 in bits 15:8, byte 8 in bits 23:16, each bit where the byte has it. */
 enum wire_packet_flags {
 	WIRE_SOLICITED = 0x80,
 	WIRE_MIGREQ = 0x40,

@@ -32,7 +32,7 @@ const char *wire_print_syndrome(uint8_t syndrome)
 		[NAK_INVALID_REQUEST] = "NAK_INVALID_REQUEST",
 		[NAK_REMOTE_ACCESS] = "NAK_REMOTE_ACCESS",
 		[NAK_REMOTE_OPERATIONAL] = "NAK_REMOTE_OPERATIONAL",
-		[4] = "NAK_INVALID_RD", /* of Reliable Datagram, which RC does not know */
+		[4] = "NAK_INVALID_RD", /* a NAK of Reliable Datagram, which RC never sends */
 	};
 
 	switch (syndrome_class(syndrome)) {
@@ -76,8 +76,8 @@ static void append_aeth(struct wire_line *line, const struct wire_packet *packet
 }
 
 /*
- * Takes the last field of an extension header whose fields have no words of their own, and adds what they all say,
- * which depends on the packet.
+ * Takes the key of the last field of an extension header whose fields have no words of their own, and adds the words
+ * for all its fields. The words depend on the packet.
  */
 static void append_words(struct wire_line *line, const struct wire_opcode_row *row, const struct wire_packet *packet,
 			 const char *key)
