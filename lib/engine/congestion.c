@@ -21,7 +21,8 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 		.flags = WIRE_BECN,
 		.dest_qpn = rc->dest_qpn,
 		.pkey = rc->pkey,
-		.source_qpn = qp->qpn, /* a CNP does not carry it: only the UDP source port is made from it */
+		/* a CNP does not carry the source QPN: only the UDP source port is made from it */
+		.source_qpn = qp->qpn,
 	};
 	struct uroce_path path = rc->path;
 	uint32_t now_us = (uint32_t)(lcore->now_ns / 1000);
@@ -30,7 +31,10 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 	if (now_us - qp->notified_us < INTERVAL_US)
 		return;
 	qp->notified_us = now_us;
-	/* This QP has asked for the response. If it asks for fewer it slows the peer, even a peer that ignores CNPs. */
+	/*
+	 * This QP has asked for the response. If the QP asks for fewer responses it slows even a peer that ignores
+	 * CNPs.
+	 */
 	if (response && rc_cc_listens(rc))
 		rc_cc_notified(qp_core(qp), lcore->now_ns);
 	if (lcore->engine->config.no_cnp)

@@ -31,8 +31,8 @@
 /* ---- events ---- */
 
 /*
- * Once this many events wait, an event of this type replaces the last one if that has the same type. Only the newest
- * route and the newest alternate path count, so those leave room for the other types.
+ * Returns how many events may wait before an event of this type replaces the last one, if that has the same type. Only
+ * the newest route and the newest alternate path count, so these two types leave room for the others.
  */
 static uint32_t room_for(enum uroce_cm_event_type type)
 {
@@ -71,7 +71,7 @@ static void raise_event(struct uroce_cm_id *id, const struct uroce_cm_event *eve
 	}
 	rte_spinlock_unlock(&channel->lock);
 	if (wake)
-		/* fails only while the counter is full, and then the descriptor is readable anyway */
+		/* the write fails only while the counter is full, and then the descriptor is readable anyway */
 		eventfd_write(channel->fd, 1);
 }
 

@@ -1,4 +1,4 @@
-/* connect.h - an lcore as host of a connection manager: carries its datagrams of QP 1, time, QPs and events */
+/* connect.h - an lcore as host of a connection manager: its datagrams of QP 1, its time, its QPs and its events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A connection belongs to the lcore of its QP, and all of this runs on that lcore; calls of lib/api/cm.c are sent
@@ -36,7 +36,7 @@ struct uroce_cm_id {
 	struct uroce_cm_channel *_Atomic channel; /* lcores read the channel of a listener */
 	uint64_t context;
 	struct uroce_qp *qp;
-	/* the device that the REQ came to; later that of the route, and then that of the QP */
+	/* the device that the REQ came to; later the device of the route, and at last that of the QP */
 	struct uroce_device *device;
 	struct uroce_lcore *lcore; /* NULL: the id has no device yet */
 	bool is_request;           /* the peer began the connection */
@@ -48,7 +48,7 @@ struct uroce_cm_id {
 	bool datagrams; /* in the port space of UDP */
 
 	/* the port number that the id holds; under the engine's lock */
-	bool is_bound; /* no other id may have the port; false: the id connects from it and others may, too */
+	bool is_bound; /* no other id may have the port; false: the id connects from this port, and others may, too */
 	uint16_t port;
 	struct cm_listener listener; /* listening: all of it is valid; bound: service_id, addr and family are */
 	LIST_ENTRY(uroce_cm_id) with_bound;

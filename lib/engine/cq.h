@@ -32,7 +32,7 @@ struct uroce_cq {
 	_Atomic uint32_t armed; /* enum engine_cq_armed */
 	bool fd_is_callers;
 	uint64_t wake_value; /* the number that a wake-up writes to fd */
-	uint64_t context;    /* the application's, for events of the CQ */
+	uint64_t context;    /* context that the application has set for events of the CQ */
 };
 
 #endif

@@ -56,7 +56,7 @@ void engine_deliver_event(struct uroce_device *device, const struct uroce_event 
 	atomic_thread_fence(memory_order_seq_cst);
 	fd = atomic_load_explicit(&device->event_fd, memory_order_relaxed);
 	if (fd >= 0)
-		/* fails only while the counter is full, and then the descriptor is readable anyway */
+		/* the write fails only while the counter is full, and then the descriptor is readable anyway */
 		eventfd_write(fd, 1);
 }
 
@@ -109,7 +109,7 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 		atomic_compare_exchange_strong(&cq->armed, &none, armed);
 }
 
-/* Delivers completions, those that follow each other for one CQ at a time. */
+/* Delivers completions. Those for the same CQ that follow each other are delivered together. */
 static void deliver_completions(struct uroce_lcore *lcore)
 {
 	struct rc_outbox *out = &lcore->out;

@@ -35,8 +35,8 @@ struct uroce_device {
 	_Atomic uint32_t users;   /* PDs, CQs, and QPs of other devices whose paths lead through this port */
 	rte_spinlock_t link_lock; /* held while the link is read and a change is reported */
 	_Atomic bool link_down;
-	bool link_is_noted; /* the driver keeps it in memory: reading it costs nothing */
-	bool link_is_asked; /* the driver or the kernel's interface is asked for it now and then */
+	bool link_is_noted; /* the driver keeps the link state in memory: reading it costs nothing */
+	bool link_is_asked; /* the driver or the kernel's interface is asked for the link state now and then */
 	struct engine_interface interface;
 	struct rte_ring *events; /* entries are struct uroce_event */
 	_Atomic int event_fd;    /* -1 until the application asks for it */

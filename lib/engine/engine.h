@@ -54,7 +54,7 @@ struct uroce_engine {
 
 	/* queue pairs for datagrams, in no order; under the lock */
 	struct uroce_ud *_Atomic uds[ENGINE_UDS];
-	_Atomic uint32_t ud_count; /* 0: there is none, and nobody searches uds */
+	_Atomic uint32_t ud_count; /* number of entries in uds; 0: nobody searches uds */
 };
 
 #endif

@@ -206,7 +206,8 @@ static int run_lcore(void *argument)
 	}
 	engine_mailbox_serve(lcore);
 	atomic_store_explicit(&lcore->owned, false, memory_order_release);
-	engine_mailbox_serve(lcore); /* so that no caller waits in vain whose call came in between */
+	/* serves calls that came before `owned` was false, so that their callers do not wait in vain */
+	engine_mailbox_serve(lcore);
 	return 0;
 }
 

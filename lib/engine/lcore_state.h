@@ -39,12 +39,12 @@ struct uroce_lcore {
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
 	uint64_t now_ns, before_ns; /* start of this poll, and of the one before */
-	uint64_t made_ns, busy_ns;  /* when it was created; how long polls that found work took */
+	uint64_t made_ns, busy_ns;  /* when the lcore was created; how long polls that found work took together */
 	uint32_t polls;             /* number of polls */
 	uint32_t work;              /* work done in this poll */
-	/* when links are next read from memory, and when drivers are next asked */
+	/* when link states are next read from memory, and when drivers are next asked for them */
 	uint64_t link_ns, ask_ns;
-	uint32_t broadcast_epoch;               /* the engine's, as last seen by this lcore */
+	uint32_t broadcast_epoch;               /* the engine's broadcast_epoch, as last seen by this lcore */
 	uint8_t *scratch;                       /* a frame that came in several segments is copied here */
 	struct engine_failed *failed;           /* its QPs that failed most recently */
 	struct rc_boards boards;                /* the boards that its QPs borrow to repair losses */

@@ -28,7 +28,7 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define SERVICES_PER_POLL (4 * BURST)
-#define SERVICE_BYTES 16384u /* bytes of frames after which a QP waits for the next poll */
+#define SERVICE_BYTES 16384u /* a QP that has sent this many bytes of frames in one service waits for the next poll */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */

@@ -32,7 +32,8 @@ struct engine_port {
 	struct engine_run_queue run_queue; /* QPs that send through this port */
 	struct engine_spare *spare;        /* one of the lcore's lists */
 	uint16_t queue;
-	int rx_interrupt;       /* a descriptor, readable after an interrupt of the queue; -1: it has none */
+	/* descriptor that is readable after an interrupt of the queue; -1: the queue has none */
+	int rx_interrupt;
 	uint16_t pending_count; /* frames that the port has not taken yet, oldest first */
 	bool has_own;           /* frames for the port itself may be among them */
 	struct rte_mbuf *pending[TX_PENDING];
@@ -43,12 +44,12 @@ struct engine_port {
 		uint64_t since_ns;    /* when something last left the port */
 		uint64_t bytes;       /* bytes that the interface held then */
 		uint64_t given_bytes; /* tx_bytes then */
-		uint64_t frames;      /* tx_frames then, or as far as frames have been counted as held */
+		uint64_t frames;      /* tx_frames at since_ns; later tx_frames when frames were last counted as held */
 	} held;
 	uint64_t unknown_since_ns;       /* start of the second in which frames of unknown senders count */
 	uint64_t unknown_counted;        /* their number until then */
 	bool unknown_told;               /* the event was raised in this second */
-	uint64_t counters[CNT_COUNTERS]; /* only the lcore touches this and what follows */
+	uint64_t counters[CNT_COUNTERS]; /* only the lcore touches the counters and the fields behind them */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of destroyed QPs of the device that lived on this lcore */
 };

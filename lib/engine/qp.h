@@ -28,16 +28,18 @@ struct uroce_qp {
 	struct uroce_lcore *owner; /* does not change */
 
 	/* only the lcore touches these */
-	struct engine_run_queue *run_queue; /* that of its port; while it has no port, the lcore's */
-	uint32_t queued_at;                 /* its index in the run queue */
-	bool queued;                        /* it is in the run queue */
-	bool responder_only;                /* its only work is to answer requests */
-	bool resolved;                      /* the peer's MAC is known and the template complete */
-	uint32_t migrations;                /* the core's count of migrations for which the template was made */
-	uint32_t sent_poll;                 /* the poll in which it last sent SERVICE_BYTES */
-	struct engine_port *port;           /* port of the path in use; valid while resolved */
+	/* run queue of the QP's port; while the QP has no port, that of the lcore */
+	struct engine_run_queue *run_queue;
+	uint32_t queued_at;       /* its index in the run queue */
+	bool queued;              /* it is in the run queue */
+	bool responder_only;      /* its only work is to answer requests */
+	bool resolved;            /* the peer's MAC is known and the template complete */
+	uint32_t migrations;      /* the core's count of migrations for which the template was made */
+	uint32_t sent_poll;       /* the poll in which it last sent SERVICE_BYTES */
+	struct engine_port *port; /* port of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
-	struct wire_frame_template template;  /* cache line by cache line: see prefetch_queued() */
+	/* its parts for ACKs and for frames begin a cache line each: see prefetch_queued() */
+	struct wire_frame_template template;
 	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not in that list */
 	uint64_t waiting_since_ns;            /* since when it has been waiting for the peer's MAC */
 	uint32_t notified_us;                 /* when it last sent a congestion notification; a clock that wraps */

@@ -189,7 +189,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return false;
 	}
 	join_run(lcore, flow, qp);
-	if (flow->goes_on) /* tested first: it is a constant in each inlined copy, and leaves half of the code out */
+	/* two calls: in each inlined copy `plain` is a constant, which leaves half of the code out */
+	if (flow->goes_on)
 		give_to_qp(lcore, port, packet, origin, true, flow);
 	else
 		give_to_qp(lcore, port, packet, origin, false, flow);
@@ -418,7 +419,7 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
-	engine_port_recycle(port, burst, done); /* before answers are written into the same mbufs */
+	engine_port_recycle(port, burst, done); /* before end_run(), which writes answers into these mbufs */
 	end_run(lcore, &flow, pauses);
 	port->rx_frames += count;
 	port->rx_bytes += bytes;

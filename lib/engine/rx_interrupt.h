@@ -7,7 +7,7 @@
 
 /*
  * Opens a descriptor that is readable after an interrupt of the queue; -1: the port was not opened with interrupts, or
- * its driver has none.
+ * its driver has no interrupts.
  */
 int engine_rx_interrupt_open(uint16_t port_id, uint16_t queue);
 void engine_rx_interrupt_close(uint16_t port_id, uint16_t queue, int fd);

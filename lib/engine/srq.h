@@ -14,7 +14,7 @@ struct uroce_srq {
 	struct rc_srq *rc;
 	uint64_t rc_bytes;
 	_Atomic uint32_t users;
-	uint64_t context; /* the application's, for events of the queue */
+	uint64_t context; /* context that the application has set for events of the SRQ */
 };
 
 #endif

@@ -149,7 +149,8 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 		.qp_context = ud->context,
 		.ip_version = origin->ip && origin->ip[0] >> 4 == 6 ? 6 : 4,
 	};
-	recvq_pop(&ud->receives); /* first: a thread that sees the completion may post the next receive at once */
+	/* popped before the completion is delivered: a thread that sees it may post the next receive at once */
+	recvq_pop(&ud->receives);
 	deliver_when_many(lcore);
 }
 
@@ -293,7 +294,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	ud->psn++;
 	if (ud->waiting_count || !engine_resolve_send(lcore, &path, &packet))
 		let_wait(ud, &path, &packet);
-	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for the MAC does */
+	port_flush(engine_find_port(lcore, ud->device)); /* sends the datagram, or the question for the MAC */
 	complete_send(ud, wr);
 	return 0;
 }

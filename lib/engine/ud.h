@@ -24,14 +24,14 @@ struct uroce_ud {
 	struct uroce_lcore *owner;
 	uint64_t context;
 	uint32_t qpn, index, qkey;
-	uint32_t slot; /* in the engine's table of UD queue pairs */
+	uint32_t slot; /* index in the engine's table of UD queue pairs */
 	struct rc_recvq receives;
 
 	/* only the lcore touches these */
 	_Alignas(64) uint32_t psn; /* PSN of the next datagram */
 	uint32_t waiting_count;
 	TAILQ_HEAD(, engine_ud_waiting) waiting; /* datagrams that wait for the MAC of their next hop, or for room */
-	LIST_ENTRY(uroce_ud) with_waiting;       /* in the lcore's list while datagrams wait */
+	LIST_ENTRY(uroce_ud) with_waiting;       /* the queue pair is in the lcore's list while datagrams wait */
 };
 
 /* Takes a datagram to a QPN that no RC QP has; origin has both addresses. true: another lcore owns the mbuf now. */
