@@ -112,7 +112,7 @@ enum uroce_cm_given {
 	UROCE_CM_GIVEN_ALL = (1 << 6) - 1
 };
 
-/* Options of a connection. Zeros are good defaults, unless `given` says that they are meant. */
+/* Options of a connection. A 0 stands for a good default, unless `given` says that it means 0. */
 struct uroce_cm_options {
 	const void *private_data; /* sent to the peer */
 	uint32_t private_bytes;   /* 0 ... UROCE_CM_CONNECT_PRIVATE_MAX, _ACCEPT_PRIVATE_MAX or _DATAGRAMS_... */

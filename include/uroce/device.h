@@ -155,7 +155,7 @@ UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
-/* 0; -EBUSY while a PD or CQ exists, or a path of another device's QP leads through this one. */
+/* 0; -EBUSY while a PD or CQ of the device exists, or a path of another device's QP leads through its port. */
 UROCE_API int uroce_device_destroy(struct uroce_device *device);
 UROCE_API void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info);
 

@@ -31,7 +31,7 @@ struct uroce_eal_config {
 	unsigned worker_count; /* EAL lcores wanted besides the main one, which is the calling thread */
 	unsigned memory_mib;   /* 0: 256 */
 	bool main_is_busy;     /* the calling thread polls an lcore itself, so it gets a core of its own */
-	bool last_core;        /* uses the last cores: for one of two processes on a machine */
+	bool last_core;        /* EAL uses the last cores: for one of two processes on a machine */
 };
 
 /* How EAL was started. */
@@ -83,7 +83,7 @@ struct uroce_port {
 	const char *name;            /* EAL's name: "net_memif0" */
 	const char *driver;          /* "net_memif" */
 	uint16_t port_id;
-	/* queues set up; with net_af_packet all that it has, or the kernel would lose frames */
+	/* queues set up: with net_af_packet all queues of the port, or the kernel would lose frames */
 	uint16_t queue_count;
 	uint32_t packet_bytes;    /* longest IP packet that passes whole; 0: the driver knows no limit */
 	uint32_t mtu_bytes;       /* the device's largest path MTU */

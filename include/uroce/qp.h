@@ -40,7 +40,7 @@ struct uroce_qp_init_attr {
 	uint32_t max_send_sge;    /* 1 ... 16 */
 	uint32_t max_recv_sge;    /* 1 ... 16 */
 	uint32_t max_inline_data; /* 0 ... 512 bytes */
-	/* the largest max_dest_rd_atomic that modify may set: 0 ... 128; memory is set aside for it */
+	/* the largest max_dest_rd_atomic that modify may set: 0 ... 128; the QP has memory for so many */
 	uint32_t max_dest_rd_atomic;
 	bool sq_sig_all; /* every send request has a completion */
 	/* the lcore that owns the QP: 0: the engine chooses; n: the lcore of index n - 1 */
