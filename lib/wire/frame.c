@@ -151,7 +151,7 @@ NOINLINE uint32_t write_any(const struct wire_frame_template *frame, uint64_t be
 	return wire_frame_write_pieces(frame, &headers, &one, 1, out);
 }
 
-/* Defines the writer of frames with these extension headers; the function that it calls can write all of them. */
+/* Defines the writer of frames with these extension headers. The function that it calls can write all of them. */
 #define WRITER(instructions, name, extensions)                                                                     \
 	instructions static uint32_t name##_##extensions(const struct wire_frame_template *frame, uint64_t begin,  \
 							 uint64_t bth_end, const uint8_t *payload, uint32_t bytes, \
@@ -194,7 +194,7 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before)
 	uint64_t a = frame_load(frame + FRAME_BTH_AT + 8), b = frame_load(before + FRAME_BTH_AT + 8);
 	uint32_t icrc = FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
 
-	/* the ICRC covers the source port, too; this uses that a CRC is linear */
+	/* the ICRC covers the source port, too; a CRC is linear, so the ICRCs differ by the CRC of the difference */
 	return frame_load(frame + FRAME_UDP_AT) == frame_load(before + FRAME_UDP_AT) &&
 	       (load_le32(frame + icrc) ^ load_le32(before + icrc)) == crc_of_8(a ^ b);
 }

@@ -157,7 +157,7 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
 /* Written by wire_frame_prepare() only, except `ack` and the source port. */
 struct wire_frame_template {
-	/* IPv4: the last ACK of a new form, as it would be with PSN and AETH 0 */
+	/* IPv4: the last ACK with new BTH bytes 0 to 7, as it would be with PSN and AETH 0 */
 	uint8_t ack[FRAME_ACK_ROOM_BYTES];
 	uint8_t bytes[FRAME_FRONT_BYTES]; /* the bytes in front of the BTH, with 0 for the lengths */
 	uint8_t ip_offset, bth_offset;

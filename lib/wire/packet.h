@@ -78,7 +78,7 @@ struct wire_packet {
 		};
 		struct {                       /* SACK, PROBE */
 			uint64_t sack_bitmap;  /* bit i is for the PSN sack_offset + i behind cack_psn */
-			uint32_t cack_psn;     /* 24 bits: everything up to it has come in order */
+			uint32_t cack_psn;     /* 24 bits: everything up to this PSN has come in order */
 			uint32_t rcvd_bytes;   /* 24 bits */
 			uint16_t control_kind; /* enum wire_control_kind */
 			union {
