@@ -87,7 +87,7 @@ struct rc_spread_mark {
 
 /* The paths of a QP that spreads its packets, and which path each packet took: see spread.h. */
 struct rc_spread {
-	uint8_t count, turns, next; /* number of paths; how many of them are in turn[]; index of the next one there */
+	uint8_t count, turns, next; /* number of paths; how many paths are in turn[]; index of the next one in turn[] */
 	uint8_t ack_path;           /* of ACKs and SACKs */
 	uint8_t answer_path;        /* the path of the PROBE that was answered last */
 	uint8_t mark;               /* index of the newest mark */
@@ -95,10 +95,11 @@ struct rc_spread {
 	uint8_t sack_path;          /* the path of SACKs that answer one of several PROBEs */
 	bool asks_all;              /* the peer has sent a PROBE though nothing was missing */
 	bool seen_is_known;
-	psn_t seen;            /* how much the peer has received, as its newest SACK has told */
-	psn_t quiet_end;       /* snd_max when the peer was last heard */
-	psn_t patient_end;     /* everything before it had been silent for long when a timer last sent PROBEs */
-	psn_t aged;            /* everything before it left long before a packet that has come; snd_una: nothing did */
+	psn_t seen;        /* how much the peer has received, as its newest SACK has told */
+	psn_t quiet_end;   /* snd_max when the peer was last heard */
+	psn_t patient_end; /* everything before this PSN had been silent for long when a timer last sent PROBEs */
+	/* everything before this PSN left long before a packet that has come; snd_una: nothing did */
+	psn_t aged;
 	psn_t suspect;         /* the oldest packet that has not come although packets behind it have */
 	uint32_t probes;       /* counts PROBEs */
 	uint32_t patient_from; /* number of the first PROBE that left with or after those that set patient_end */

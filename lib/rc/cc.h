@@ -59,7 +59,7 @@ struct rc_cc_row {
 	/* While the QP is paced, before it sends: time has passed. */
 	void (*elapsed)(struct rc_qp *qp, uint64_t now_ns);
 
-	/* While the QP is paced: so many bytes of frames have left. */
+	/* While the QP is paced: frames with `bytes` bytes have left. */
 	void (*sent)(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
 };
 

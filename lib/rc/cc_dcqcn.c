@@ -133,7 +133,7 @@ static void raise_rate(struct rc_qp *qp, uint64_t now_ns)
 		step = dcqcn->target_mbps / 16 + 1;
 	dcqcn->target_mbps += step;
 	if (!psn_before(qp->win.snd_una, dcqcn->cut_at)) {
-		/* keeps cut_at up with snd_una: half of all PSNs later it would seem to lie ahead */
+		/* keeps cut_at up with snd_una: half of all PSNs later cut_at would seem to lie ahead */
 		dcqcn->cut_at = qp->win.snd_una;
 		begin_sample(qp, (uint32_t)(now_ns / 1000));
 	}
@@ -268,7 +268,7 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 
 	elapsed(qp, now_ns);
 	if (!first)
-		age_alpha(qp, now_us); /* with the gap before this one: a longer gap makes alpha smaller */
+		age_alpha(qp, now_us); /* before measure_gap(): a longer mean gap makes alpha smaller */
 	measure_gap(qp, now_us);
 	if (qp->pace.on && !last_cut_is_felt(qp, now_us)) {
 		notified_again(qp, now_ns);

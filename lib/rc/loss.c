@@ -390,7 +390,8 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	bool old = goes_on_with_old_flight(qp, trigger);
 
-	if (old && qp->probe.answered) /* the wait was to end with "the peer lacks snd_una", but it is answering */
+	/* the wait was to end with "the peer lacks snd_una", but the peer is answering */
+	if (old && qp->probe.answered)
 		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	take_echo(qp, false, now_ns);

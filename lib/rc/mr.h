@@ -29,7 +29,7 @@ enum rc_mr_kind { MR_FREE, MR_REGION, MR_WINDOW_1, MR_WINDOW_2 };
 #define MR_ACCESS_LOCAL (1u << 31)
 
 struct rc_mr_entry {
-	_Atomic uint32_t key; /* 0: not valid. Inserting writes it last, removing first */
+	_Atomic uint32_t key; /* 0: not valid. Inserting an entry writes its key last, removing writes it first */
 	uint32_t pd;          /* protection domain, never 0 */
 	uint64_t va;          /* the first address, as peers and SGEs name it */
 	uint64_t bytes;

@@ -1,8 +1,8 @@
 /* op.h - what a row says about an operation: how it is posted, sent, judged, carried out, answered and reported */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows, and what each operation does at either end, stand in ops.c. A new operation is a number in wr.h, its
- * opcodes in lib/wire/opcodes.def, and there a row. Other files ask the row; none compares numbers of operations.
+ * ops.c has the rows, and what each operation does at either end. A new operation is a number in wr.h, its opcodes in
+ * lib/wire/opcodes.def, and a row in ops.c. Other files ask the row; none compares numbers of operations.
  */
 #ifndef RC_OP_H
 #define RC_OP_H
@@ -28,11 +28,12 @@ struct wire_packet;
  * another state.
  */
 enum rc_send_needs {
-	NEEDS_RECEIVE = 1,              /* with flow control: a credit for a receive entry at the peer (F-3) */
-	NEEDS_RESPONSE = 2,             /* one of the READs and atomics that the peer takes at a time */
-	NEEDS_NO_PACKET = 4,            /* is carried out here, once all requests before it are answered */
+	NEEDS_RECEIVE = 1,  /* with flow control: a credit for a receive entry at the peer (F-3) */
+	NEEDS_RESPONSE = 2, /* one of the READs and atomics that the peer takes at a time */
+	/* the request is carried out here, once all requests before it are answered */
+	NEEDS_NO_PACKET = 4,
 	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before it may be outstanding */
-	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be, which is a local fault */
+	NEEDS_TOO_MUCH = 16,            /* the request is longer than a message may be, which is a local fault */
 	NEEDS_RTS = 32,                 /* every request: a QP in RTS */
 	NEEDS_GATHER = 64,              /* needs nothing to begin; its payload has to be gathered from several pieces */
 	NEEDS_CHECKS = NEEDS_RESPONSE | NEEDS_NO_PACKET | NEEDS_FENCE | NEEDS_TOO_MUCH
@@ -67,7 +68,7 @@ struct rc_op {
 	uint8_t response_bytes; /* payload bytes of the response; a response that is cut has the request's length */
 	bool brings_data;       /* the response writes to the memory that the request names */
 
-	/* a request that is judged as one packet, and needs a response */
+	/* for requests that are judged as one packet and need a response */
 	uint8_t request_bytes; /* payload bytes of the request; if not 0, its DMALen has to be the same */
 	uint8_t target_bytes;  /* bytes of the peer's memory that the request names; 0: as many as its DMALen says */
 	bool aligned;          /* the request's address has to be a multiple of 8 (S-7, S-20) */
@@ -115,12 +116,13 @@ HIDDEN extern const struct rc_op rc_ops[UROCE_WR_OPCODES];
 /* What a request's packet means to the responder. */
 enum rc_rule {
 	RULE_SEND = 1,     /* a packet of a SEND; with neither SEND nor ANSWERED: of a WRITE */
-	RULE_ANSWERED = 2, /* has a response of its own, which is kept for duplicates (S-11) */
+	RULE_ANSWERED = 2, /* the request has a response of its own, which is kept for duplicates (S-11) */
 	RULE_STARTS = 4,   /* the first packet of its message */
 	RULE_ENDS = 8,     /* the last packet of its message */
-	RULE_TAKES = 16,   /* needs a receive entry: the first of a SEND, the last of a WRITE with immediate */
+	/* the packet needs a receive entry: the first of a SEND, the last of a WRITE with immediate */
+	RULE_TAKES = 16,
 	RULE_REPORTS = 32, /* completes the receive entry */
-	RULE_EARLY = 64,   /* its payload may be placed before the ICRC is known: see may_place_early() */
+	RULE_EARLY = 64,   /* the packet's payload may be placed before the ICRC is known: see may_place_early() */
 	RULE_INVALIDATES = 128,
 	RULE_ONLY = RULE_STARTS | RULE_ENDS
 };

@@ -265,7 +265,7 @@ static inline bool transmit_requests(struct rc_qp *qp, uint64_t now_ns, struct r
 	return qp_work(qp, WORK_REQUESTER) && rc_requester_transmit(qp, now_ns, out);
 }
 
-/* Requests go first in the next call, or responses do, as usual. */
+/* Sets what goes first in the next call: requests, or responses as usual. */
 NOINLINE void set_turn(struct rc_qp *qp, bool requests_first)
 {
 	qp->requests_first = requests_first;

@@ -82,9 +82,7 @@ int rc_qp_post_bind(struct rc_qp *qp, const struct uroce_send_wr *wr, const stru
 /* The QP's port has failed. true: the QP was armed, and has migrated. */
 bool rc_qp_port_failed(struct rc_qp *qp);
 
-/*
- * No host answers for the address of the path: an armed QP migrates, another one fails as if retries were spent (T-4).
- */
+/* No host answers for the address of the path: an armed QP migrates, any other fails as if retries were spent (T-4). */
 void rc_qp_unreachable(struct rc_qp *qp);
 
 /* After RESET: sets the random PSN at which the next connection starts (P-2). */

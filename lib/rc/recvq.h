@@ -47,8 +47,8 @@ struct rc_recvq {
 static_assert(RECVQ_AT + offsetof(struct rc_recvq, posted) == 64, "the application's part begins a line");
 
 /*
- * Gives the queue a ring of `slots` slots, a power of two. srq: the queue to take entries from; NULL: they are posted
- * here.
+ * Gives the queue a ring of `slots` slots, a power of two. srq: the shared queue that entries are taken from; NULL:
+ * entries are posted to this queue.
  */
 void rc_recvq_place(struct rc_recvq *queue, uint8_t *ring, uint32_t slots, uint32_t depth, uint32_t sge_limit,
 		    struct rc_srq *srq);

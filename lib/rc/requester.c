@@ -16,7 +16,7 @@
 #include "rc/tail_probe.h"
 #include "wire/hints.h"
 
-#define LONG_WAIT 32u /* a wait for the rate is long from this part of the ACK timer on */
+#define LONG_WAIT 32u /* a wait for the rate is long if it takes more than this part of the ACK timer */
 
 /* ---- what may leave ---- */
 

@@ -58,7 +58,7 @@ struct rc_sendwin {
 	/* the slot whose packets go out next; `started` if the newest request has sent all and nothing is sent again */
 	uint32_t cursor;
 	psn_t snd_una, snd_nxt, snd_max;
-	uint32_t behind; /* how many PSNs lie before snd_una since the first one, at most PSN_WINDOW */
+	uint32_t behind; /* how many PSNs before snd_una the connection has used, at most PSN_WINDOW */
 
 	/* lcore writes; application reads, but only when the queue looks full */
 	_Atomic uint32_t freed;

@@ -43,12 +43,15 @@ static inline struct rc_spread *spread_of(const struct rc_qp *qp)
 	return &qp_boards(qp)->all[qp->spread.board - 1u].spread;
 }
 
-/* For any QP. rc_spread_over() spreads the packets over so many paths; 0 or 1, or no board for more: over one. */
+/*
+ * For any QP. rc_spread_over() spreads the packets over `paths` paths; if that is 0 or 1, or no board is free, over
+ * one.
+ */
 void rc_spread_over(struct rc_qp *qp, uint32_t paths);
 uint32_t rc_spread_count(const struct rc_qp *qp);
 void rc_spread_forget(struct rc_qp *qp);
 
-/* For any QP. It has migrated: nothing is known of the paths to the new address. */
+/* For any QP. The QP has migrated: nothing is known of the paths to the new address. */
 void rc_spread_path_changed(struct rc_qp *qp);
 
 /* ---- what leaves ---- */
