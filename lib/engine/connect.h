@@ -77,10 +77,10 @@ struct uroce_cm_id {
 
 /* The connection manager of an lcore, while the engine has channels. */
 struct engine_connect {
-	_Alignas(64) struct cm *cm; /* lies behind this struct, in the same block */
+	_Alignas(64) struct cm *cm; /* the manager, which lies behind this struct in the same block */
 	uint64_t bytes;             /* size of the whole block */
 	uint32_t psn;               /* next PSN of QP 1 */
-	/* ids whose path is being resolved, in the order of their calls, which is that of their REQs */
+	/* ids whose path is being resolved, in the order of their calls */
 	TAILQ_HEAD(, uroce_cm_id) resolving;
 	LIST_HEAD(, uroce_cm_id) with_qp_events;
 	uint64_t resolve_ns;
@@ -109,7 +109,7 @@ void engine_connect_run(struct uroce_lcore *lcore);
  * the lcore notices it now. true: the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
-/* An event has happened to a QP. Without an id the QP ignores it. */
+/* An event has happened to a QP. If the QP has no id the event is ignored. */
 void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event);
 /* The QP is about to be destroyed: its connection ends. */
 void engine_connect_forget_qp(struct uroce_qp *qp);

@@ -178,7 +178,7 @@ static int detach_queues(struct uroce_device *device, unsigned count)
 		int error;
 
 		if (port == NULL)
-			continue; /* an earlier call, which failed half-way, has detached it already */
+			continue; /* an earlier call, which failed half-way, has detached the port already */
 		error = engine_mailbox_call(port->lcore, engine_port_detach, port);
 		if (error)
 			return error; /* the lcore still uses the port, so nothing may be freed */

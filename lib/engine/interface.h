@@ -15,7 +15,7 @@
 
 #define INTERFACE_SOCKETS 16 /* queues beyond these are not watched */
 
-/* Belongs to a port; its sockets are the driver's. */
+/* The kernel's interface under a port. The driver owns the sockets. */
 struct engine_interface {
 	unsigned index; /* 0: the port has no interface, and each question below is answered with "nothing is wrong" */
 	int sockets[INTERFACE_SOCKETS];

@@ -18,7 +18,7 @@
  */
 static inline void put_spare(struct engine_spare *spare, uint32_t index, struct rte_mbuf *mbuf)
 {
-	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* a frame fits behind it: pool_fits() in device.c */
+	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* a frame fits behind the headroom: pool_fits() in device.c */
 	spare->places[index] = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	spare->mbufs[index] = mbuf;
 }
@@ -29,7 +29,7 @@ static void fetch_spares(struct engine_port *port)
 	unsigned wanted = OUTBOX_PACKETS - spare->count;
 	void *mbufs[OUTBOX_PACKETS];
 
-	/* The pool has fewer than wanted: takes one at a time what it has. */
+	/* The pool has fewer mbufs than wanted: takes those that it has, one at a time. */
 	if (rte_mempool_get_bulk(spare->pool, mbufs, wanted) != 0) {
 		unsigned most = wanted;
 
@@ -39,7 +39,7 @@ static void fetch_spares(struct engine_port *port)
 	for (unsigned i = 0; i < wanted; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have this flag */
+		mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have RTE_MBUF_F_EXTERNAL */
 		put_spare(spare, spare->count++, mbuf);
 	}
 	if (spare->count == 0)

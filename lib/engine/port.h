@@ -39,7 +39,7 @@ bool engine_port_hand_over(struct engine_port *port, struct uroce_lcore *owner, 
 int engine_port_attach(void *port);
 int engine_port_detach(void *port);
 
-/* Usually no frame waits, and then this costs a comparison. */
+/* Flushes the waiting frames. Usually no frame waits, and then the call costs a comparison. */
 static inline void port_flush(struct engine_port *port)
 {
 	if (port->pending_count)
@@ -97,7 +97,7 @@ static inline uint64_t port_send_frames(struct engine_port *port, const uint16_t
 	return bytes;
 }
 
-/* One frame of so many bytes has been written at port_frame(): queues it. */
+/* One frame of `bytes` bytes has been written at port_frame(): queues it. */
 static inline void port_send(struct engine_port *port, uint32_t bytes)
 {
 	port_send_frames(port, &(uint16_t){ (uint16_t)bytes }, 1);

@@ -35,7 +35,7 @@ struct engine_port {
 	/* descriptor that is readable after an interrupt of the queue; -1: the queue has none */
 	int rx_interrupt;
 	uint16_t pending_count; /* frames that the port has not taken yet, oldest first */
-	bool has_own;           /* frames for the port itself may be among them */
+	bool has_own;           /* frames for the port itself may be among the pending ones */
 	struct rte_mbuf *pending[TX_PENDING];
 	uint64_t poll_ends_at; /* the value of port_frames_out() at which this poll stops sending */
 	uint64_t goal_frames;  /* the value of tx_frames once all that waited at goal_ns has left */

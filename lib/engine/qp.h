@@ -35,16 +35,16 @@ struct uroce_qp {
 	bool responder_only;      /* its only work is to answer requests */
 	bool resolved;            /* the peer's MAC is known and the template complete */
 	uint32_t migrations;      /* the core's count of migrations for which the template was made */
-	uint32_t sent_poll;       /* the poll in which it last sent SERVICE_BYTES */
+	uint32_t sent_poll;       /* the poll in which the QP last sent SERVICE_BYTES */
 	struct engine_port *port; /* port of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	/* its parts for ACKs and for frames begin a cache line each: see prefetch_queued() */
 	struct wire_frame_template template;
 	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not in that list */
-	uint64_t waiting_since_ns;            /* since when it has been waiting for the peer's MAC */
-	uint32_t notified_us;                 /* when it last sent a congestion notification; a clock that wraps */
+	uint64_t waiting_since_ns;            /* since when the QP has been waiting for the peer's MAC */
+	uint32_t notified_us;                 /* when the QP last sent a congestion notification; a clock that wraps */
 	uint64_t quiet_until_ns;              /* after RESET: no new connection before this time (P-7) */
-	struct uroce_device *held[2];         /* devices that its paths use, which cannot be destroyed meanwhile */
+	struct uroce_device *held[2];         /* devices that the QP's paths use, which cannot be destroyed meanwhile */
 	struct uroce_cm_id *cm_id;            /* the id of its connection; NULL: none */
 
 	/* does not change */
@@ -55,7 +55,7 @@ struct uroce_qp {
 	uint32_t qpn, index;
 	uint64_t bytes; /* bytes of the whole block, with the core and its rings */
 
-	/* any thread sets it, the lcore clears it: the QP stands in the doorbell ring */
+	/* the QP is in the doorbell ring: any thread sets this, the lcore clears it */
 	_Alignas(64) _Atomic bool rung;
 };
 

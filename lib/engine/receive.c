@@ -35,7 +35,7 @@ struct flow {
 	bool goes_on;              /* a packet with the same BTH up to the QPN would be admitted as the last one was */
 	bool icrc_first, ack_each; /* from the engine's configuration */
 
-	/* a run: consecutive packets for one QP, whose work is looked at once, after the last */
+	/* a run: consecutive packets for one QP, whose work is checked once, after the last of them */
 	struct uroce_qp *qp; /* NULL: no run */
 	bool responses;      /* the run has a response */
 	/* the ACK in `frame` is not taken yet, because the next frame may be an ACK that acknowledges more */

@@ -24,7 +24,7 @@ void engine_resolve_forget(struct uroce_qp *qp);
 
 /* true: *mac is the MAC of the path's next hop; false: a question for it has been sent, or was lately. */
 bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
-/* Sends a datagram along a path. false: its MAC is not known yet, or the port has no room. */
+/* Sends a datagram along a path. false: the MAC of the next hop is not known yet, or the port has no room. */
 bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
 
 /* While QPs or datagrams wait for a MAC: checks the QPs if that is due. true: then the datagrams are due, too. */

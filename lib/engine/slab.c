@@ -8,7 +8,8 @@
 #include "engine/slab.h"
 
 #define CHUNK_BYTES (2ull << 20)
-#define LARGE_BYTES (CHUNK_BYTES / 8) /* a block of this size gets memory of its own, whose last page wastes little */
+/* a block of at least this size gets memory of its own, whose last page wastes little */
+#define LARGE_BYTES (CHUNK_BYTES / 8)
 #define LINE_BYTES 64u
 
 /* The first cache line of a chunk. */

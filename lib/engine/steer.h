@@ -7,7 +7,7 @@
 
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
-	_Atomic uint32_t qpn; /* the whole QPN, of the QP or of the last one that was here */
+	_Atomic uint32_t qpn; /* the whole QPN of the QP in this slot, or of the last QP that was in the slot */
 	_Atomic bool taken;   /* set by engine_steer_reserve() */
 };
 

@@ -27,7 +27,7 @@ struct engine_timewait_queue {
  * are powers of two.
  */
 struct engine_timewait {
-	rte_spinlock_t lock; /* taken by lcores that destroy QPs and by threads that create them */
+	rte_spinlock_t lock; /* lcores that destroy QPs and threads that create QPs take the lock */
 	uint64_t *bits;
 	struct engine_timewait_queue queues[TIMEWAIT_QUEUES];
 	uint32_t count; /* numbers in all queues */

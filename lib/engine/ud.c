@@ -70,8 +70,8 @@ struct walk {
 };
 
 /*
- * Where the next bytes lie, and how many of the wanted ones are there; NULL: the list ends, or its key does not allow
- * it.
+ * Returns where the next bytes of the list lie; *bytes: how many of the wanted bytes lie there. NULL: the list has
+ * ended, or the key of its piece does not allow the access.
  */
 static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 {
@@ -93,7 +93,7 @@ static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 	return host;
 }
 
-/* Copies data to a list that may be written, or the list to data. false: a key does not allow it. */
+/* Copies data to a list that may be written, or the list to data. false: walk_next() returned NULL. */
 static bool copy(struct walk *walk, uint8_t *data, uint32_t bytes)
 {
 	bool in = walk->access == UROCE_ACCESS_LOCAL_WRITE;

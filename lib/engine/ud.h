@@ -19,7 +19,7 @@ struct uroce_ud {
 	struct uroce_device *device;
 	struct uroce_pd *pd;
 	struct uroce_cq *send_cq, *recv_cq;
-	/* NULL: receives are posted to this queue pair; else `receives` has room for one taken from the SRQ */
+	/* NULL: receives are posted to this queue pair; else `receives` has room for one receive of the SRQ */
 	struct uroce_srq *srq;
 	struct uroce_lcore *owner;
 	uint64_t context;

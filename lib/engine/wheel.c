@@ -65,7 +65,8 @@ void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node
 	if (tick <= wheel->now_tick)
 		tick = wheel->now_tick + 1;
 	if (tick - wheel->now_tick >= WHEEL_SPAN)
-		tick = wheel->now_tick + WHEEL_SPAN - 1; /* too far away: it fires early, and its owner arms it again */
+		/* a node too far away fires early, and its owner arms it again */
+		tick = wheel->now_tick + WHEEL_SPAN - 1;
 	node->tick = tick;
 	link_node(wheel, node);
 	wheel->armed++;
