@@ -13,16 +13,17 @@ extern "C" {
 enum uroce_wr_opcode {
 	UROCE_WR_SEND,
 	UROCE_WR_SEND_WITH_IMM,
-	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet invalidates a key of the peer: rkey */
+	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet invalidates the peer's key in `rkey` */
 	UROCE_WR_RDMA_WRITE,
 	UROCE_WR_RDMA_WRITE_WITH_IMM,
 	UROCE_WR_RDMA_READ,
 	UROCE_WR_ATOMIC_CMP_AND_SWP,
 	UROCE_WR_ATOMIC_FETCH_AND_ADD,
 	UROCE_WR_ATOMIC_WRITE, /* 8 bytes, seen by everybody at once */
-	UROCE_WR_FLUSH,        /* makes earlier WRITEs visible or persistent: flush */
-	UROCE_WR_LOCAL_INV,    /* invalidates a window of ours: rkey; waits for all earlier requests */
-	UROCE_WR_BIND_MW,      /* gives a type 2 window a range and a key: bind; waits for all earlier requests */
+	UROCE_WR_FLUSH,        /* makes earlier WRITEs visible or persistent, as `flush` says */
+	UROCE_WR_LOCAL_INV,    /* invalidates our window of key `rkey`, once all earlier requests are answered */
+	/* gives a type 2 window the range in `bind` and the key `rkey`, once all earlier requests are answered */
+	UROCE_WR_BIND_MW,
 	UROCE_WR_OPCODES
 };
 
@@ -31,7 +32,7 @@ enum uroce_send_flags {
 	UROCE_SEND_SIGNALED = 1 << 0,  /* asks for a completion when the request succeeds; errors always complete */
 	UROCE_SEND_SOLICITED = 1 << 1, /* sets the solicited event bit on the last packet */
 	UROCE_SEND_INLINE = 1 << 2,    /* data is copied at post time, and its lkeys are not checked */
-	UROCE_SEND_FENCE = 1 << 3      /* waits for all earlier READs and atomics of the QP */
+	UROCE_SEND_FENCE = 1 << 3      /* the request waits for all earlier READs and atomics of the QP */
 };
 
 /* A piece of local memory inside a registered region. Address in the region's own address space, length in bytes. */
