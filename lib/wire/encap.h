@@ -35,10 +35,10 @@ struct wire_encap {
 	uint16_t source_port;
 	uint16_t dest_port;
 	uint16_t udp_checksum; /* as received; written as it is */
-	uint16_t ip_offset;    /* from the start of the frame; for ARP the start of the ARP header */
+	uint16_t ip_offset;    /* offset in the frame of the IP header or the ARP header */
 	uint16_t bth_offset;
-	uint16_t bth_bytes; /* from the BTH to the end of the UDP datagram, where the ICRC ends as well */
-	bool fragmentable;  /* IPv4: DF is clear; a sender leaves it false (W-2) */
+	uint16_t bth_bytes; /* bytes from the BTH to the end of the UDP datagram, where the ICRC ends as well */
+	bool fragmentable;  /* IPv4: DF is clear; false in frames that we write (W-2) */
 };
 
 /*

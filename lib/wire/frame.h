@@ -59,7 +59,7 @@ static inline bool frame_ipv4_sum_is_right(const uint8_t *ip)
 /* Where the packet of a frame came from, as far as its judgement needs to know. */
 struct wire_frame_origin {
 	const uint8_t *ip;
-	uint32_t ip_bytes; /* from the IP header to the end of the pad; the ICRC follows */
+	uint32_t ip_bytes; /* bytes from the IP header to the end of the pad; the ICRC follows */
 	uint64_t ipv4;     /* source and destination address as in the header; not 0 */
 };
 
@@ -148,11 +148,11 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
  */
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
-#define FRAME_FRONT_BYTES 68u /* the longest, IPv6 with a tag, has 66 */
+#define FRAME_FRONT_BYTES 68u /* the longest front, IPv6 with a tag, has 66 */
 #define FRAME_PSEUDO_BYTES 64u
-#define FRAME_PSEUDO_IP_AT 24u /* in the pseudo header, behind four bytes of ones */
+#define FRAME_PSEUDO_IP_AT 24u /* where the IP header begins in the pseudo header, behind four bytes of ones */
 #define FRAME_PSEUDO_PORT_AT (FRAME_PSEUDO_IP_AT + WIRE_IPV4_BYTES)
-#define FRAME_EXTENSION_MAX_BYTES 16u /* extension headers that fit into a pseudo header */
+#define FRAME_EXTENSION_MAX_BYTES 16u /* most bytes of extension headers that fit into a pseudo header */
 #define FRAME_ACK_ROOM_BYTES 64u
 
 /* Written by wire_frame_prepare() only, except `ack` and the source port. */

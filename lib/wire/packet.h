@@ -41,7 +41,7 @@ enum wire_packet_flags {
 /* Bits of control_kind. In a SACK the upper four bits are its type, 0; in a PROBE the lower four bits are 1. */
 enum wire_control_kind {
 	WIRE_SACK_OF_MARKED = 1 << 5, /* the packet at ack_psn_offset came with a mark of congestion */
-	WIRE_SACK_OF_PROBE = 1 << 1,  /* answers a PROBE, whose id is in the place of ack_psn_offset */
+	WIRE_SACK_OF_PROBE = 1 << 1,  /* the SACK answers a PROBE, whose id is in the place of ack_psn_offset */
 	WIRE_SACK_FORM = 0xFF80,      /* type and next header: 0 */
 	WIRE_PROBE_KIND = 1
 };
@@ -54,7 +54,7 @@ struct wire_packet {
 	uint32_t psn;                    /* 24 bits */
 	uint32_t dest_qpn;               /* 24 bits */
 	uint16_t pkey;
-	uint8_t pad_bytes; /* 0 ... 3, as in the BTH; building writes it as it is */
+	uint8_t pad_bytes; /* bytes of pad, 0 ... 3, as in the BTH; building writes the number as it is */
 	uint8_t cwnd_pen;  /* SACK */
 	union {
 		struct { /* RETH, AtomicETH, FETH */
