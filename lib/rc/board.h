@@ -22,10 +22,10 @@
 struct rc_hole {
 	psn_t psn;
 	uint32_t count;
-	uint32_t asked_us; /* if asked: when it was last asked for again; the clock wraps */
+	uint32_t asked_us; /* if `asked`: when the hole was last asked for again; the clock wraps */
 	uint16_t slot;     /* the low bits of the request's slot */
 	bool asked;
-	uint8_t tries; /* how often it was asked for; each time doubles the next wait */
+	uint8_t tries; /* how often the hole was asked for; each time doubles the next wait */
 };
 
 struct rc_holes {
@@ -33,7 +33,7 @@ struct rc_holes {
 	uint32_t count;
 	uint32_t clear;                    /* slots before this one are known to pass is_clear() */
 	uint64_t look_ns;                  /* when the next hole that was asked for has to be asked for again */
-	struct rc_hole holes[LIMIT_HOLES]; /* in the order of their PSNs; the first one begins at snd_una */
+	struct rc_hole holes[LIMIT_HOLES]; /* holes in the order of their PSNs; the first one begins at snd_una */
 };
 
 /* A ring of the parts of READs that the responder owes once more: see parts.h. */

@@ -33,7 +33,7 @@
 /* one sample divides the rate by this at most, because it may have seen only a part of what the path carries */
 #define FALL 16u
 #define PATIENCE 16u              /* the least number of packets that leave in an ACK timeout */
-#define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the rate falls no more often */
+#define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the least time between two cuts of the rate */
 #define USUAL_GAP_US 50u          /* the usual time between notifications: min_time_between_cnps */
 #define LONGEST_GAP_US 10000u     /* a longer silence counts as one of that length */
 #define UNKNOWN_LINE_MBPS 100000u /* the assumed rate of a link that does not tell its own */

@@ -224,7 +224,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	struct rc_loss *loss = &qp->loss;
 
 	loss->timeout_ns = rc_codes_timeout_ns(qp->timeout);
-	loss_fill_budget(loss); /* time-outs on the old path spent nothing of this budget */
+	loss_fill_budget(loss); /* a full budget: time-outs on the old path do not count on the new one */
 	loss->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	rc_spread_path_changed(qp);
@@ -560,7 +560,7 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
 		una_was_lost(qp, now_ns);
 	} else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred) {
-		rc_holes_doubt(qp); /* asking for the holes again is the probe */
+		rc_holes_doubt(qp); /* the requests for the holes take the place of the probe */
 		rc_loss_probe_sent(qp, now_ns);
 	} else if (qp->probe.deadline_ns <= now_ns) {
 		probe_ask_now(&qp->probe);

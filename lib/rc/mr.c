@@ -12,7 +12,8 @@
 #define ACCESS_FLUSH (UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 #define NEEDS_LOCAL_WRITE (UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC)
 
-#define MR_CLOSED UINT32_MAX /* entry->windows: the region is being removed, no more may bind */
+/* value of entry->windows: the region is being removed, and no more windows may be bound to it */
+#define MR_CLOSED UINT32_MAX
 
 void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, uint32_t count,
 		      const struct rc_permute24 *space)
@@ -217,7 +218,7 @@ int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 	while (!begin_change(entry))
 		; /* an lcore is binding the window, which takes only a few stores: wait */
 	unbind(table, entry);
-	/* written while the version is odd: rc_mr_bind() reads `kind` after it has begun its own change */
+	/* `kind` is written while the version is odd: rc_mr_bind() reads it after it has begun its own change */
 	set32(&entry->kind, MR_FREE);
 	end_change(entry);
 	table->used--;
@@ -314,7 +315,7 @@ bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint
 
 	if (!rc_mr_may_invalidate(table, key, pd, qpn) || !begin_change(window))
 		return false;
-	/* checked again, now that no other lcore can change the window */
+	/* the window is checked again, now that no other lcore can change it */
 	valid = rc_mr_may_invalidate(table, key, pd, qpn);
 	if (valid)
 		unbind(table, window);

@@ -37,8 +37,8 @@ struct rc_mr_entry {
 	uint32_t access;          /* enum uroce_access, and MR_ACCESS_LOCAL */
 	uint32_t last;            /* the key that was last given out, or that a bind has set */
 	uint32_t kind;            /* enum rc_mr_kind; does not change while a lookup may be under way */
-	uint32_t qpn;             /* type 2 windows: the QP that bound it, which alone may use it */
-	_Atomic uint32_t windows; /* regions: how many windows are bound to it, or MR_CLOSED */
+	uint32_t qpn;             /* type 2 windows: the QP that bound the window and alone may use it */
+	_Atomic uint32_t windows; /* regions: how many windows are bound to the region, or MR_CLOSED */
 	_Atomic uint32_t version; /* windows: odd while an lcore changes the window */
 	uint32_t region;          /* bound windows: the slot of the region */
 	uint32_t uses;            /* how many keys the slot has given out */

@@ -32,7 +32,7 @@ enum rc_send_needs {
 	NEEDS_RESPONSE = 2, /* one of the READs and atomics that the peer takes at a time */
 	/* the request is carried out here, once all requests before it are answered */
 	NEEDS_NO_PACKET = 4,
-	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before it may be outstanding */
+	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before the request may be outstanding */
 	NEEDS_TOO_MUCH = 16,            /* the request is longer than a message may be, which is a local fault */
 	NEEDS_RTS = 32,                 /* every request: a QP in RTS */
 	NEEDS_GATHER = 64,              /* needs nothing to begin; its payload has to be gathered from several pieces */
@@ -61,7 +61,7 @@ struct rc_op {
 	uint8_t reth; /* SEND, WRITE: FRAME_RETH: the first packet has a RETH */
 	uint8_t imm;  /* SEND, WRITE: FRAME_4_BYTES: the last packet has an ImmDt or IETH */
 	bool ieth;    /* the last packet has an IETH, which invalidates a key of the peer */
-	bool is_cut;  /* is cut into packets of the path MTU: the request, or the response to a READ (P-3) */
+	bool is_cut;  /* the request, or the response to a READ, is cut into packets of the path MTU (P-3) */
 
 	/* its response, if it needs one */
 	uint8_t response;       /* opcode of the response; not set if the response is cut */
@@ -115,7 +115,7 @@ HIDDEN extern const struct rc_op rc_ops[UROCE_WR_OPCODES];
 
 /* What a request's packet means to the responder. */
 enum rc_rule {
-	RULE_SEND = 1,     /* a packet of a SEND; with neither SEND nor ANSWERED: of a WRITE */
+	RULE_SEND = 1,     /* a packet of a SEND; a packet with neither SEND nor ANSWERED is of a WRITE */
 	RULE_ANSWERED = 2, /* the request has a response of its own, which is kept for duplicates (S-11) */
 	RULE_STARTS = 4,   /* the first packet of its message */
 	RULE_ENDS = 8,     /* the last packet of its message */

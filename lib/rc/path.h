@@ -20,7 +20,7 @@ struct rc_origin {
 	const struct uroce_device *device; /* the port; NULL: there is only one */
 	/* the packet's IP header if the ICRC is still to be checked; NULL: the ICRC is right */
 	const uint8_t *ip;
-	uint32_t ip_bytes; /* from the IP header to the end of the pad; the ICRC follows */
+	uint32_t ip_bytes; /* bytes from the IP header to the end of the pad; the ICRC follows */
 	/* untagged IPv4: both addresses as in the header; 0: source, dest and vlan_id have them */
 	uint64_t ipv4;
 	uint16_t vlan_id; /* 0: none; not valid if ipv4 is set */

@@ -47,7 +47,7 @@ struct rc_probe {
 	/* which ACK of the packet before snd_una, counted from now, answers an empty WRITE; 0: none does */
 	uint8_t behind_una;
 	uint8_t unsure;       /* ACKs of the packet before snd_una that may answer earlier copies */
-	uint8_t tries;        /* doubles the next wait, until a round trip has been measured */
+	uint8_t tries;        /* how often the next wait is doubled; a measured round trip sets this to 0 */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };
 

@@ -188,7 +188,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 		return CNT_PORT_EARLY_RESPONSE;
 	if ((packet->flags & WIRE_MIGREQ) && opcode_is_rc(packet->opcode) &&
 	    migration_may_be_asked(&qp->migration, origin))
-		return CNT_COUNTERS; /* judged after its ICRC was checked */
+		return CNT_COUNTERS; /* a request to migrate is judged after the ICRC was checked */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
 	if (!pkey_matches(qp->pkey, packet->pkey))

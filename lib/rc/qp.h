@@ -30,7 +30,7 @@ struct rc_qp_config {
 	uint32_t qpn;
 	uint32_t pd; /* protection domain, not 0 */
 	struct rc_mr_table *mrs;
-	/* the boards of its lcore; NULL: nothing is placed or kept before its turn, and the QP has one path */
+	/* the boards of the QP's lcore; NULL: nothing is placed or kept before its turn, and the QP has one path */
 	struct rc_boards *boards;
 	struct rc_srq *srq;      /* NULL: receives are posted to the QP itself */
 	void *send_cq, *recv_cq; /* the host's handles, returned with completions */

@@ -193,7 +193,7 @@ struct rc_cc_past {
 /* The rate at which frames may leave: written by pace.h. */
 struct rc_pace {
 	uint64_t next_ns; /* when everything that has left so far should have left at this rate */
-	uint64_t wake_ns; /* when to look again, while something waits */
+	uint64_t wake_ns; /* when to look at the rate again, while something waits */
 	uint32_t mbps;
 	/* bytes of the frames that this call of rc_qp_transmit() has added and that count against the rate */
 	uint32_t bytes;
@@ -266,7 +266,7 @@ struct rc_loss {
 	bool resending; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
 	struct rc_echoes echoes;
 
-	/* only read after a loss, so on a cache line of their own */
+	/* the fields from here on are read only after a loss, so a cache line of their own begins */
 	uint64_t resent_ns;
 	psn_t rewind_psn;
 	psn_t rnr_psn;      /* PSN that the last RNR NAK named */
@@ -289,7 +289,7 @@ struct rc_loss {
 
 struct rc_anomaly {
 	uint32_t since_ms; /* start of the second in which `count` counts; the clock wraps */
-	uint32_t count;    /* packets since then that no honest peer sends */
+	uint32_t count;    /* packets since since_ms that no honest peer sends */
 };
 
 struct rc_keepalive {
@@ -333,7 +333,7 @@ struct rc_qp {
 	/* a summary of the path in use: its port, and path_ipv4() or 0 if it has a VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
-	struct rc_migration migration; /* its first 16 bytes are here; its path begins the next cache line */
+	struct rc_migration migration; /* 16 bytes of rc_migration are here; its path begins the next cache line */
 	struct uroce_path path;        /* written by qp_take_path() only */
 	psn_t sq_psn, rq_psn;          /* as set by rc_qp_modify() */
 

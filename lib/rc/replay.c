@@ -113,7 +113,7 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	assert(replay->unfinished < replay->depth);
 	if (psn_count > 1) /* for one PSN rc_replay_expire() comes in time */
 		forget_out_of_reach(replay, psn, psn_count);
-	while (replay->used >= replay->depth) /* more than one entry too many after rc_replay_set_depth() */
+	while (replay->used >= replay->depth) /* after rc_replay_set_depth() there may be several entries too many */
 		evict_oldest(replay);
 	replay->epsn = psn_add(psn, psn_count);
 	entry = nth(replay, replay->used++);

@@ -35,13 +35,13 @@ struct rc_replay_entry {
 	uint32_t length_bytes;
 	uint8_t opcode; /* opcode of the request, as enum wire_opcode */
 	bool queued;    /* in the queue */
-	bool repeated;  /* was answered before: the response is for a duplicate */
+	bool repeated;  /* the request was answered before: this response is for a duplicate */
 	uint8_t flush;  /* FLUSH: selectivity and type, as in the FETH */
 	uint16_t queue_next;
 	uint16_t hash_next;
 	struct rc_stretch stretch;  /* the responses to send; a duplicate may ask for a part of the READ */
 	uint32_t msn;               /* MSN when the request was accepted (S-13) */
-	psn_t unsent_psn;           /* the first response that has never left (K-ACC) */
+	psn_t unsent_psn;           /* PSN of the first response that has never left (K-ACC) */
 	uint64_t swap_add, compare; /* atomics: the operands, compared with those of a duplicate */
 	uint64_t original;          /* atomics: the original value. FLUSH: bytes done so far */
 };
@@ -55,9 +55,9 @@ struct rc_replay {
 	bool has_parts;      /* parts of READs are owed once more and go before the queue (parts.h) */
 	/* the fields below are read only for READs, atomics and the like */
 	uint32_t bucket_mask;
-	psn_t epsn; /* the ePSN that was last told: entries are ordered by their distance from it */
+	psn_t epsn; /* the ePSN that this cache was last told: entries are ordered by their distance from it */
 	struct rc_replay_entry
-		*entries; /* `limit` entries; behind them the buckets, limit rounded up to a power of two */
+		*entries; /* `limit` entries; behind them the buckets: `limit` of them, rounded up to a power of two */
 };
 
 /* How many bytes the entries and buckets for this limit take. */

@@ -4,7 +4,7 @@
 
 #define LONGEST_PART 2u /* the longest measure that counts, as a part of the timeout */
 #define SHORTEST_MAX_NS ((1u << 31) - 1)
-/* a longer measure raises the shortest by this part of the difference */
+/* a longer measure raises the shortest round trip by this part of the difference */
 #define AGEING 256u
 
 void rc_rtt_reset(struct rc_rtt *trip)

@@ -25,9 +25,9 @@ enum verdict {
 
 struct verdict_row {
 	uint8_t syndrome;       /* syndrome of the NAK */
-	uint8_t receive_status; /* enum uroce_wc_status, for a receive in use */
+	uint8_t receive_status; /* enum uroce_wc_status of the receive, if one was in use */
 	uint8_t cause;          /* enum uroce_cause; for VERDICT_ACCESS the memory check gives it */
-	uint8_t event;          /* enum uroce_event_type, if no receive was in use */
+	uint8_t event;          /* enum uroce_event_type that is raised if no receive was in use */
 	uint8_t counter;        /* enum rc_counter */
 	bool retry;             /* the QP lives on, and waits for the request to come again */
 };
