@@ -10,8 +10,8 @@
 #include "rc/cc.h"
 #include "wire/packet.h"
 
-#define INTERVAL_US 50u /* as NICs have it: np_min_time_between_cnps */
-#define DSCP 48u        /* as NICs have it: np_cnp_dscp; a class that switches serve first */
+#define INTERVAL_US 50u /* the least time between two CNPs of a QP, as np_min_time_between_cnps of NICs */
+#define DSCP 48u        /* the DSCP of CNPs, as np_cnp_dscp of NICs: a class that switches serve first */
 
 void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp, bool response)
 {

@@ -22,7 +22,7 @@ struct uroce_cm_channel {
 	struct uroce_engine *engine;
 	rte_spinlock_t lock; /* the queue of ids that have events */
 	TAILQ_HEAD(, uroce_cm_id) queue;
-	bool woken; /* the descriptor has been written to, or is about to be */
+	bool woken; /* the channel's descriptor has been written to, or is about to be */
 	int fd;
 	_Atomic uint32_t ids;
 };
@@ -50,7 +50,8 @@ struct uroce_cm_id {
 	/* the port number that the id holds; under the engine's lock */
 	bool is_bound; /* no other id may have the port; false: the id connects from this port, and others may, too */
 	uint16_t port;
-	struct cm_listener listener; /* listening: all of it is valid; bound: service_id, addr and family are */
+	/* valid: all of it while the id listens; service_id, addr and family while it is only bound */
+	struct cm_listener listener;
 	LIST_ENTRY(uroce_cm_id) with_bound;
 	bool listens;
 	uint32_t slot; /* index in the engine's table of ids */

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An engine has lcores and devices. A device is a port, each of whose queues is served by one lcore. A QP belongs to
- * one lcore, and only that lcore touches its state; others reach the owner by the doorbell ring, the mailbox and the
- * hand-over ring.
+ * one lcore, and only that lcore touches its state; other threads reach the owner by the doorbell ring, the mailbox and
+ * the hand-over ring.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -31,7 +31,7 @@ struct uroce_engine {
 	unsigned lcore_count;
 	struct uroce_lcore *lcores[LIMIT_LCORES];
 	struct uroce_device *devices[ENGINE_DEVICES];
-	/* for the tables of the engine and its devices; never held while a call waits for an lcore */
+	/* lock of the tables of the engine and its devices; no thread holds it while a call waits for an lcore */
 	pthread_mutex_t lock;
 	bool running;
 	_Atomic bool stop;

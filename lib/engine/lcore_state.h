@@ -47,16 +47,16 @@ struct uroce_lcore {
 	uint32_t broadcast_epoch;               /* the engine's broadcast_epoch, as last seen by this lcore */
 	uint8_t *scratch;                       /* a frame that came in several segments is copied here */
 	struct engine_failed *failed;           /* its QPs that failed most recently */
-	struct rc_boards boards;                /* the boards that its QPs borrow to repair losses */
+	struct rc_boards boards;                /* the boards that QPs of the lcore borrow to repair losses */
 	struct rc_board *board_memory;          /* LCORE_BOARDS of them; a board that was never lent costs no memory */
-	struct rc_store store;                  /* where its QPs keep requests before their turn */
+	struct rc_store store;                  /* where QPs of the lcore keep requests before their turn */
 	struct rc_kept_packet *kept_memory;     /* LCORE_KEPT packets; one that was never used costs no memory */
 	struct engine_connect *_Atomic connect; /* NULL: the engine has no channel */
 
 	struct rte_ring *doorbells; /* entries are QP indexes */
 	struct rte_ring *mailbox;   /* entries are struct engine_call * */
 	struct rte_ring *handover;  /* entries are struct rte_mbuf *; mbuf->port is the port of arrival */
-	_Atomic bool asleep;        /* its thread sleeps: a thread that adds to a ring has to wake it */
+	_Atomic bool asleep;        /* the lcore's thread sleeps: a thread that adds to a ring has to wake it */
 	int wake_fd;                /* an eventfd; does not change */
 };
 

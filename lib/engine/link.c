@@ -20,9 +20,11 @@
 #include "engine/port_state.h"
 
 #define LOOK_NS 1000000ull
-#define ASK_NS 50000000ull          /* each question to the kernel takes a few microseconds */
-#define HELD_NS 200000000ull        /* longer than pauses of a network, short compared with the retries of a request */
-#define TX_PATIENCE_NS 500000000ull /* a port that takes nothing may delay the failure of a request by twice that */
+#define ASK_NS 50000000ull /* how often drivers and the kernel are asked; each question takes a few microseconds */
+/* frames count as held once none has left for this long: more than pauses of a network, less than all retries */
+#define HELD_NS 200000000ull
+/* how long frames wait for a port; the failure of a request may be late by twice that */
+#define TX_PATIENCE_NS 500000000ull
 
 /*
  * If the driver cannot tell, the link counts as unchanged. A driver that does not note changes may report a link as up

@@ -17,7 +17,7 @@
 struct engine_neigh_entry {
 	bool known;
 	uint16_t vlan_id;
-	struct uroce_addr addr; /* an address in this VLAN, because another VLAN may use the same address */
+	struct uroce_addr addr; /* an address in the VLAN vlan_id: another VLAN may use the same address */
 	struct uroce_mac mac;
 	uint64_t asked_ns;   /* 0: never asked for */
 	uint64_t touched_ns; /* 0: the entry is free */

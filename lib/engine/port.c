@@ -76,7 +76,7 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 		}
 	}
 	spare->count = kept;
-	if (left) /* not reset: fetch_spares() sets all that a frame needs */
+	if (left) /* these mbufs are not reset: fetch_spares() sets all that a frame needs */
 		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 

@@ -38,7 +38,7 @@ struct uroce_qp {
 	uint32_t sent_poll;       /* the poll in which the QP last sent SERVICE_BYTES */
 	struct engine_port *port; /* port of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
-	/* its parts for ACKs and for frames begin a cache line each: see prefetch_queued() */
+	/* the template's parts for ACKs and for frames begin a cache line each: see prefetch_queued() */
 	struct wire_frame_template template;
 	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not in that list */
 	uint64_t waiting_since_ns;            /* since when the QP has been waiting for the peer's MAC */

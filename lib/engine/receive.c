@@ -24,7 +24,7 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
-#define BURST_WORTH_FETCHING 2u /* in a smaller burst what is fetched for a packet arrives too late */
+#define BURST_WORTH_FETCHING 2u /* in a smaller burst cache lines that are fetched for a packet arrive too late */
 
 /* The last usual frame, whose headers the next frame mostly repeats, and the run of packets that it belongs to. */
 struct flow {
@@ -370,7 +370,7 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 {
 	const struct engine_qp_slot *slots[BURST];
 	uint8_t opcodes[BURST];
-	uint64_t before = 0; /* no valid BTH, so a packet for QPN 0 fetches nothing */
+	uint64_t before = 0; /* 0 is no valid BTH; a packet with it fetches nothing */
 	unsigned different = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
@@ -388,7 +388,7 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 			continue;
 		before = bth_begin;
 		opcodes[different] = bth[0];
-		/* includes a byte above the index, which steer_slot() masks */
+		/* the argument has a byte above the QPN, which steer_slot() masks */
 		slots[different] = steer_slot(lcore->engine, load_be32(bth + 4));
 		rte_prefetch0(slots[different++]);
 	}

@@ -195,7 +195,7 @@ void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
-	qp->waiting_since_ns = engine_now_ns(); /* not lcore->now_ns: the lcore may not have been polled yet */
+	qp->waiting_since_ns = engine_now_ns(); /* lcore->now_ns may be old: the lcore may not have been polled yet */
 	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
 	lcore->seeks_mac = true;
 }
