@@ -97,11 +97,11 @@ struct uroce_port {
  *   "0000:01:00.0"            a NIC
  *   "eth1"                    an interface of the kernel, over a packet socket (net_af_packet)
  *   "loop"                    one end of a pair in this process; the next such call opens the other end of it
- * 0; -EINVAL: the name, an address or a number; -ENODEV: no such port, or its driver refuses it; -EBUSY: it is in use;
- * -EMSGSIZE: its frames are too short for the path MTU; -ENOMEM; -ENOSPC: it has more queues than lcores to serve them,
- * or there are too many devices, loops or recorded ports; -EPERM: EAL has not been started; -EAGAIN: the other end has
- * to be there first, as the server of a net_memif; or the driver's error. After an error nothing is left open, *port is
- * NULL, and *error, if given, is set.
+ * 0; -EINVAL: the name, an address or a number; -ENODEV: no such port, or its driver refuses it; -EBUSY: the port is in
+ * use; -EMSGSIZE: its frames are too short for the path MTU; -ENOMEM; -ENOSPC: the port has more queues than lcores to
+ * serve them, or there are too many devices, loops or recorded ports; -EPERM: EAL has not been started; -EAGAIN: the
+ * other end has to be there first, as the server of a net_memif; or the driver's error. After an error nothing is left
+ * open, *port is NULL, and *error, if given, is set.
  */
 UROCE_API int uroce_port_open(const char *name, const struct uroce_port_config *config, struct uroce_port **port,
 			      struct uroce_error *error);
