@@ -30,8 +30,8 @@ static uint8_t read_opcode(bool first, bool last)
 
 /*
  * Adds the next packets of a READ's response, unless its memory may no longer be read (S-4). One look-up serves all
- * packets that leave now, because a region stays valid for the length of a poll. It covers the rest of the stretch,
- * whose end is fixed.
+ * packets that leave now, because a region stays valid for the length of a poll. The look-up covers the rest of the
+ * stretch, whose end is fixed.
  */
 INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry,
 					     struct rc_stretch *stretch, struct rc_outbox *out)

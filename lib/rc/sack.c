@@ -108,8 +108,8 @@ static bool has_passed(const struct rc_qp *qp, psn_t later, uint32_t limit)
 
 /*
  * Is a PROBE's answer alone reason enough to send a packet again that was already sent again, or that the peer had and
- * has given up? While such answers tell nothing new only for the oldest packet: perhaps no packet of its length passes
- * at all, and the others would follow it in vain.
+ * has given up? While such answers tell nothing new, they are reason enough only for the oldest packet: perhaps no
+ * packet of its length passes at all, and the others would follow it in vain.
  */
 static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 {

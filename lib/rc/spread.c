@@ -223,9 +223,9 @@ void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 /* ---- PROBEs ---- */
 
 /*
- * The packet at psn is missing: should a PROBE leave over its path? Yes if none has left there behind the packet, or if
- * the answer to it can no longer be waited for. A PROBE over every path with each answer would be more than a slow peer
- * can answer.
+ * The packet at psn is missing: should a PROBE leave over its path? Yes if no PROBE has left over that path behind the
+ * packet, or if it is no use to wait longer for the answer to that PROBE. A PROBE over every path with each answer
+ * would be more than a slow peer can answer.
  */
 static bool wants_probe(const struct rc_qp *qp, psn_t psn, uint32_t index)
 {
