@@ -1,7 +1,7 @@
 /* connect.h - an lcore as host of a connection manager: its datagrams of QP 1, its time, its QPs and its events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection belongs to the lcore of its QP, and all of this runs on that lcore; calls of lib/api/cm.c are sent
+ * A connection belongs to the lcore of its QP, and all functions here run on that lcore; calls of lib/api/cm.c are sent
  * there. An id is the application's view of a connection. Its events wait in the id, so none is lost for want of
  * memory, and the id stands in the queue of its channel at most once.
  */
@@ -126,8 +126,8 @@ void engine_connect_complete_attr(struct uroce_cm_id *id);
 /* Completes id->attr and moves the QP to RTR. Returns 0 or a negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);
 /*
- * Turns the alternate path of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: it
- * does not begin at an address of ours; -EEXIST: it is the path in use.
+ * Turns the alternate path of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: the path
+ * does not begin at an address of ours; -EEXIST: the path is in use already.
  */
 int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
 				  struct uroce_path *path);

@@ -61,8 +61,8 @@ void engine_deliver_event(struct uroce_device *device, const struct uroce_event 
 }
 
 /*
- * A completion did not fit into the CQ. The first time an event says so, and every lcore moves QPs with this CQ to ERR
- * (E-5).
+ * A completion did not fit into the CQ. The first time this happens an event is raised, and every lcore moves QPs with
+ * this CQ to ERR (E-5).
  */
 static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 {

@@ -58,8 +58,8 @@ int engine_gsi_open(struct uroce_engine *engine)
 		int error;
 
 		/*
-		 * Each manager has a key of its own, so that two do not draw the same ids; cm_key, which all share,
-		 * decides which lcore gets a REQ.
+		 * Each manager has a key of its own, so that no two managers draw the same ids; cm_key, which all
+		 * managers share, decides which lcore gets a REQ.
 		 */
 		if (getrandom(config.key, sizeof(config.key), 0) != sizeof(config.key))
 			return engine_refuse_random();

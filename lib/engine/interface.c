@@ -51,9 +51,9 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 }
 
 /*
- * Asks about the interface by its index, because it may be renamed, and not in /sys, which may belong to another
- * network namespace. data: for questions that need it, else NULL. Returns 0; -1: there is no such interface; 1: the
- * kernel cannot be asked.
+ * Asks the kernel by the interface's index, because the interface may be renamed. /sys is not asked, because it may
+ * belong to another network namespace. data: for questions that need it, else NULL. Returns 0; -1: there is no such
+ * interface; 1: the kernel cannot be asked.
  */
 static int ask(unsigned index, unsigned long what, void *data, struct ifreq *answer)
 {

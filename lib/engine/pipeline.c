@@ -110,7 +110,7 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 		if (qp == NULL)
 			continue; /* the QP was destroyed meanwhile */
-		/* D1: cleared before the send queue is read, so that a later post rings again */
+		/* D1: `rung` is cleared before the send queue is read, so that a later post rings again */
 		atomic_store(&qp->rung, false);
 		run_queue_add(qp);
 	}

@@ -11,7 +11,7 @@ int engine_route_find(const struct uroce_device_config *config, const uint8_t ad
 
 /*
  * Chooses the address of the port that is the source for dest, or -1 if dest cannot be reached from any. *rank: how
- * well it suits, to compare with other ports; 0: not at all.
+ * well the address suits, to compare with other ports; 0: not at all.
  */
 int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest, unsigned *rank);
 

@@ -35,7 +35,7 @@ static int port_fd(const struct engine_port *port)
 	return port->queue < interface->socket_count ? interface->sockets[port->queue] : port->rx_interrupt;
 }
 
-/* From now on frames raise interrupts where a port has them. Returns whether one has. */
+/* From now on frames raise interrupts at ports that have them. Returns whether any port has interrupts. */
 static bool arm_interrupts(const struct uroce_lcore *lcore)
 {
 	bool armed = false;
