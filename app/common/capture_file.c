@@ -108,7 +108,7 @@ static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 	return 1;
 }
 
-/* read_bytes() for bytes before which the file must not end. */
+/* As read_bytes(), but the end of the file within or before these bytes is an error. */
 static int read_rest(struct capture_file *file, void *out, size_t bytes)
 {
 	int result = read_bytes(file, out, bytes);

@@ -7,8 +7,8 @@
 #include "common/eal.h"
 
 /*
- * Does the counter with this name count drops of the port? Drops of queue pairs depend on the state of those, and are
- * reported with it.
+ * Does the counter with this name count drops of the port? Drops of queue pairs are not counted here: they are reported
+ * with the state of the queue pair, on which they depend.
  */
 static bool is_drop(const char *name)
 {

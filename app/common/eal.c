@@ -33,7 +33,7 @@ int app_eal_split(int argc, char **argv, struct app_args *args)
 	return 0;
 }
 
-/* The value of option in args->eal[i] or in the word behind, or NULL. */
+/* The value of the option, from args->eal[i] or the next argument; NULL: args->eal[i] is not this option. */
 static const char *value_at(const struct app_args *args, int i, const char *option)
 {
 	const char *word = args->eal[i];

@@ -98,7 +98,8 @@ bool app_is_readable(const char *path)
 }
 
 /*
- * If the program was started with a closed standard stream, no file it opens may get that number: writing has to fail.
+ * If the program was started with a closed standard stream, no file that it opens may get the number of that stream,
+ * because writing to the stream has to fail.
  */
 static void keep_standard_streams(void)
 {

@@ -12,7 +12,7 @@ enum app_exit {
 	APP_EXIT_USAGE,
 	APP_EXIT_ENVIRONMENT, /* no port, no memory, no permission */
 	APP_EXIT_INTERNAL,
-	APP_EXIT_INTERRUPTED = 130 /* by SIGINT or SIGTERM, as shells report it */
+	APP_EXIT_INTERRUPTED = 130 /* the program was ended by SIGINT or SIGTERM; shells report 130, too */
 };
 
 /*
@@ -26,13 +26,15 @@ int app_complain(int code, const char *format, ...) __attribute__((format(printf
 
 /*
  * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is doing: "interrupted", exit 130.
- * What was printed is written out. For a program that has nothing to finish, even if it was started in the background.
+ * What was printed is written out. This is for programs that have nothing to finish, and also works for a program that
+ * was started in the background.
  */
 void app_end_when_interrupted(void);
 
 /*
  * From now on the first SIGINT or SIGTERM only makes app_is_interrupted() true, so that the program can write what it
- * has measured. It ends as above at the next signal, or if it does not end by itself within seconds.
+ * has measured. The next signal ends the program at once, and so does a timer if the program has not ended within
+ * seconds.
  */
 void app_finish_when_interrupted(void);
 bool app_is_interrupted(void);

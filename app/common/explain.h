@@ -9,7 +9,7 @@
 
 /*
  * As uroce_wc_explain(), but for a request that was only flushed it explains why the queue pair failed, because the
- * completion that tells may come later, or from another queue. UROCE_EXPLAIN_BYTES suffice. Returns out.
+ * completion with the reason may come later, or from another queue. UROCE_EXPLAIN_BYTES suffice. Returns out.
  */
 char *app_explain(struct uroce_qp *qp, const struct uroce_wc *wc, char *out, size_t out_bytes);
 

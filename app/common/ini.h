@@ -16,7 +16,7 @@ struct app_ini_reader {
 	void *argument;
 };
 
-/* Returns APP_EXIT_OK, or the exit code after a complaint: it is no INI file, or has something twice. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint: the file is no INI file, or has a section or key twice. */
 int app_ini_read(const char *path, const struct app_ini_reader *reader);
 
 #endif

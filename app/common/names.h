@@ -12,6 +12,6 @@ enum { APP_SACK_WINDOWS = 5 };
 extern const char *const app_sack_windows[APP_SACK_WINDOWS];
 extern const char *const app_cc_names[UROCE_CC_ALGORITHMS]; /* of enum uroce_cc */
 
-#define APP_REJ_NOBODY_LISTENS 8u /* uroce_cm_event.reason: invalid_service_id */
+#define APP_REJ_NOBODY_LISTENS 8u /* the value of uroce_cm_event.reason for invalid_service_id */
 
 #endif

@@ -284,7 +284,7 @@ bool app_option_is_given(const struct option_set *set, const char *name)
 	return set->origins[app_option_find(set, name)] == OPTION_FROM_LINE;
 }
 
-/* Finds the row of a letter; count: there is none. */
+/* Returns the index of the row with this letter; set->count: no row has it. */
 static size_t find_letter(const struct option_set *set, int letter)
 {
 	size_t i = 0;
@@ -295,7 +295,7 @@ static size_t find_letter(const struct option_set *set, int letter)
 	return i;
 }
 
-/* What there is instead of this option; NULL: nothing is known. word: without dashes, perhaps with "=value". */
+/* What to use instead of this option; NULL: nothing is known. word: without dashes, perhaps with "=value". */
 static const char *find_instead(const struct option_set *set, int letter, const char *word)
 {
 	size_t bytes = strcspn(word, "=");
@@ -375,7 +375,7 @@ int app_option_parse(const struct option_set *set, int argc, char **argv, void *
 	int letter, code = options && letters ? APP_EXIT_OK : APP_EXIT_INTERNAL;
 	bool told = false;
 
-	opterr = 0; /* its message names neither the program nor a remedy */
+	opterr = 0; /* getopt's own message names neither the program nor a remedy */
 	if (code == APP_EXIT_OK)
 		make_options(set, options, letters);
 	while (code == APP_EXIT_OK && !told && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {

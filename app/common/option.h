@@ -25,7 +25,7 @@ enum option_kind {
 	OPTION_PROBABILITY, /* 0.01 or 1%, into a double */
 	OPTION_MTU,         /* a path MTU in bytes, into 32 bits */
 	OPTION_NAME,        /* one of names[low] ... names[high]: its index, into 32 bits */
-	OPTION_NAMES,       /* the same, repeatable: sets the element with that index in an array of bool */
+	OPTION_NAMES,       /* names[low] ... names[high], repeatable: each sets its element in an array of bool */
 	OPTION_WORD,        /* the word, into a const char * */
 	OPTION_TEXT,        /* a copy of the word, into an array of characters */
 	OPTION_OTHER,       /* read by parse() */
@@ -40,12 +40,13 @@ struct option_row {
 	enum option_kind kind;
 	size_t offset, bytes; /* OPTION_AT(): the value's place in the settings */
 	uint64_t low, high;
-	/* a word for the value, NULL: it has none; what the option does, NULL: it is not in --help */
+	/* value: a word for the value, NULL: the option has none; help: what the option does, NULL: not in --help */
 	const char *value, *help;
 	double least, most;
 	const char *const *names;
-	const char *usual;         /* what help tells as the default, instead of the value; "": nothing */
-	const char *section, *key; /* in a file; NULL: not in a file, or in each section that is read with these rows */
+	const char *usual; /* what help tells as the default, instead of the value; "": nothing */
+	/* place in a file; section NULL: each section read with these rows; key NULL: not in a file */
+	const char *section, *key;
 	/*
 	 * name: "--size" or "FILE: [section] size", for complaints. place: of the value, or of the settings. Returns an
 	 * exit code.
@@ -64,12 +65,12 @@ struct option_set {
 	const char *head, *tail;     /* text above and below the rows in --help */
 	const void *usual;           /* the settings with their defaults */
 	enum option_origin *origins; /* for each row; NULL: not kept */
-	/* stops at the first word that is no option; it and all behind it are for others */
+	/* parsing stops at the first word that is no option; the program reads the words from there on */
 	bool ends_at_word;
 	bool by_letter; /* complaints name an option by its letter, if it has one */
 };
 
-/* For a set: its rows, which are an array. */
+/* Sets the rows of a set, and their number, from an array of rows. */
 #define OPTION_ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
 
 #define OPTION_VALUE_BYTES 256
@@ -96,7 +97,7 @@ size_t app_option_find(const struct option_set *set, const char *name);
 /* Was this row's option given on the command line? Only for sets with origins. */
 bool app_option_is_given(const struct option_set *set, const char *name);
 
-/* The value as a user would type it; in text, of OPTION_VALUE_BYTES, or in the settings. */
+/* Returns the value as a user would type it: in text, which has room for OPTION_VALUE_BYTES, or in the settings. */
 const char *app_option_format(const struct option_row *row, const void *settings, char *text);
 
 /* Writes which values are allowed: "1 ... 4096". */

@@ -1,4 +1,4 @@
-/* pattern.c - payload from whose every byte the message can be told */
+/* pattern.c - payload in which every byte shows which message it belongs to */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 

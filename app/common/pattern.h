@@ -1,4 +1,4 @@
-/* pattern.h - payload from whose every byte the message can be told */
+/* pattern.h - payload in which every byte shows which message it belongs to */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_PATTERN_H
 #define APP_COMMON_PATTERN_H

@@ -34,7 +34,7 @@ struct app_pipe;
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),
 			       bool (*keep_waiting)(void), int *code);
 
-/* Sends all of it, or returns -1: the connection has ended. */
+/* Sends all bytes, or returns -1: the connection has ended. */
 int app_pipe_send(struct app_pipe *pipe, const void *data, size_t bytes);
 
 /* Reads what has come, at most room bytes. 0: the connection has ended; -EAGAIN: nothing has come yet. */
@@ -42,7 +42,7 @@ ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room);
 
 /* Waits up to `seconds` until the peer has closed the connection. */
 void app_pipe_wait_closed(struct app_pipe *pipe, double seconds);
-/* Tells the peer, and waits briefly for its answer. */
+/* Tells the peer that the connection ends, and waits briefly for the peer's answer. */
 void app_pipe_close(struct app_pipe *pipe);
 
 #endif

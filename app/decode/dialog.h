@@ -1,9 +1,9 @@
 /* dialog.h - assigns messages of connection management to connections */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection is identified by the ids of its ends: that in its REQ, which answers repeat, and that of the other end,
- * which the first answer brings. If a connection was up when the capture began, it begins here with the first message
- * seen.
+ * A connection is identified by the ids of both ends: the id of the active end is in its REQ, and answers repeat it;
+ * the first answer brings the id of the other end. A connection that was up when the capture began is known from its
+ * first message in the capture.
  *   1. dialog_open()
  *   2. dialog_add() with each message, in order
  *   3. messages and connections, as arrays; dialog_close()
@@ -16,7 +16,7 @@
 
 #include "cm/mad.h"
 
-/* the side that sent the REQ, or is taken to have, and the other side */
+/* active: the side that sent the REQ, or is taken to have sent it */
 enum dialog_side { DIALOG_ACTIVE, DIALOG_PASSIVE };
 
 struct dialog_message {
@@ -26,8 +26,8 @@ struct dialog_message {
 	uint32_t connection;
 	uint8_t side; /* enum dialog_side: the sender */
 	bool again;   /* this side has sent the same message before */
-	bool strange; /* its ids are wrong, and only the transaction id fits */
-	bool taken;   /* it brings an id that its sender still uses for another connection */
+	bool strange; /* the message's ids are wrong, and only its transaction id fits */
+	bool taken;   /* the message brings an id that its sender still uses for another connection */
 };
 
 struct dialog_connection {
@@ -35,7 +35,7 @@ struct dialog_connection {
 	uint32_t ids[2];
 	bool known[2]; /* which of the ids are known */
 	bool whole;    /* its first message is a REQ or SIDR_REQ */
-	bool datagram; /* it is a question for a datagram QP, a SIDR_REQ */
+	bool datagram; /* not a connection but a question for a datagram QP, a SIDR_REQ */
 	bool ended;    /* a REJ, DREP or SIDR_REP was seen */
 	uint64_t transaction_id;
 	uint32_t first_message, last_message;

@@ -18,7 +18,7 @@ struct finding {
 	struct wire_packet packet;
 	const char *fault;   /* NULL, or what is wrong with the packet */
 	const char *service; /* prefix of the opcode's name: "", "UC_" or "XRC_" */
-	uint8_t opcode;      /* as on the wire; in `packet` it is RC's, whose headers the other services share */
+	uint8_t opcode;      /* opcode on the wire; `packet` has RC's opcode, whose headers the other services share */
 	bool has_srq;        /* XRC: the request names a shared receive queue */
 	uint32_t srq;
 	bool is_foreign; /* the packet is of a service that is not decoded; its headers count as payload */
@@ -28,7 +28,7 @@ struct finding {
 	bool icrc_ok;     /* valid if there is a packet */
 	bool rebuilt;     /* the frame was built again and compared */
 	bool differs;
-	uint32_t differs_at; /* byte of the frame at which the built one differs */
+	uint32_t differs_at; /* offset of the first byte at which the frame built again differs */
 	bool has_mad;        /* it is a whole datagram to QP 1 */
 	enum cm_mad_fault mad_fault;
 	struct cm_message message; /* valid if that is CM_MAD_OK */

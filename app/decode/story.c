@@ -150,7 +150,7 @@ static void print_message(const struct decode_story *story, const struct dialog_
 	puts(text);
 }
 
-/* The history of a connection up to here. */
+/* The history of a connection up to the message at hand. */
 struct course {
 	const struct dialog_message *first, *seen[CM_KIND_LAST - CM_KIND_FIRST + 1]; /* of each kind the first */
 	uint32_t tries;                                                              /* REQs sent */

@@ -74,7 +74,7 @@ static void handle_event(const struct uroce_cm_event *event)
 	printf("%s: %s: %s\n", uroce_addr_format(&event->peer, peer, sizeof(peer)), uroce_cm_event_name(event->type),
 	       strerror(-event->status));
 	must(words != NULL, "the server has gone", strerror(-event->status));
-	handle_completions(); /* its QP is in ERR, so all slots that were posted to it have completed */
+	handle_completions(); /* the event's QP is in ERR, so all slots posted to it have completed */
 	if (event->type != UROCE_CM_ESTABLISHED)
 		uroce_cm_close(event->id);
 }

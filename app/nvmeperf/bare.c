@@ -145,7 +145,8 @@ static int open_side(struct bare *bare, int index)
 	else
 		madvise(side->memory, bytes, MADV_HUGEPAGE);
 	if (side->memory)
-		memset(side->memory, 1, bytes); /* so that it has pages of its own, not the shared page of zeros */
+		/* written once, so that it has pages of its own, not the shared page of zeros */
+		memset(side->memory, 1, bytes);
 	objects.memory = side->memory;
 	objects.bytes = side->bytes = bytes;
 	if (side->memory == NULL || app_objects_open(&objects, &side->objects) != APP_EXIT_OK)

@@ -19,7 +19,7 @@ struct failover {
 /* host, target: the ports of the first link. Returns APP_EXIT_OK, or the exit code. */
 int failover_open(struct failover *failover, struct uroce_engine *engine, struct uroce_port *host,
 		  struct uroce_port *target, double after_s);
-/* Before the queues of a case are made: the first link works again. */
+/* To be called before the queues of a case are made: makes the first link work again. */
 void failover_begin(struct failover *failover);
 /* To be called often while the case is measured. done: a command has just completed. */
 void failover_poll(struct failover *failover, uint64_t now_ns, bool done);

@@ -418,7 +418,7 @@ static int complain_of_connect(const struct host *host, const char *queue, uint1
 	return complain(host, what, status);
 }
 
-/* Reads from the page how much data a command may carry with it, and how much it may have. */
+/* Reads from the identify page how much data a capsule may carry, and how much data a command may have. */
 static void take_limits(struct host *host, struct host_namespace *namespace, const uint8_t page[NVME_PAGE_BYTES])
 {
 	uint32_t bytes = get_le32(page + 1792) * 16, offset = get_le16(page + 1800), mdts = page[77];

@@ -12,7 +12,7 @@ struct host_config {
 	struct uroce_addr target;
 	uint16_t service;
 	const char *nqn, *host_nqn;
-	uint32_t nsid, queues, depth; /* queues: of I/O; depth: commands of each */
+	uint32_t nsid, queues, depth; /* queues: number of I/O queues; depth: commands that each may have */
 	uint32_t data_bytes;          /* the most that a command has */
 	uint32_t keep_alive_ms;
 	uint32_t in_capsule_bytes;          /* writes up to this size carry their data in the capsule; 0: none */

@@ -231,7 +231,10 @@ static void close_everything(void)
 	free(all.subsystem);
 }
 
-/* Opened before anything is measured, so that no result is lost. Its contents stay until then. */
+/*
+ * Opens the file before anything is measured, so that no result is lost. The old contents stay until the results are
+ * written.
+ */
 static int open_json(FILE **file)
 {
 	*file = NULL;

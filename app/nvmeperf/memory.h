@@ -5,7 +5,7 @@
 
 #include "nvmeperf/parts.h"
 
-/* Makes it for the commands of all queues. Returns 0 or a negative errno. The host unmaps and frees it. */
+/* Makes the mapping for the commands of all queues. Returns 0 or a negative errno. The host unmaps and frees it. */
 int host_memory_make(struct host *host);
 
 #endif

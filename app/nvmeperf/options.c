@@ -174,7 +174,7 @@ static int check_ends(const struct options *options)
 	return APP_EXIT_OK;
 }
 
-/* Checks cases against the disk of our own target before that is opened. */
+/* Checks cases against the disk of our own target before the disk is opened. */
 static int check_disk(struct options *options)
 {
 	struct settings_disk *disk = &options->disk;

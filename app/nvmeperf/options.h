@@ -24,7 +24,7 @@ struct options {
 	uint64_t cycles;
 	uint32_t think_us;
 	double seconds, failover_s; /* failover_s 0: the link is not cut */
-	struct settings_disk disk;  /* our own target's, if connect is not given */
+	struct settings_disk disk;  /* the disk of our own target, if connect is not given */
 };
 
 /* For --dry-run: prints the target and the cases. */

@@ -115,7 +115,7 @@ static int submit_one(struct run *run, uint16_t queue)
 	return 0;
 }
 
-/* Returns whether more could be submitted. */
+/* Submits what the queues have room for. Returns whether more could be submitted. */
 static bool submit_all(struct run *run)
 {
 	int error = 0;
@@ -256,7 +256,7 @@ static void report(const struct run *run, double rate, json_t *results)
 					"failed", (json_int_t)run->failed, "wrong", (json_int_t)run->wrong));
 }
 
-/* Only as many places are read as could be filled in that time. */
+/* Writes places for at most ns. Only as many places as were written in this time are read later. */
 static int fill_places(struct run *run, uint64_t ns)
 {
 	int code = work(run, PHASE_FILL, ns);
@@ -306,7 +306,8 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	run.mixed = strstr(which->rw, "rw") != NULL;
 	run.reads = strstr(which->rw, "read") != NULL;
 	run.random = strncmp(which->rw, "rand", 4) == 0;
-	config.depth = which->depth + 1; /* one more, because a queue holds one command less than it has entries */
+	/* one entry more, because a queue holds one command less than it has entries */
+	config.depth = which->depth + 1;
 	config.data_bytes = which->bytes;
 	if (failover)
 		failover_begin(failover);

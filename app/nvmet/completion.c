@@ -82,7 +82,7 @@ void completion_handle(struct queue *queue, const struct uroce_wc *wc)
 			events_hand_out(queue->lane); /* an event may tell the reason */
 		queue_end(queue, uroce_wc_status_name(wc->status));
 	}
-	if (queue->told_end) /* its host may have come back: nothing more is executed for the old queue */
+	if (queue->told_end) /* the host may have come back with a new queue: nothing more is executed for this one */
 		queue_end(queue, queue->told_end);
 	if (queue->ending)
 		return;

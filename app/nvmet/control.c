@@ -435,7 +435,7 @@ struct control *control_open(const char *path, struct server *server, struct dis
 	control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (is_deserted(&address))
 		unlink(path);
-	mask = umask(0077); /* a client that can connect can remove disks */
+	mask = umask(0077); /* only the owner may connect, because a client can remove disks */
 	code = bind(control->listener, (const struct sockaddr *)&address, sizeof(address));
 	umask(mask);
 	if (code == 0 && listen(control->listener, 8) == 0)

@@ -145,8 +145,8 @@ static int identify(const struct disks *disks, struct disk *disk, struct arrival
 }
 
 /*
- * Keeps the identity, with the number that the disk now has. If the store had that number before, hosts know this disk
- * by it; for a device only the user can know that.
+ * Keeps the identity and the present number with a file, unless the file had this number already. Nothing is kept with
+ * a device: only its user knows by which number hosts know it.
  */
 static int keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
@@ -262,8 +262,8 @@ void disks_remove(struct disks *disks, struct disk *disk)
 }
 
 /*
- * A lane that looked the namespace up before it was removed has said so by the end of that poll, and later polls do not
- * find it.
+ * Does nothing use the disk any more? A lane that found the namespace before its removal has counted itself by the end
+ * of that poll, and in later polls no lane finds the namespace.
  */
 static bool is_unused(const struct server *server, const struct disk *disk)
 {

@@ -10,7 +10,7 @@ struct disk {
 	struct nvmf_subsystem *subsystem;
 	struct store *store;
 	char path[SETTINGS_TEXT_BYTES];
-	uint64_t told_failures, told_ns;  /* failures of the store that a line has told, and when */
+	uint64_t told_failures, told_ns;  /* number of store failures told so far, and when the last line was printed */
 	bool is_cut;                      /* the file has become shorter, and a line has said so */
 	bool leaving;                     /* removed for hosts; freed when no command uses it */
 	uint64_t polls_before[LANES_MAX]; /* the number of polls of each lane when it was removed */

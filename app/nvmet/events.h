@@ -7,7 +7,7 @@
 
 /* Hands out events to the lanes before their next regular time. */
 void events_hand_out(struct lane *lane);
-/* Opens queues for the requests of the lane, and hands out events when it is time. Returns how many requests. */
+/* Opens queues for the requests of the lane, and hands out events when it is time. Returns the number of requests. */
 unsigned events_handle(struct lane *lane);
 /* Drops the requests that the lane has not taken. */
 void events_forget(struct lane *lane);

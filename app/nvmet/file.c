@@ -36,7 +36,7 @@ static void finish(struct store_request *request, uint16_t status)
 	request->done(request, status);
 }
 
-/* Made when the first file is opened, because lcores only read it. */
+/* A buffer of zeros, made when the first file is opened, because lcores only read it. */
 static const uint8_t *zeros(void)
 {
 	static uint8_t *memory;
@@ -189,9 +189,9 @@ static bool may_be_of_sync(const struct store_request *request, int error)
 }
 
 /*
- * When Linux cannot write data it reports that once, to the first who syncs, whosever data it was, and then counts the
- * data as written. So no later sync may vouch for earlier data, and a host that tries again must not get a success. A
- * write with RWF_DSYNC still vouches for its own data.
+ * When Linux cannot write data it reports that once, to the first caller that syncs, whoever wrote the data, and then
+ * counts the data as written. So no later sync may vouch for earlier data, and a host that tries again must not get a
+ * success. A write with RWF_DSYNC still vouches for its own data.
  */
 static void distrust_syncs(struct store *store, int error)
 {
@@ -298,9 +298,7 @@ static bool enter_later(struct turn_work *work)
 	return false;
 }
 
-/*
- * Begins or goes on with a request. If others wait for the ring the request waits, too, and has its turn as they have.
- */
+/* Begins or goes on with a request. If other requests wait for the ring, this one waits for its turn, too. */
 static void proceed(struct store_request *request)
 {
 	enum nvmf_block_op op = request->block->op;

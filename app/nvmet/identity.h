@@ -1,9 +1,10 @@
 /* identity.h - keeps with a file which disk it is: its UUID, and the number by which hosts know it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kept in an extended attribute of the file, user.uroce.disk, or, if the file system has none, in a separate file
- * PATH.uroce, which names the inode that it is about. So two files have the same identity only if somebody has copied
- * it, and a file that is served under another name or in another order is still the disk that hosts know.
+ * The identity is kept in an extended attribute of the file, user.uroce.disk, or, if the file system has none, in a
+ * separate file PATH.uroce, which names the inode that it is about. So two files have the same identity only if
+ * somebody has copied it, and a file that is served under another name or in another order is still the disk that hosts
+ * know.
  */
 #ifndef NVMET_IDENTITY_H
 #define NVMET_IDENTITY_H

@@ -15,7 +15,7 @@
 
 #define PATIENCE_NS 100000u
 #define LOOK_NS 100000000ull
-#define LOSSES 5 /* number of switches between two looks that shows that others need the core */
+#define LOSSES 5 /* so many switches between two looks show that other threads need the core */
 #define SHARED_NS 1000000000ull
 #define NAP_MIN_NS 20000u
 #define NAP_MAX_NS 10000000u

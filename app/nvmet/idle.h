@@ -10,7 +10,7 @@ struct idle {
 	enum uroce_idle how;
 	uint64_t worked_ns;       /* when work was last found */
 	uint64_t looked_ns;       /* when the kernel was last asked how often the thread has lost its core */
-	uint64_t shared_until_ns; /* until then others need the core, and get it at once */
+	uint64_t shared_until_ns; /* until this time the core is given to other threads after each poll without work */
 	long lost;                /* how often it had lost its core by then */
 };
 

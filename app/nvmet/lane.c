@@ -156,7 +156,9 @@ bool lane_poll(struct lane *lane)
 		queue_close_done(lane);
 	if (lane->now_ns - lane->looked_ns >= LOOK_NS)
 		look_around(lane);
-	/* Sequentially consistent with disks_remove(), which removes a namespace before it reads this. */
+	/*
+	 * Sequentially consistent with disks_remove(), which removes a namespace and then reads this number of polls.
+	 */
 	atomic_store(&lane->polls, lane->polls + 1);
 	return work > 0;
 }

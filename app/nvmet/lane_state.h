@@ -61,7 +61,7 @@ struct lane {
 	_Atomic uint32_t queue_count;
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
 	bool serves_waiting;                        /* slot_try_again() is under way */
-	const struct slot *short_slot;              /* the first that waits and finds no buffer; NULL: none */
+	const struct slot *short_slot;              /* the first waiting command, if it finds no buffer; else NULL */
 	uint64_t short_ns;                          /* since when no waiting command has been served, by awake_ns */
 	struct turns turns;                         /* addresses with work that goes on */
 	uint64_t now_ns, looked_ns, events_ns;

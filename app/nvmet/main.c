@@ -16,7 +16,7 @@
 #include "nvmf/change.h"
 
 #define END_SECONDS 5u
-#define LOOK_NS 20000000ull /* how often the control socket and the like are looked after */
+#define LOOK_NS 20000000ull /* time between two looks at the control socket and the like */
 
 static volatile sig_atomic_t stopping;
 
@@ -136,7 +136,7 @@ static int run_lane(void *argument)
 	return 0;
 }
 
-/* Starts a thread for each lane but the first. They own their lcores before anybody calls those. */
+/* Starts a thread for each lane but the first. A thread owns its lcore before anything is called for this lcore. */
 static void start_threads(void)
 {
 	all.server.has_threads = true;
@@ -270,7 +270,7 @@ int main(int argc, char **argv)
 	config.worker_count = all.settings.nb_cores - 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL); /* sent when a terminal closes: hosts are told, too */
+	sigaction(SIGHUP, &action, NULL); /* SIGHUP is sent when a terminal closes: hosts are told, too */
 	code = app_eal_start(&args, &config);
 	if (code == APP_EXIT_OK)
 		code = check_cores();

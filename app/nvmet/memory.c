@@ -62,8 +62,9 @@ static bool move_pieces(struct store *store, enum nvmf_block_op op, uint8_t *dat
 /* ---- clearing ---- */
 
 /*
- * Clears up to twice so many bytes of what is left of the request, which begins at `moved` of range number `range`.
- * A piece ends where a huge page may end, or with its range; so it has whole blocks. Returns whether something is left.
+ * Clears the next pieces of a request, less than twice most_bytes in all. The next byte is byte `moved` of range number
+ * `range`. A piece ends at a multiple of most_bytes in memory, where a huge page may end, or with its range; so it has
+ * whole blocks. Returns whether something is left.
  */
 static bool clear_some(struct store_request *request, uint64_t most_bytes)
 {

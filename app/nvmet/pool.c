@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define USED 0x80u /* in a state, beside the order of the block that begins here: the block is in use */
+#define USED 0x80u /* bit of a state: the block that begins here is in use; the other bits are its order */
 #define INSIDE 0xFFu
 
 static uint32_t order_of(uint32_t bytes)

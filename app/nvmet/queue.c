@@ -38,7 +38,7 @@ void queue_post_receive(struct queue *queue, uint32_t capsule)
 void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
-		/* only a failed connection refuses: the queues have room for everything that is posted */
+		/* posting fails only on a failed connection, because the queues have room for every request */
 		queue_end(queue, "its connection has failed");
 	else if ((queue->sends += count) == count)
 		queue->moved_ns = queue->lane->awake_ns;
@@ -163,9 +163,9 @@ static uint32_t completions_of(const struct nvmf_hello *hello)
 }
 
 /*
- * May the queue have its CQ entries? As with buffers in data_has_share(), an address gets more only while it has no
- * more than it leaves free. A queue gets its entries before its host has said who it is: without this limit a stranger
- * could take all of them just by asking to connect.
+ * May the queue have its CQ entries? As with buffers in data_has_share(), all queues of an address, with this one, may
+ * have at most as many entries as are free before this queue gets its own. A queue gets its entries before its host has
+ * said who it is: without this limit a stranger could take all of them just by asking to connect.
  */
 static bool has_entries(const struct queue *queue)
 {
@@ -261,9 +261,9 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 }
 
 /*
- * Prints that a queue has ended. With its admin queue a host is gone, and its other queues are asked to end, so nothing
- * is printed about those. The connection of another queue that was not asked to end has broken. A queue that never had
- * a host is printed, too.
+ * Prints that a queue has ended. The end of an admin queue is printed as that of its host: the host's other queues are
+ * asked to end then, and nothing is printed about them. Another queue is printed if its own connection has broken, or
+ * if it never had a host.
  */
 static void tell_end(const struct queue *queue, const char *why)
 {
@@ -317,8 +317,8 @@ static void tell_others(const struct nvmf_controller *controller, const char *wh
 }
 
 /*
- * What the queue has of the target is freed at once, so that its host can come back. What the port has of it, receives
- * and sends, completes first.
+ * Ends a queue. Its part in the target is freed at once, so that its host can come back. Receives and sends that are
+ * posted to the port complete first.
  */
 void queue_end(struct queue *queue, const char *why)
 {

@@ -7,7 +7,7 @@
 
 /* A REQUEST has come: makes the queue and accepts the connection, or refuses it. */
 void queue_open(struct lane *lane, const struct uroce_cm_event *event);
-/* Takes no more commands, and tells the host. */
+/* Ends a queue: takes no more commands, and disconnects from the host. */
 void queue_end(struct queue *queue, const char *why);
 /*
  * queue_end() for a queue of any lane, whose lane ends it in its next poll. The caller makes sure that the queue

@@ -36,7 +36,7 @@ struct queue {
 	uint8_t *capsules;
 	struct uroce_mr *mr;
 	uint32_t lkey;
-	uint32_t receives, sends; /* posted; all complete, if only as flushed */
+	uint32_t receives, sends; /* numbers of requests posted; each completes, if only as flushed */
 	uint64_t taken, errors;
 	uint32_t commands; /* begun and not answered */
 	uint32_t store_requests;
@@ -44,11 +44,11 @@ struct queue {
 	bool in_waiting;             /* in the lane's list of queues with commands that wait for memory */
 	STAILQ_ENTRY(queue) next_waiting;
 	bool ending;                  /* the connection is over, or is being closed */
-	bool _Atomic failed;          /* told_end says what has happened to its connection */
+	bool _Atomic failed;          /* the connection has failed, and told_end is the error */
 	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
 	LIST_ENTRY(queue) next, next_ending;
 	struct peer *peer;
-	uint64_t opened_ns, moved_ns; /* by awake_ns; moved_ns: when a send of ours last completed */
+	uint64_t opened_ns, moved_ns; /* in time of awake_ns; moved_ns: when one of our sends last completed */
 };
 
 /*
@@ -67,7 +67,7 @@ struct slot {
 	uint32_t data_lkey;
 	uint32_t pool_bytes; /* bytes of a buffer of the pool that holds the data; 0: there is none */
 	bool counted;        /* counted in queue->commands */
-	struct store *store; /* store of its namespace, which may have been removed by the end */
+	struct store *store; /* store of its namespace; the namespace may be removed before the command ends */
 	uint64_t began_ns;
 	enum nvmf_step step; /* the step that began last */
 };

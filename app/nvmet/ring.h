@@ -20,14 +20,21 @@ struct io_uring_sqe;
  */
 struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, size_t reason_bytes);
 void ring_close(struct ring *ring);
-/* Returns an entry to be filled in, which the next ring_poll() submits. NULL: too many are under way; ring_await(). */
+/*
+ * Returns an entry to be filled in, which the next ring_poll() submits. NULL: too many are under way; see ring_await().
+ */
 struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry);
-/* When there may be an entry a ring_poll() calls the work's step, which takes one; the addresses have turns. */
+/*
+ * Makes work wait: once an entry may be free ring_poll() calls the work's step, which takes an entry. Addresses take
+ * turns.
+ */
 void ring_await(struct ring *ring, struct turn *turn, struct turn_work *work);
-/* Does anyone wait for an entry? Then a newcomer waits, too. */
+/* Does any work wait for an entry? Then a new request waits, too. */
 bool ring_is_awaited(const struct ring *ring);
 bool ring_has_fixed_memory(const struct ring *ring);
-/* Gives entries to those that wait, submits, and handles completions. Returns how many of all these there were. */
+/*
+ * Lets waiting work take entries, submits entries, and handles completions. Returns how many of all these there were.
+ */
 unsigned ring_poll(struct ring *ring);
 /*
  * A descriptor that is readable when something has completed, until ring_poll() has handled it and ring_wake() was

@@ -33,7 +33,7 @@ struct settings_disk {
 	uint64_t bytes;
 	uint32_t block_bytes;
 	bool buffered, read_only;
-	char uuid[SETTINGS_TEXT_BYTES]; /* empty: the one kept with the file, or a new one */
+	char uuid[SETTINGS_TEXT_BYTES]; /* empty: the UUID kept with the file, or a new one */
 };
 
 struct settings {
@@ -60,7 +60,7 @@ int settings_block_parse(const char *where, const char *text, void *bytes);
  * Returns APP_EXIT_OK, or complains.
  */
 int settings_disk_parse(const char *option, const char *text, void *disk);
-/* The same, with the reason in error. Returns 0 or -1. */
+/* As settings_disk_parse(), but writes the reason to error instead of printing it. Returns 0 or -1. */
 int settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
 /* The store that is asked for; its path is that of the settings. */
 struct store_config settings_store(const struct settings_disk *disk);

@@ -48,7 +48,7 @@ struct store_request {
 	struct turns *turns; /* MEMORY: where what takes long goes on */
 	/* turn of the host's address: in `turns`, or for FILE among those that wait for the ring */
 	struct turn *turn;
-	const bool *left; /* its host has left, so that what has not been done need not be */
+	const bool *left; /* the command's host has left, so the rest of the request may be skipped */
 	/* used by the store only */
 	struct ring_entry entry;
 	struct turn_work work;
@@ -112,15 +112,18 @@ int store_refuse(char error[STORE_ERROR_BYTES], const char *format, ...) __attri
 struct store *store_make(const struct store_config *config, uint32_t lcores);
 void store_free(struct store *store);
 void store_close(struct store *store);
-/* Returns 0, or -1: error says why. What is cut off is lost, and commands under way beyond it fail. */
+/*
+ * Changes the size. Returns 0, or -1: error says why. What is cut off is lost, and commands under way beyond it fail.
+ */
 int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYTES]);
 
 /* To be called now and then: reads the length, and returns how many bytes the file system has allocated; 0: all. */
 uint64_t store_look(struct store *store);
 
 /*
- * For copying blocks while other lcores may, too: nobody else copies these until store_release() of the same offset.
- * Returns how many bytes from there on, whole blocks, may be copied; with one lcore that is all.
+ * To be called before copying blocks that other lcores may be copying, too: no other lcore copies these blocks until
+ * store_release() of the same offset. Returns how many bytes from the offset on, whole blocks, may be copied; if only
+ * one lcore uses the store, all bytes.
  */
 uint64_t store_hold(struct store *store, uint64_t offset, uint64_t bytes);
 void store_release(struct store *store, uint64_t offset);

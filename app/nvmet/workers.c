@@ -66,7 +66,7 @@ static int carry_out(const struct io_uring_sqe *sqe)
 	case IORING_OP_FSYNC:
 		result = fdatasync(sqe->fd);
 		break;
-	case IORING_OP_FALLOCATE: /* in this operation the length stands where others have the address */
+	case IORING_OP_FALLOCATE: /* for this operation sqe->addr is the length */
 		result = fallocate(sqe->fd, (int)sqe->len, (off_t)sqe->off, (off_t)sqe->addr);
 		break;
 	default:
@@ -92,7 +92,7 @@ static void *work(void *argument)
 		job->result = carry_out(&job->sqe);
 		pthread_mutex_lock(&workers->lock);
 		STAILQ_INSERT_TAIL(&workers->done, job, next);
-		eventfd_write(workers->fd, 1); /* fails only while the descriptor is readable anyway */
+		eventfd_write(workers->fd, 1); /* this write fails only while the descriptor is readable anyway */
 	}
 	pthread_mutex_unlock(&workers->lock);
 	return NULL;

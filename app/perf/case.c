@@ -164,7 +164,10 @@ static void lay_out_pairs(const struct perf_case *test, struct perf_layout *layo
 	layout->depth = layout->depth / layout->interval * layout->interval;
 }
 
-/* By default as many receives as the flows would have of their own. */
+/*
+ * Receives of a flow, or of a shared queue: by default the shared queue has as many as all flows would have by
+ * themselves.
+ */
 static uint32_t rx_depth_of(const struct perf_case *test)
 {
 	uint32_t own = at_most(2 * test->depth, RX_DEPTH_MAX);

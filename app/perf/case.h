@@ -18,7 +18,7 @@
 struct perf_layout {
 	uint32_t depth;    /* a multiple of interval */
 	uint32_t interval; /* requests between two completions */
-	uint32_t rx_depth; /* of a flow, or of the receive queue that all flows share */
+	uint32_t rx_depth; /* receives of a flow, or of the receive queue that all flows share */
 	uint32_t slot_bytes;
 	uint32_t source_slots, target_slots, inbox_slots;
 	uint64_t source_stride, target_stride, inbox_stride;
@@ -33,7 +33,7 @@ struct perf_tally {
 	uint64_t checked;      /* messages whose bytes were checked */
 	uint64_t errors;       /* failed completions, wrong lengths, counters or immediates, and stalls */
 	uint64_t bad_bytes;
-	uint64_t frames;      /* received and sent by the port while the clock ran */
+	uint64_t frames;      /* frames received and sent by the port while the clock ran */
 	uint64_t retransmits; /* packets sent again after a loss */
 	uint64_t rnr_resent;  /* packets sent again after an RNR NAK */
 	uint64_t probes;      /* packets that only asked a silent peer */
@@ -54,7 +54,7 @@ struct perf_tally_row {
 #define PERF_TALLY_ROWS 11u
 extern const struct perf_tally_row perf_tally_rows[PERF_TALLY_ROWS];
 
-/* As strchr() it does not care whether the tally may be changed. */
+/* Returns a count that can be changed, though the tally is const, as strchr() does. */
 static inline uint64_t *tally_count(const struct perf_tally *tally, const struct perf_tally_row *row)
 {
 	return (uint64_t *)(uintptr_t)((const char *)tally + row->offset);
@@ -65,7 +65,7 @@ struct perf_failover_result {
 	bool cut;               /* the case lasted until the cut */
 	uint64_t migrations[2]; /* PATH_MIG events of each end */
 	double path_mig_ms[2];  /* until the last of them */
-	double resumed_ms;      /* until the first completion after the first migration; 0: there was none */
+	double resumed_ms;      /* time until the first completion after the first migration; 0: there was none */
 };
 
 /* What a window measures, over all windows: the median, the 10th and the 90th percentile. */
@@ -117,18 +117,18 @@ struct perf_result {
 	 */
 	struct perf_spread hand_over_ns;
 	struct perf_failover_result failover;
-	struct perf_tally tally; /* both ends; seconds are those of the longer one */
+	struct perf_tally tally; /* sum of both ends; seconds are those of the longer one */
 	uint32_t lcores;
 	uint64_t interruptions; /* how often the measuring thread lost its core */
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
 	double cycles_per_packet;         /* per frame received or sent; 0: not known */
 	struct app_histogram *latency;    /* in TSC cycles; NULL in bw mode */
 	double latency_scale_us;          /* microseconds of a cycle; halved if a round trip is two messages */
-	const struct perf_series *series; /* points of the end that starts; NULL in lat mode */
+	const struct perf_series *series; /* messages completed over time at the end that starts; NULL in lat mode */
 	double cycle_s;
 };
 
-/* What a fraction of the messages does not exceed. */
+/* The latency that this fraction of the messages does not exceed. */
 static inline double percentile_us(const struct perf_result *result, double fraction)
 {
 	return (double)app_histogram_percentile(result->latency, fraction) * result->latency_scale_us;

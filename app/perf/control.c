@@ -24,10 +24,10 @@
 #define IDLE_MS 1 /* pause between two polls while nothing happens */
 #define LENGTH_BYTES 4u
 #define READ_BYTES 65536u
-/* What a peer is told that speaks another protocol, as perftest's tools do. */
+/* The answer to a peer that speaks another protocol, as perftest's tools do. */
 #define STRANGER "is no uroce-perf, which has to run at both ends: "
 
-/* Polls the lcore, and pauses while neither it nor the socket has work. true: the socket has. */
+/* Polls the lcore, and pauses while neither the lcore nor the socket has work. true: the socket has work. */
 static bool poll_until(struct uroce_lcore *lcore, int fd, short events)
 {
 	struct pollfd waiting = { .fd = fd, .events = events };

@@ -5,8 +5,8 @@
 
 /*
  * Nanoseconds until an idle EAL worker sees a cache line that this thread has written: half of a round trip, a median.
- * A host may move virtual CPUs at any time, so results of several lcores can be compared only if this is the same. 0:
- * the lcores share a core, or the worker is busy.
+ * A host may move virtual CPUs at any time, so results of several lcores can be compared only if this latency is the
+ * same. 0: the lcores share a core, or the worker is busy.
  */
 double perf_core_latency_ns(unsigned worker);
 

@@ -40,13 +40,13 @@ struct perf_flow {
 	uint64_t posted, completed; /* requests */
 	uint32_t slot, done_slot;   /* posted and completed modulo the depth */
 	uint64_t goal;              /* how many requests to post in all */
-	uint64_t limit;             /* how many may be posted before the peer has checked the earlier ones */
+	uint64_t limit;             /* how many messages may be posted before the peer has checked the earlier ones */
 	bool has_room;              /* a request has completed, so more can be posted */
-	bool asked;                 /* the peer was asked to check up to completed */
+	bool asked;                 /* the peer was asked to check completed messages, and has not answered */
 
 	uint64_t received, receives_posted;
-	uint64_t bound, binds_posted;    /* windows, if SENDs name them: one for each receive */
-	uint64_t checked;                /* how many the peer has checked, if only it can see them */
+	uint64_t bound, binds_posted;    /* numbers of windows, if SENDs name windows: one for each receive */
+	uint64_t checked;                /* messages that the peer has checked, if only the peer sees them */
 	struct perf_place next, awaited; /* lat: places of the next message to post, and of the next to come */
 };
 
@@ -88,7 +88,7 @@ struct perf_end {
 	struct uroce_send_wr *lead_wrs; /* the WRITEs before FLUSHes, one for each of send_wrs; NULL: none */
 	struct uroce_recv_wr *recv_wrs; /* rx_depth of them */
 	struct uroce_sge *recv_sges;
-	struct uroce_mw **windows; /* rx_depth for each flow; NULL: the peer's requests name no windows */
+	struct uroce_mw **windows; /* rx_depth windows for each flow; NULL: the peer's requests name no windows */
 	uint32_t *window_keys;
 	struct uroce_send_wr *bind_wrs; /* rx_depth of them, in a ring */
 	struct uroce_mw_bind bind;
@@ -121,7 +121,7 @@ struct perf_end {
 	uint32_t polls;
 	uint32_t unchecked_flows; /* flows that wait for checks */
 	bool knows_acknowledged;  /* told_acknowledged is of this second */
-	bool stopped;             /* the peer asked to stop, or after an error */
+	bool stopped;             /* no more posts: the peer has asked to stop, or there was an error */
 
 	struct perf_series series; /* bw, unless windows alternate; last, because it is large and seldom used */
 };

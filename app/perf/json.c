@@ -41,7 +41,7 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 	if (json == NULL)
 		return NULL;
 	json->path = path;
-	/* The page first: if it is refused no earlier JSON file is lost. */
+	/* The page is checked first: if it is refused, no earlier JSON file is lost. */
 	if (page_path)
 		json->page = perf_page_open(page_path);
 	if (path && (json->page || page_path == NULL)) {

@@ -33,7 +33,7 @@ struct junk {
 	const char *counter;
 	uint32_t qpns[STRANGERS];
 	uint8_t mad[MAD_BYTES];
-	struct uroce_cm_channel *channel; /* has a listener, so that requests to connect are judged */
+	struct uroce_cm_channel *channel; /* channel of a listener, which has requests to connect judged */
 	struct uroce_cm_id *listener;
 	uint64_t sent;
 	uint64_t base_frames, base_sent; /* frames received and junk sent when a window began */

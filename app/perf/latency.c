@@ -141,7 +141,7 @@ static void handle_completions(struct perf_end *end)
 	}
 }
 
-/* Has a WRITE of the peer arrived? This thread's own lcore places it, so once the last byte is there all is. */
+/* Has a WRITE of the peer arrived? This thread's own lcore places it, so once the last byte is there all bytes are. */
 static void watch_target(struct perf_end *end)
 {
 	struct perf_flow *flow = &end->flows[0];

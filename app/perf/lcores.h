@@ -6,7 +6,8 @@
  *   3. perf_lcores_close()
  * An lcore is both ends of its own QPs, and shares with the others only the engine and its tables. Windows of each
  * lcore alone, while the others sleep, alternate with windows of all together. The goodput of all together divided by
- * the sum of the single ones is the share of the ideal. Beside it stands how far apart the lcores are (core_latency.h).
+ * the sum of the single ones is the share of the ideal. The result also has how far apart the lcores are
+ * (core_latency.h).
  */
 #ifndef APP_PERF_LCORES_H
 #define APP_PERF_LCORES_H

@@ -17,7 +17,10 @@ json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
 /* The other process is not trusted. Returns 0, or -EINVAL and *why names the value. */
 int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why);
 
-/* peer's arrays have room for qps entries, and for peer->window_count windows, as many as there must be. */
+/*
+ * peer's arrays have room for qps entries, and for the keys of peer->window_count windows; a message with another
+ * number is refused.
+ */
 int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps);
 
 /* completed has room for qps entries. */

@@ -113,7 +113,7 @@ static int check_rate(struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* What perftest's options do not go with, checked before defaults are filled in. */
+/* Refuses what does not go with perftest's options, before defaults are filled in. */
 static int check_perftest(struct perf_options *options)
 {
 	bool least = options->least_gbit > 0 || options->least_mpps > 0;

@@ -56,7 +56,7 @@ static int run(const char *program, const char *argument, int in, int out)
 	return error ? -1 : status;
 }
 
-/* Found before the run, so that nobody measures for an hour and then has no page. */
+/* Looks for uroce-report before the run, so that nobody measures for an hour and then has no page. */
 static int find_program(struct perf_page *page)
 {
 	ssize_t bytes = readlink("/proc/self/exe", page->program, sizeof(page->program) - sizeof(PROGRAM));
@@ -81,7 +81,7 @@ struct perf_page *perf_page_open(const char *path)
 	if (page == NULL)
 		return NULL;
 	page->path = path;
-	/* Opened without emptying it: if the run is interrupted, the earlier page stays. */
+	/* The page is opened without being emptied: if the run is interrupted, the earlier page stays. */
 	page->file = fopen(path, "a");
 	if (page->file == NULL)
 		app_complain(APP_EXIT_ENVIRONMENT, "--report %s: %s; %s", path, strerror(errno), remedy_of(errno));

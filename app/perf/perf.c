@@ -142,7 +142,7 @@ static uint64_t count_interruptions(void)
 	return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
-/* Is the result below what the user asked for at least? */
+/* Is the result below the least that the user has asked for? */
 static bool misses_the_least(const struct perf_options *options, const struct perf_result *result)
 {
 	const char *op = perf_op_names[result->test.op];
@@ -167,7 +167,10 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 		return;
 	result->interruptions = count_interruptions() - interruptions_before;
 	perf->failures += result->tally.errors + result->tally.bad_bytes;
-	/* The file first: what a user sees in a row is kept, whatever ends the program then. */
+	/*
+	 * The JSON file is written before the row: a result that a user sees is kept, even if the program is killed
+	 * then.
+	 */
 	if (perf->json)
 		perf_json_result(perf->json, result);
 	perf_report_result(result);

@@ -73,7 +73,7 @@ int perf_receive_post(struct perf_end *end, uint32_t index)
 	return post_shared(end, end->layout.rx_depth);
 }
 
-/* entry: the receive that the message took. There are as many slots in the inbox. */
+/* entry: the receive that the message took; the inbox has a slot for each receive. */
 static void check_bytes(struct perf_end *end, uint32_t index, uint64_t message, uint64_t entry)
 {
 	const uint8_t *data = end->layout.inbox_slots ? end_inbox(end, index, entry) : end_target(end, index, message);

@@ -9,7 +9,7 @@
 #include "perf/window.h"
 
 #define LOSE_EVERY 16u
-#define MIN_FRAME_BYTES 90u /* an acknowledgement is shorter, over IPv6, too */
+#define MIN_FRAME_BYTES 90u /* shortest frame that is lost; an acknowledgement is shorter, even over IPv6 */
 #define SETTLE_POLLS 64u
 
 struct recovery {

@@ -24,7 +24,8 @@
 #define PART_S 10.0
 #define SETTLE_POLLS 256u
 #define PIPE_PATIENCE_S 10u
-#define PIPE_TIMEOUT 18u /* 1.07 s: memory is filled within eight of them, and a dead peer is given up after nine */
+/* code for 1.07 s: an end fills its memory within 8 timeouts, and a dead peer is given up after 9 */
+#define PIPE_TIMEOUT 18u
 
 /* ---- asking for checks, and checking ---- */
 

@@ -126,7 +126,7 @@ void perf_report_histogram(const struct perf_result *result)
 
 void perf_report_progress(const struct perf_case *test, const struct perf_tally *last, uint64_t bytes)
 {
-	/* On standard error, not between the rows of the table, which programs read. */
+	/* Progress goes to standard error, not between the rows of the table, which programs read. */
 	fprintf(stderr, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n",
 		test->size_bytes, (double)bytes * 8 / last->seconds / 1e9, (double)last->messages / last->seconds / 1e6,
 		(unsigned long)last->retransmits, (unsigned long)last->probes);

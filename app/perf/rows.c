@@ -126,7 +126,7 @@ static int parse_endless(const char *name, const char *text, void *seconds)
 	return APP_EXIT_OK;
 }
 
-/* Has a row because getopt would take it for the beginning of --out_json_file. */
+/* --out_json is a row because getopt would take it for the beginning of --out_json_file. */
 static int refuse_out_json(const char *name, const char *text, void *place)
 {
 	(void)text;

@@ -12,7 +12,7 @@ void perf_series_add(struct perf_series *series, uint64_t cycles, uint64_t messa
 		for (uint32_t i = 0; i < series->count; i++)
 			series->points[i] = series->points[2 * i + 1];
 		series->spacing = series->spacing ? 2 * series->spacing : 2;
-		/* Half of a step has passed since the last point that stays. */
+		/* Half of the new spacing has passed since the last point that was kept. */
 		series->skipped = series->spacing / 2;
 		return;
 	}

@@ -15,7 +15,8 @@
 #include "perf/receive.h"
 #include "perf/report.h"
 
-#define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs are in time-wait for a part of it */
+/* how long numbers for QPs are waited for; destroyed QPs are in time-wait for a shorter time */
+#define CREATE_WAIT_MS 2000u
 #define CQ_DEPTH_MAX (1u << 20)
 #define QPS_PER_POLL 256u
 #define IDLE_DEPTH 16u
@@ -296,8 +297,8 @@ int perf_setup_prepare(struct perf_end *end, const struct perf_case *test, struc
 }
 
 /*
- * The path over the second link becomes the alternate path of every QP. Both ends rearm, and the first packets arm
- * them.
+ * The path over the second link becomes the alternate path of every QP. Both ends rearm it, and the first packets arm
+ * it.
  */
 static int arm_flow(struct perf_end *end, uint32_t index)
 {
@@ -338,7 +339,7 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 	};
 }
 
-/* Nothing is ever sent on idle QPs, so the number at the peer does not matter. */
+/* Nothing is ever sent on idle QPs, so the QP number at the peer does not matter. */
 static int connect_idle(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = connection(end, 0);
@@ -362,8 +363,8 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 }
 
 /*
- * Is the peer asked to check messages? Between two processes only the peer sees what has come, and nothing tells it. In
- * lat mode it checks before it answers, unless the operation has no message as its answer.
+ * Is the peer asked to check messages? Between two processes only the peer sees what has come, and no completion of
+ * ours tells it. In lat mode the peer checks before it answers, unless the operation has no message as its answer.
  */
 static bool checks_are_asked_for(const struct perf_end *end)
 {

@@ -8,7 +8,7 @@
 /* Posts as much as the flow may: called at the start, and when what stopped the flow is over. */
 void perf_stream_post(struct perf_end *end, uint32_t index);
 
-/* Takes completions and posts in their place. */
+/* Takes completions, and posts new requests in place of those that completed. */
 void perf_stream_poll(struct perf_end *end);
 
 /*

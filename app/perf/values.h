@@ -41,7 +41,7 @@ struct perf_case {
 	uint32_t rx_rate;       /* receives posted again per second by all QPs; 0: as they complete */
 	uint32_t traffic_class; /* DSCP and ECN of the frames of both ends */
 	uint32_t cc;            /* enum uroce_cc */
-	uint32_t sack_window;   /* SACKs, and 128 << n packets in flight; 0: none */
+	uint32_t sack_window;   /* n: with SACKs 128 << n packets may be in flight; 0: no SACKs */
 	uint32_t paths;         /* of each QP; 0: one */
 	double rate;            /* messages a second that an end may post; 0: no limit */
 	uint32_t burst;         /* messages posted at once */

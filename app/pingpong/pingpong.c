@@ -350,7 +350,7 @@ static int set_up_connection(struct pingpong *pp)
 	error = open_side(pp, &side);
 	if (error)
 		return error;
-	if (server) /* connected before answering, because the client sends as soon as it has the answer */
+	if (server) /* the QP is connected before we answer, because the client sends as soon as it has the answer */
 		error = receive_their_side(pp, &side) || connect_qp(pp) || send_our_side(pp, &side) ||
 			side_read(pp->lcore, &side, done, DONE_BYTES);
 	else
@@ -522,7 +522,7 @@ int main(int argc, char **argv)
 	if (pp.options.dry_run)
 		return print_plan(&pp.options);
 	config.devices[0] = pp.options.device;
-	/* so that a server and a client on one machine use different cores */
+	/* A client takes the last cores, so that a server on the same machine uses other cores. */
 	config.last_core = pp.options.host != NULL;
 	app_end_when_interrupted();
 	exit_code = app_eal_start(&args, &config);

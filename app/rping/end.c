@@ -189,7 +189,7 @@ static int handle_receive(struct rping_end *end, const struct uroce_wc *wc)
 	if (wc->byte_len != ADVERT_BYTES)
 		return app_complain(APP_EXIT_FAILURE, "%u bytes came where rping sends 16: is the peer an rping?",
 				    wc->byte_len);
-	/* Its buffer is read before it is posted again. */
+	/* The buffer of a receive is read before the receive is posted again. */
 	if (end->options->server) {
 		error = serve(end);
 		return error ? error : post_receive(end);

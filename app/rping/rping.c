@@ -182,7 +182,7 @@ static struct rping_end *find_end(const struct rping *rping, uint64_t context)
 	return end;
 }
 
-/* Failures have been printed. No peer is waited for to confirm the end, because it may be gone. */
+/* Failures have been printed. This does not wait for a peer to confirm the end, because the peer may be gone. */
 static void handle_completions(struct rping *rping)
 {
 	struct uroce_wc wc[16];
@@ -232,7 +232,8 @@ static void poll_once(struct rping *rping)
 	struct uroce_cm_event event;
 
 	uroce_lcore_poll(rping->lcore);
-	handle_completions(rping); /* before events, so that the failure is printed before the end */
+	/* completions before events, so that a failure is printed before the end of its connection */
+	handle_completions(rping);
 	while (uroce_cm_next(rping->channel, &event) == 0)
 		handle_event(rping, &event);
 }

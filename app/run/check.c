@@ -24,7 +24,10 @@ int check_library(void)
 			    "has: use the library of Debian 12 or 13, or Ubuntu 24.04");
 }
 
-/* Opens the port as the provider would, which itself prints what is wrong. The environment is that of a program. */
+/*
+ * Opens the port as the provider would; the provider itself prints what is wrong. The environment is set as for a
+ * program.
+ */
 static int open_port(const char *folder)
 {
 	int (*stack_get)(void **stack) = NULL;

@@ -18,7 +18,7 @@
 
 /*
  * Returns 0, or -EADDRINUSE: another program of the network namespace has the name. A name that begins with a zero is
- * no file: the kernel frees it with the last descriptor, whichever process that belongs to, however it ends.
+ * no file: the kernel frees it when the last descriptor is closed, in whichever process and for whatever reason.
  */
 static int claim(const struct uroce_addr *address)
 {
@@ -53,7 +53,7 @@ static int refuse(const char *text)
 			    text, RANGE_MAX);
 }
 
-/* Splits "FIRST-LAST/LEN". false: it has not that form. */
+/* Splits "FIRST-LAST/LEN". false: the text does not have this form. */
 static bool split(const char *text, struct uroce_addr *first, struct uroce_addr *last, char *length, size_t room)
 {
 	char copy[TEXT_BYTES], *slash, *dash;

@@ -173,8 +173,8 @@ static void say(const struct settings *settings, const char *name, const char *v
 }
 
 /*
- * A setting that the stack reads from a variable, too: the option wins over what the user has given the variable, and
- * that over the file and the default.
+ * Sets a variable that the stack reads. The option has precedence over the value that the user has given the variable,
+ * and this value over the file and the default.
  */
 static void say_setting(const struct settings *settings, const char *option, const char *name, const char *value)
 {
@@ -203,7 +203,7 @@ static void set_environment(const struct settings *settings, const char *librari
 	say(settings, "RDMAV_DRIVERS", text);
 	snprintf(text, sizeof(text), "%s/liburoce-preload.so", libraries);
 	say_first(settings, "LD_PRELOAD", text);
-	/* Programs may share an interface: each sees what the others send, as the network does. */
+	/* Programs may share an interface: with qdisc_bypass=0 each also receives the frames that the others send. */
 	snprintf(text, sizeof(text), "%s%s", settings->device,
 		 if_nametoindex(settings->device) ? ",qdisc_bypass=0" : "");
 	say(settings, "UROCE_PORT", text);

@@ -68,7 +68,7 @@ int tree_write(const char *root, const struct tree_port *port)
 	} files[] = {
 		{ "class/infiniband_verbs/abi_version", "6\n" },
 		{ "class/infiniband_verbs/" TREE_NODE "/ibdev", TREE_DEVICE "\n" },
-		/* the numbers of /dev/null, which lies there */
+		/* the device numbers of /dev/null, which is mounted as the device node */
 		{ "class/infiniband_verbs/" TREE_NODE "/dev", "1:3\n" },
 		{ "class/infiniband_verbs/" TREE_NODE "/abi_version", "1\n" },
 		{ "class/infiniband/" TREE_DEVICE "/node_type", "1: CA\n" },

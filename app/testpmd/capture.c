@@ -20,7 +20,8 @@ void capture_serve_others(void)
 	char socket[PATH_MAX];
 
 	/*
-	 * The socket exists if EAL shares its configuration with other processes; without it there are none to serve.
+	 * The socket exists if EAL shares its configuration with other processes; without a socket there are no other
+	 * processes to serve.
 	 */
 	if (snprintf(socket, sizeof(socket), "%s/mp_socket", rte_eal_get_runtime_dir()) < (int)sizeof(socket) &&
 	    access(socket, F_OK) == 0 && rte_pdump_init() != 0)

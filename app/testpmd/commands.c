@@ -287,7 +287,7 @@ union token {
 	cmdline_parse_token_num_t number;
 };
 
-/* word: such as "cut#mend" or "VALUE"; index: of it in the command. */
+/* word: such as "cut#mend" or "VALUE"; index: number of the word in its command. */
 static union token token_of(const char *word, unsigned index)
 {
 	if (strcmp(word, "N") == 0 || strcmp(word, "PORT") == 0)

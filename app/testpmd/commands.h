@@ -7,7 +7,7 @@
 
 #include "testpmd/traffic.h"
 
-/* All of them, for cmdline_new(); NULL is behind the last one. */
+/* All commands, for cmdline_new(); NULL is behind the last one. */
 cmdline_parse_ctx_t *commands_all(void);
 
 /* From now on the commands act on this traffic. */

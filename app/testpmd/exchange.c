@@ -109,7 +109,7 @@ static bool read_byte(const struct exchange_line *line, char *c, uint64_t *patie
 	}
 }
 
-/* Reads a line, without its end and nothing behind it. false: no whole line came in time. */
+/* Reads one line, drops its newline, and leaves what follows unread. false: no whole line came in time. */
 static bool read_line(const struct exchange_line *line, char *text, size_t room, uint64_t *patience_us)
 {
 	size_t at = 0;

@@ -20,7 +20,7 @@ void inject_close(void);
  * probability: "0.01", or "1%".
  */
 int inject_set(uint16_t port, const char *what, const char *probability);
-/* From now on a port loses all frames that it receives, as with a pulled cable; or no more. */
+/* cut: from now on a port loses all frames that it receives, as with a pulled cable; else it receives again. */
 int inject_cut(uint16_t port, bool cut);
 /* inject_cut() for a port that is stopped: it stays cut whatever faults are changed. */
 void inject_stop(uint16_t port, bool stopped);

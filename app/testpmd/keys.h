@@ -46,7 +46,7 @@ struct keys_place {
 	uint64_t wr_id;     /* of what is posted */
 };
 
-/* Work requests of a send queue for both. */
+/* Entries of a send queue for binds and WRITEs of keys. */
 #define KEYS_WRS (KEYS_WINDOWS * KEYS_OFFER_WRS + 1)
 
 /* 0, or a negative errno: keys_close() frees what there is. */
@@ -58,7 +58,7 @@ void keys_close(struct keys *keys);
 void keys_offer(struct keys *keys, const struct keys_place *place);
 /* Takes a key for a SEND. 0: there is none yet, and the peer knows that one is wanted. */
 uint32_t keys_take(struct keys *keys, const struct keys_place *place);
-/* Something with place.wr_id has completed. */
+/* A work request with place.wr_id has completed. */
 void keys_completed(struct keys *keys, const struct uroce_wc *wc);
 /* A SEND has made a key invalid. */
 void keys_invalidated(struct keys *keys, uint32_t rkey);

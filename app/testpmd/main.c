@@ -181,7 +181,7 @@ static void take_addresses(struct uroce_port_config *config, const struct settin
 	}
 }
 
-/* As many as lcores poll the port, unless the settings say otherwise. */
+/* The number of queues of a port by default: one for each lcore that polls the port. */
 static uint16_t queues_of_a_port(void)
 {
 	bool looped = settings.port_count == 0;
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
 	struct uroce_engine_config engine = { 0 };
 	int code;
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* called before anything is printed, because later it may have no effect */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* before anything is printed, because setvbuf() may have no effect later */
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	code = settings_read(&settings, args.own_count, args.own);
@@ -441,7 +441,8 @@ int main(int argc, char **argv)
 		return APP_EXIT_ENVIRONMENT;
 	take_eal_args(&args);
 	eal.worker_count = settings.nb_cores;
-	eal.last_core = settings.peer[0] != 0; /* so that a target and its peer on one machine use different cores */
+	/* a peer takes the last cores, so that its target on the same machine uses others */
+	eal.last_core = settings.peer[0] != 0;
 	for (uint32_t i = 0; i < settings.port_count; i++)
 		eal.devices[i] = settings.ports[i].device;
 	catch_signals();

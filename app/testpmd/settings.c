@@ -212,7 +212,7 @@ int settings_change(struct settings *settings, const char *name, const char *val
 	return error;
 }
 
-/* Is it a setting, and not about a port, nor a word of other programs? */
+/* Is the row a setting that is neither about a port nor an option of other programs? */
 static bool is_setting(const struct option_row *row)
 {
 	return row->kind != OPTION_OTHER && row->kind != OPTION_INSTEAD &&

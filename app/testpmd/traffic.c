@@ -36,7 +36,7 @@ static uint64_t area_bytes(uint32_t message_bytes)
 	return ((uint64_t)message_bytes + AREA_ALIGN - 1) / AREA_ALIGN * AREA_ALIGN + AREA_ALIGN;
 }
 
-/* Enough for the queue pairs of the settings, and for a number of a peer's. */
+/* Enough for the queue pairs of the settings, or for 64 queue pairs of a peer with messages of 1 MiB. */
 uint64_t traffic_memory_bytes(const struct settings *settings)
 {
 	uint64_t peers = area_bytes(1u << 20) * 64, ours = area_bytes(settings->size) * settings->qps;
@@ -201,7 +201,7 @@ static void handle_completion(struct traffic *traffic, const struct uroce_wc *wc
 	if (work == WORK_RECEIVE && wc->status == UROCE_WC_SUCCESS && wc->wc_flags & UROCE_WC_WITH_INV)
 		keys_invalidated(&flow->keys, wc->invalidated_rkey);
 	if (wc->status == UROCE_WC_SUCCESS && (work == WORK_KEY || (work == WORK_RECEIVE && flow->asks)))
-		return; /* no message, or counted by the flow that has sent it */
+		return; /* this is no message, or the flow that has sent the message counts it */
 	if (wc->status == UROCE_WC_SUCCESS) {
 		atomic_fetch_add_explicit(&flow->messages, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);
@@ -508,7 +508,7 @@ void traffic_drop_flows(struct traffic *traffic)
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 		uroce_qp_destroy(traffic->flows[i].qp);
 		keys_close(&traffic->flows[i].keys);
-		traffic->flows[i].qp = NULL; /* a receive that it has left in a shared queue still names it */
+		traffic->flows[i].qp = NULL; /* the wr_id of a receive left in a shared queue still names this flow */
 	}
 	atomic_store(&traffic->flow_count, 0);
 	pthread_mutex_unlock(&traffic->flows_lock);

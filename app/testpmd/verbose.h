@@ -18,7 +18,7 @@
 int verbose_open(void);
 void verbose_close(void);
 
-/* For any lcore. level: that of the setting. */
+/* Notes a completion, if the level of the setting asks for it. Any lcore may call it. */
 void verbose_note(uint32_t level, const struct uroce_wc *wc);
 
 /* For one thread: prints what was noted since the last call. */
