@@ -26,7 +26,7 @@
 #define FRAME_MAX_BYTES 4352u /* a path MTU of 4096 with all headers; longer frames take several mbufs */
 #define FRAME_MIN_BYTES 64u
 #define KEPT_MAX_BYTES (UINT16_MAX + 1u) /* the most that is kept of a frame in several mbufs */
-#define CLOCK_NS 1000000000              /* how often the rate of the cycles is measured */
+#define CLOCK_NS 1000000000              /* time between two measurements of the rate of the processor's cycles */
 #define IDLE_US 500u
 
 struct uroce_capture {
@@ -219,7 +219,7 @@ int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_count
 		free_capture(capture);
 		return code;
 	}
-	/* The lcore may still come back to this memory, so the capture is not freed. */
+	/* An lcore may still come back to this memory, so the capture is not freed. */
 	return drivers_error_set(error, -ETIMEDOUT,
 				 "an lcore stands still with a frame in its hands: the ports stay "
 				 "captured, and cannot be closed");

@@ -16,10 +16,10 @@
 /* A poll may bring POLL_FRAMES between a refused request and the frame in which the QP refuses it. */
 static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES, "what was refused is there when the flow stands still");
 
-/* A number made of the address, which two addresses hardly share, and the QPN. */
+/* A number computed from the address, which is hardly ever the same for two addresses, and the QPN. */
 struct key {
 	uint64_t address;
-	uint32_t qp_num; /* with a bit set above it, so that no key is zero */
+	uint32_t qp_num; /* the QPN with one bit set above it, so that no key is zero */
 };
 
 struct flow {

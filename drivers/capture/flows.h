@@ -33,12 +33,12 @@ struct drivers_flows;
 struct drivers_flows *drivers_flows_create(uint32_t count);
 void drivers_flows_destroy(struct drivers_flows *flows);
 
-/* Notes a frame that arrives or leaves at that time. Ignores a frame that is not RoCE. */
+/* Notes a frame that arrived or left when the processor's counter was `cycles`. Ignores a frame that is not RoCE. */
 void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf, uint64_t cycles, bool outbound);
 
 /*
- * For the thread that notes frames: holds the flow to a QPN at an address. It takes FLOWS_HELD_FRAMES more frames, and
- * then none until *records has reached `number`. Does nothing if there is no such flow.
+ * For the thread that notes frames: holds the flow to a QPN at an address. The flow takes FLOWS_HELD_FRAMES more
+ * frames, and then none until *records has reached `number`. Does nothing if there is no such flow.
  */
 void drivers_flows_hold(struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],
 			const _Atomic uint32_t *records, uint32_t number);

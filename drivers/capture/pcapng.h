@@ -30,15 +30,15 @@ static inline uint32_t pcapng_bytes(uint32_t kept_bytes)
 
 /*
  * Open a file that only its owner can read. drivers_pcapng_open() overwrites an existing file, and may be given a pipe
- * that has a reader; drivers_pcapng_open_new() first removes what has the name, so that it follows no other user's
- * link. names: of the interfaces. snap_bytes: the most that is kept of a frame. comment: of the file; NULL: none. NULL
- * if the file cannot be written; *error says why.
+ * that has a reader; drivers_pcapng_open_new() first removes a file or link of the same name, so that it follows no
+ * other user's link. names: of the interfaces. snap_bytes: the most that is kept of a frame. comment: of the file;
+ * NULL: none. NULL if the file cannot be written; *error says why.
  */
 struct drivers_pcapng *drivers_pcapng_open(const char *path, const char *const *names, unsigned count,
 					   uint32_t snap_bytes, const char *comment, struct uroce_error *error);
 struct drivers_pcapng *drivers_pcapng_open_new(const char *path, const char *const *names, unsigned count,
 					       uint32_t snap_bytes, const char *comment, struct uroce_error *error);
-/* The descriptor for such a new file; -1: errno says why there is none. */
+/* Makes a new file as drivers_pcapng_open_new() does, and returns its descriptor; -1: errno says why there is none. */
 int drivers_pcapng_new_file(const char *path);
 /* false: writing has failed, now or before, and the frame is not in the file. */
 bool drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame);

@@ -30,7 +30,7 @@ struct recorded_port {
 	struct uroce_device_info device; /* its addresses tell which QPs are its own */
 	char name[DRIVERS_ETHDEV_NAME_BYTES];
 	char directory[DIRECTORY_BYTES];
-	uint32_t places[UROCE_LCORES_MAX]; /* up to which failure each lcore's have been handled */
+	uint32_t places[UROCE_LCORES_MAX]; /* for each lcore: number of its failures that have been handled */
 };
 
 /* Held while a recording begins or ends. Its owner may take the lock of the ports as well. */

@@ -27,7 +27,7 @@ struct tap_queue {
 	struct drivers_stream *_Atomic stream; /* NULL: no stream */
 	_Atomic bool busy;                     /* the lcore is using the stream */
 	const struct rte_eth_rxtx_callback *callback;
-	uint32_t places[UROCE_LCORES_MAX]; /* up to which failure each lcore's have been handled */
+	uint32_t places[UROCE_LCORES_MAX]; /* for each lcore: number of its failures that have been handled */
 } __rte_cache_aligned;
 
 struct drivers_tap {

@@ -40,9 +40,11 @@ void drivers_tap_detach(struct drivers_tap *tap);
  * failures are recorded. Returns 0 or -ENOMEM.
  */
 int drivers_tap_record(struct drivers_tap *tap, const struct uroce_engine *engine);
-/* The failures of an lcore have been recorded up to this number, as uroce_inspect_failed() counts them. */
+/*
+ * Tells the tap that the failures of an lcore have been recorded up to this number, as uroce_inspect_failed() counts.
+ */
 void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t count);
-/* drivers_flows_copy() for all queues: frames must have room for FLOWS_FRAMES of each. */
+/* drivers_flows_copy() for all queues: `frames` must have room for FLOWS_FRAMES of each queue. */
 uint32_t drivers_tap_copy(const struct drivers_tap *tap, bool outbound, uint32_t qp_num, const uint8_t address[16],
 			  struct drivers_flow_frame *frames);
 uint32_t drivers_tap_queues(const struct drivers_tap *tap);

@@ -72,7 +72,7 @@ static bool user_gave(const struct uroce_eal_config *config, const char *const *
 	return false;
 }
 
-/* The value of the option in word i or in the one behind it, or NULL. */
+/* The value of the option, from word i or the next word; NULL: word i is not this option. */
 static const char *value_at(const struct uroce_eal_config *config, int i, const char *option)
 {
 	const char *word = config->argv[i];
@@ -112,7 +112,7 @@ static void add(struct command_line *line, const char *format, ...)
 	line->count++;
 }
 
-/* Found out before rte_eal_init(), which cannot be called a second time. */
+/* Are there enough free huge pages? Found out before rte_eal_init(), which cannot be called a second time. */
 static bool hugepages_suffice(unsigned memory_mib)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");

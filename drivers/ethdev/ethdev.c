@@ -226,8 +226,8 @@ static int set_up_queues(const struct rte_eth_dev_info *info, const struct drive
 }
 
 /*
- * If the driver's longest frame does not fit into an mbuf, the driver must be allowed to use several. What fits only
- * the driver knows, because it needs room in front of and behind a frame. So one mbuf is tried first, where it looks
+ * If the driver's longest frame does not fit into an mbuf, the driver must be allowed to use several. Only the driver
+ * knows what fits, because it needs room in front of and behind a frame. So one mbuf is tried first, where it looks
  * long enough, because drivers are slower with frames in pieces.
  */
 static int configure_with_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,

@@ -18,7 +18,7 @@ struct rte_mempool;
 #define DRIVERS_ETHDEV_NAME_BYTES 64
 /* Path MTU 4096 and the longest headers: Ethernet with VLAN, IPv6, UDP, BTH, extensions, ICRC. */
 #define DRIVERS_FRAME_BYTES 4224u
-#define DRIVERS_ENGINE_MBUFS 1024u /* what outboxes, caches and reordering hold, for each queue */
+#define DRIVERS_ENGINE_MBUFS 1024u /* mbufs that outboxes, caches and reordering hold, for each queue */
 
 /* Zeros stand for defaults, except for the name. */
 struct drivers_ethdev_config {

@@ -3,8 +3,8 @@
 /*
  * When the process at the other end of a memif dies, the driver unmaps the shared memory in EAL's interrupt thread. It
  * does not wait for the lcores that are inside a burst at that moment, and offers nothing by which they could be kept
- * out. So the burst finds itself without memory, and the only sign of that is the fault. What the driver knows of the
- * connection is made anew with the next one, and so nothing of the burst that was left has to be mended.
+ * out. So the burst finds itself without memory, and the only sign of that is the fault. The driver makes its state of
+ * the connection anew with the next connection, so nothing of the burst that was left has to be mended.
  */
 #include "drivers/ethdev/guard.h"
 

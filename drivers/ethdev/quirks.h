@@ -24,8 +24,9 @@ struct drivers_quirks {
 	uint32_t overhead_bytes;     /* bytes of a buffer that an IP packet cannot use */
 
 	/*
-	 * Each queue receives what one queue of the other end sends, as with rings and shared memory. There a QP of the
-	 * peer, which sends from one queue, is received on one queue only, and so is the request for its connection.
+	 * Each queue receives what one queue of the other end sends, as with rings and shared memory. Then the frames
+	 * of a QP of the peer, which sends from one queue, are received on one queue only, and so is the request for
+	 * its connection.
 	 */
 	bool wired_queues;
 

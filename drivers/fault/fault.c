@@ -345,7 +345,7 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 		struct fault_queue *queue = &fault->queues[i];
 
 		queue->fault = fault;
-		/* so that the queues' random numbers are not shifted copies of each other */
+		/* A drawn start keeps the random numbers of one queue from being a shifted copy of another's. */
 		queue->random = draw(config->seed + i, 1);
 		/* First among the callbacks: what the others see has come over the bad link. */
 		queue->callback = rte_eth_add_first_rx_callback(fault->port_id, i, on_receive, queue);

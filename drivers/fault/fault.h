@@ -17,8 +17,8 @@
 struct drivers_fault_config {
 	double loss;      /* the frame vanishes */
 	double duplicate; /* a copy follows it at once */
-	double reorder;   /* it comes up to 8 frames late, or after some polls when no other follows */
-	double corrupt;   /* one bit of it is flipped, anywhere in the frame */
+	double reorder;   /* the frame arrives up to 8 frames late, or after some polls when none follows */
+	double corrupt;   /* one bit is flipped, anywhere in the frame */
 	uint64_t seed;
 	struct rte_mempool *pool; /* for copies: room for the port's longest frame */
 };
@@ -56,7 +56,7 @@ void drivers_fault_lose_nth(struct drivers_fault *fault, uint32_t nth, uint32_t 
 
 void drivers_fault_counts(const struct drivers_fault *fault, struct drivers_fault_counts *counts);
 
-/* Frees the frames that it holds, then itself. fault may be NULL. */
+/* Frees the frames that `fault` holds, then `fault` itself. fault may be NULL. */
 void drivers_fault_detach(struct drivers_fault *fault);
 
 #endif

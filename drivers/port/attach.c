@@ -19,7 +19,7 @@
 
 /* net_af_packet silently cuts frames that do not fit into its ring: this one has room for path MTU 4096. */
 #define AF_PACKET_RING "framesz=4608,blocksz=36864,framecnt=512"
-/* So that a frame of path MTU 4096 takes one buffer instead of three. */
+/* Buffers so large that a frame of path MTU 4096 takes one buffer, not three. */
 #define MEMIF_BUFFER "bsize=8192"
 #define PCI_CHARS 12 /* "0000:01:00.0" */
 

@@ -376,7 +376,7 @@ int uroce_port_close(struct uroce_port *public)
 	if (port->engine)
 		drivers_telemetry_stop(port->engine);
 	pthread_mutex_lock(&lock);
-	drivers_log_start(); /* at this point nobody can do anything about complaints of drivers */
+	drivers_log_start(); /* drivers' complaints are not shown: nobody can act on them now */
 	missing = close_below(port);
 	drivers_log_stop();
 	pthread_mutex_unlock(&lock);

@@ -147,7 +147,7 @@ static int tell_ports(struct uroce_engine *engine, uint32_t number, struct rte_t
 	return 0;
 }
 
-/* "10.0.0.1/24 gateway 10.0.0.254 vlan 100" */
+/* Adds each address as text: "10.0.0.1/24 gateway 10.0.0.254 vlan 100". */
 static void add_addresses(struct rte_tel_data *answer, const struct uroce_device_info *info)
 {
 	static const struct uroce_addr none;
