@@ -140,8 +140,8 @@ struct removal {
 };
 
 /*
- * Runs on the owner, so that no event of the id is raised meanwhile. Events that wait go along, behind those of the
- * channel.
+ * Runs on the owner, so that no event of the id is raised meanwhile. Waiting events move with the id, behind the events
+ * that wait in the new channel.
  */
 static int move_on_owner(void *argument)
 {
@@ -215,7 +215,7 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 		*event = id->events[id->event_head++ % CONNECT_EVENTS];
 		TAILQ_REMOVE(&channel->queue, id, in_queue);
 		id->queued = id->event_head != id->event_tail;
-		if (id->queued) /* its next event waits behind those of other ids */
+		if (id->queued) /* the id's next event waits behind those of other ids */
 			TAILQ_INSERT_TAIL(&channel->queue, id, in_queue);
 	}
 	none = id == NULL;

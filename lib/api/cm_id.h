@@ -24,7 +24,7 @@ int api_cm_end(struct uroce_cm_id *id);
 /* Frees the id's port for others. */
 void api_cm_unbind(struct uroce_cm_id *id);
 /*
- * Takes off the channel's queue an id of a REQUEST to the listener that nobody has read; NULL: there is none.
+ * Takes off the channel's queue an id of a REQUEST that came to the listener and was not read yet; NULL: none.
  * api_cm_put_back() puts it back.
  */
 struct uroce_cm_id *api_cm_pop_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener);

@@ -17,7 +17,7 @@
 
 const struct uroce_cm_options api_cm_no_options;
 
-/* A value of 0 counts if the user says that he means it. */
+/* A value of 0 stands for the default, unless the user has marked the field as given. */
 static uint8_t or_default(const struct uroce_cm_options *options, enum uroce_cm_given field, uint8_t value,
 			  uint8_t by_default)
 {

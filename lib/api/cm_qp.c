@@ -71,7 +71,7 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 	if (error && id->qp == NULL)
 		uroce_qp_destroy(qp);
 	if (error)
-		return error; /* the call that adopts the QP may yet run on the owner, so both stay */
+		return error; /* the call that adopts the QP may yet run on the owner, so id and QP stay */
 	*result = qp;
 	return 0;
 }

@@ -201,7 +201,7 @@ int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t p
 	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
 }
 
-/* There is no QP, so an lcore that serves the device asks. */
+/* There is no QP, so any lcore that serves the device asks the peer. */
 int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
 			       const struct uroce_addr *dest, uint16_t port)
 {

@@ -119,7 +119,7 @@ int uroce_ud_destroy(struct uroce_ud *ud)
 
 	if (error)
 		return error;
-	/* Waits for other lcores that may be handing over a packet to it. */
+	/* Waits for other lcores that may be handing over a packet to the queue pair. */
 	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	atomic_fetch_sub(&ud->pd->users, 1);
 	atomic_fetch_sub(&ud->send_cq->users, 1);

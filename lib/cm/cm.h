@@ -85,8 +85,8 @@ struct cm_private {
 struct cm_side {
 	uint32_t qpn;
 	uint32_t psn;                /* the first PSN that it will receive */
-	uint8_t responder_resources; /* READs and atomics that it answers at a time */
-	uint8_t initiator_depth;     /* READs and atomics that it has outstanding at a time */
+	uint8_t responder_resources; /* READs and atomics that this side answers at a time */
+	uint8_t initiator_depth;     /* READs and atomics that this side has outstanding at a time */
 	uint8_t retry_count;         /* in a REQ: for the QPs of both ends */
 	uint8_t rnr_retry_count;     /* for the QP of the other side */
 	bool flow_control, srq;
@@ -97,7 +97,7 @@ struct cm_side {
 
 struct cm_config {
 	uint32_t connections; /* how many connections there can be, 1 ... 2^20 */
-	/* how many of these may be passive and not established: in all, and of one peer (C-22) */
+	/* how many connections may be passive and not established: in all, and of one peer (C-22) */
 	uint32_t half_open, of_one_peer;
 	uint32_t refusals;     /* refusals that are kept for repeated REQs; at least 1 */
 	uint32_t timewait_ids; /* room for ids in time-wait, of which none ends early */
@@ -237,8 +237,8 @@ bool cm_pop_action(struct cm *cm, struct cm_action *action);
 void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int error, uint64_t now_ns);
 
 /*
- * Reduces the READs and atomics of our side to what both sides can: ours to ask and theirs to answer, and the reverse
- * (C-6).
+ * Reduces the READs and atomics of our side to what both sides can do: as requester to what the peer answers, and as
+ * responder to what the peer asks (C-6).
  */
 void cm_negotiate(struct cm_side *own, const struct cm_side *peer);
 
@@ -257,7 +257,9 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does the connection wait for cm_accept() or cm_reject()? */
 bool cm_is_asking(const struct cm *cm, uint32_t connection);
-/* Sets our side as cm_accept() would, so that cm_own() and cm_peer() tell how to move the QP before. */
+/*
+ * Sets our side as cm_accept() would: cm_own() and cm_peer() then tell how to move the QP before cm_accept() is called.
+ */
 void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side);
 /* The listener is removed: its backlog counts no more. Requests that wait can still be accepted or rejected. */
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
@@ -268,7 +270,7 @@ void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
 int cm_establish(struct cm *cm, uint32_t connection);
 /* Rejects a REQUEST, or a RESPONSE. Returns 0, -EINVAL or -ENOTCONN. */
 int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns);
-/* Returns 0; -EINVAL; -ENOTCONN: the connection is not established, and not about to be. */
+/* Ends a connection. Returns 0; -EINVAL; -ENOTCONN: the connection is not established, and not about to be. */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns);
 /*
  * Loads an alternate path on both sides (C-20). An event ALTERNATE answers; if the peer asks at the same time, both may
@@ -282,7 +284,10 @@ void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns);
 void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *route);
 /* The QP has gone to ERR by itself. */
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns);
-/* The user forgets the connection, in any state (C-17). The peer is told once; the number is not valid any more. */
+/*
+ * The user forgets the connection, in any state (C-17). The peer is told once; the connection's number is not valid any
+ * more.
+ */
 void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns);
 
 /* ---- reading the state ---- */
@@ -293,7 +298,7 @@ const struct cm_side *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
 /* The alternate path that was loaded last, or is being loaded, as seen from our side. */
 const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection);
-/* Actions that were taken before keep the old context. */
+/* Sets the user's context of a connection. Actions that were popped before keep the old context. */
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);
 
 enum cm_counter {

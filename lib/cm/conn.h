@@ -62,7 +62,7 @@ struct cm_conn {
 	bool passive, known_to_user, counted_by_listener;
 	bool half_open;     /* passive and never established: counted until it is freed */
 	bool replied;       /* a REP was sent */
-	bool ending;        /* its user has forgotten it: it may be evicted */
+	bool ending;        /* the user has forgotten the connection: it may be evicted */
 	bool tell_timewait; /* the user wants to know when the time-wait has ended */
 	bool user_moves;    /* the user moves the QP himself */
 	bool in_peers, in_qps;
@@ -109,7 +109,7 @@ struct cm {
 	struct cm_action actions[CM_ACTIONS];
 	uint32_t action_head, action_tail;
 	struct cm_message in;            /* the message being received */
-	const struct cm_message *moving; /* the message that moves a QP just now; NULL: a packet does */
+	const struct cm_message *moving; /* message for which a QP is being moved; NULL: moved for a packet */
 	struct cm_message out;           /* the message being built */
 	uint64_t counters[CM_COUNTERS];
 	uint64_t sent[CM_KIND_LAST - CM_KIND_FIRST + 1], received[CM_KIND_LAST - CM_KIND_FIRST + 1];

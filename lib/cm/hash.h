@@ -8,7 +8,7 @@
 
 /* For indexes of tables, which no peer sees: SipHash-1-3. */
 uint64_t cm_hash_table(const uint8_t key[16], const void *data, size_t bytes);
-/* As cm_hash_table(), of a peer: its address, and a number of its own. */
+/* As cm_hash_table(), over a peer's address and a number that the peer has chosen. */
 uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number);
 /* For numbers that peers see: SipHash-2-4. */
 uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes);

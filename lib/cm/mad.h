@@ -26,7 +26,7 @@ enum cm_mad_fault {
 	CM_MAD_LENGTH,        /* not 256 bytes */
 	CM_MAD_BASE_VERSION,  /* not 1 */
 	CM_MAD_CLASS,         /* not 7 */
-	CM_MAD_CLASS_VERSION, /* not 2; *message is filled in, so that a REQ can be answered by REJ 31 */
+	CM_MAD_CLASS_VERSION, /* class version not 2; *message is filled in, so that a REQ can be answered by REJ 31 */
 	CM_MAD_METHOD,        /* not Send */
 	CM_MAD_ATTRIBUTE,     /* none of enum cm_kind */
 	CM_MAD_FAULTS

@@ -1,4 +1,4 @@
-/* manager.c - finds a message's connection, and what that does with it by the table of states */
+/* manager.c - finds a message's connection, and handles the message by the table of states */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -348,7 +348,7 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm_close_give_up(cm, conn, now_ns);
 }
 
-/* One connection at a time: the host carries out what it causes, and looks at the deadline again. */
+/* Handles one connection a call: the host carries out the actions, and asks for the deadline again. */
 void cm_timeout(struct cm *cm, uint64_t now_ns)
 {
 	struct cm_conn *conn;

@@ -46,7 +46,7 @@ struct cm_message {
 	uint64_t service_id;
 	uint64_t ca_guid;
 	uint32_t qkey;
-	uint32_t qpn; /* REQ, REP, SIDR_REP: the sender's; DREQ, LAP: the receiver's */
+	uint32_t qpn; /* REQ, REP, SIDR_REP: the sender's QPN; DREQ, LAP: the receiver's QPN */
 	uint32_t eecn, remote_eecn;
 	uint32_t psn; /* REQ, REP: the first PSN that the sender of the message will receive */
 	uint16_t pkey;

@@ -115,7 +115,7 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	case NVME_FEATURE_WRITE_CACHE:
 		controller->write_cache = value & 1;
 		return NVME_OK;
-	case NVME_FEATURE_HOST_BEHAVIOUR: /* not stored: nothing in it changes what the target does */
+	case NVME_FEATURE_HOST_BEHAVIOUR: /* not stored, because no bit of this feature changes what the target does */
 		command->data_bytes = HOST_BEHAVIOUR_BYTES;
 		return NVME_OK;
 	default:

@@ -52,7 +52,7 @@ static uint16_t judge_state(const struct nvmf_command *command, const struct nvm
 	return NVME_OK;
 }
 
-/* In fabrics commands this byte is reserved. */
+/* Does the flags byte have wrong bits? In fabrics commands this byte is reserved, and not looked at. */
 static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
 {
 	uint8_t flags = command->sqe[SQE_FLAGS] & mask;

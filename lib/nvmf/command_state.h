@@ -17,7 +17,7 @@ enum nvmf_block_op {
 	NVMF_BLOCK_DEALLOCATE /* the ranges that the data names are to read as zeros and to free their space */
 };
 
-/* The work that a namespace's store has to do. It lies within the namespace. */
+/* The work that a namespace's store has to do. All of its blocks lie within the namespace. */
 struct nvmf_block {
 	enum nvmf_block_op op;
 	struct nvmf_namespace *namespace;

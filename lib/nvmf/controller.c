@@ -10,12 +10,14 @@
 #define CAP_TIMEOUT (15ull << 24) /* 7.5 s */
 #define CAP_NVM (1ull << 37)
 #define KEEP_ALIVE_UNIT_MS 1000u
-#define CONNECTING_MS 30000u /* for the other queues to connect: Linux waits 4.3 s for each lost message of CM */
-#define DISCOVERY_MS 120000u /* for a discovery host that has named no time, so that it cannot stay for ever */
+/* time for a host's other queues to connect: Linux waits 4.3 s for each lost message of CM */
+#define CONNECTING_MS 30000u
+/* keep-alive time of a discovery host that has named none, so that it cannot stay for ever */
+#define DISCOVERY_MS 120000u
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
-	/* What the program has set stands at the end. */
+	/* Clears all members before `context`: from there on the program has set them. */
 	memset(queue, 0, offsetof(struct nvmf_queue, context));
 	queue->target = target;
 	queue->qid = hello->qid;

@@ -22,7 +22,7 @@ struct nvmf_queue {
 	uint16_t qid;
 	uint16_t sq_head;
 	uint32_t room; /* commands that the host may have under way on this connection */
-	uint32_t size; /* as the Connect said; the same as room before */
+	uint32_t size; /* entries of the submission queue, as the Connect said; before that, the same as room */
 	bool no_flow_control;
 	/* from here on set by the program around this library, before nvmf_queue_open() */
 	void *context;
@@ -52,8 +52,8 @@ struct nvmf_controller {
 	_Atomic uint32_t csts;
 	uint32_t keep_alive_ms;
 	uint64_t deadline_ns; /* NVMF_FOREVER: none */
-	_Atomic uint64_t
-		heard_ns; /* time of the last command on any queue, to NVMF_HEARD_STEP_NS; 0: none since Keep Alive */
+	/* time of the last command on any queue, in steps of NVMF_HEARD_STEP_NS; 0: none since Keep Alive */
+	_Atomic uint64_t heard_ns;
 	_Atomic bool write_cache; /* the host may flush; else each write lasts when it is done */
 	/* Features that change nothing here and are what the host has set. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
@@ -63,7 +63,7 @@ struct nvmf_controller {
 	uint32_t aborted_count; /* how many of the oldest held commands a reset has aborted */
 	nvmf_set changed;       /* namespaces to be listed in the log page */
 	nvmf_set identified;    /* namespaces that the host has read about */
-	nvmf_set gone;          /* of the identified ones, those removed since, which the host has not read yet */
+	nvmf_set gone;          /* identified namespaces that were removed since, which the host has not read yet */
 	uint64_t error_count;   /* errors so far; the newest are kept, each at its number modulo the size */
 	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];

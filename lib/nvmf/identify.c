@@ -5,7 +5,7 @@
 
 #define FIRMWARE "uroce"
 #define KEEP_ALIVE_UNIT 10u /* in 100 ms */
-#define WARM_KELVIN 0x157u  /* the thresholds: the specification wants two, and recommends this one */
+#define WARM_KELVIN 0x157u  /* warning threshold, as the specification recommends */
 #define HOT_KELVIN 0x175u
 #define SGLS 0x00100005u     /* SGLs, keyed ones, data in capsules */
 #define ENTRY_SIZES_SQ 0x66u /* submission queue entries of 64 bytes exactly */

@@ -144,7 +144,7 @@ enum nvme_cns {
 };
 
 /* Bits of OAES and of feature 0Bh. */
-#define NVME_EVENT_UNRELIABLE (1u << 2) /* the bit of the critical warning has the same number */
+#define NVME_EVENT_UNRELIABLE (1u << 2) /* in the SMART / health log the critical warning has the same bit */
 #define NVME_EVENT_NAMESPACE (1u << 8)
 #define NVME_EVENT_DISCOVERY (1u << 31)
 

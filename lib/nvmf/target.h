@@ -52,7 +52,8 @@ struct nvmf_target {
 	struct nvmf_address addresses[NVMF_ADDRESSES_MAX];
 	uint32_t address_count;
 	uint64_t discovery_generation;
-	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX]; /* each at the entry for its id: see controller.c */
+	/* each at the entry for its controller id: see controller.c */
+	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX];
 	uint16_t last_cntlid;
 	pthread_mutex_t lock;
 };

@@ -171,7 +171,7 @@ static void set_addresses(struct cma_id *id, const struct uroce_cm_event *from, 
 
 static uint16_t port_of(const struct sockaddr_storage *address)
 {
-	const struct sockaddr_in *in = (const void *)address; /* the port lies in the same place for IPv6 */
+	const struct sockaddr_in *in = (const void *)address; /* an IPv6 address has its port at the same offset */
 
 	return ntohs(in->sin_port);
 }
@@ -227,7 +227,7 @@ static void set_answer(struct cma_event *one, const struct uroce_cm_event *from)
 	conn->qp_num = from->peer_qp_num;
 }
 
-/* The peer has accepted: if the id has a queue pair it is moved, and the peer told. */
+/* The peer has accepted. If the id has a queue pair, this library moves it to RTS and lets the peer know. */
 static void take_response(struct cma_id *id, struct cma_event *one, const struct uroce_cm_event *from)
 {
 	set_answer(one, from);
@@ -367,7 +367,7 @@ CMA_API int rdma_ack_cm_event(struct rdma_cm_event *event)
 	id->acks++;
 	pthread_cond_signal(&id->acked);
 	pthread_mutex_unlock(&id->lock);
-	free(event); /* it is the first member of a struct cma_event */
+	free(event); /* the event is the first member of a struct cma_event */
 	return 0;
 }
 

@@ -25,7 +25,7 @@ struct cma_event {
 };
 
 struct cma_channel {
-	struct rdma_event_channel channel; /* its fd is an epoll descriptor over the two below */
+	struct rdma_event_channel channel; /* channel.fd is an epoll descriptor over own_fd and that of `cm` */
 	struct uroce_cm_channel *cm;
 	int own_fd;                      /* an eventfd, readable while events of this library wait */
 	pthread_mutex_t reading;         /* held by the thread that reads the connection manager's channel */

@@ -78,7 +78,7 @@ static int take_request(struct cma_id *listener, struct rdma_cm_event *event)
 	}
 	if (rdma_migrate_id(id, NULL) != 0)
 		return -1;
-	id->event = event; /* kept so that its private data can be read until the next event */
+	id->event = event; /* the event is kept so that its private data can be read until the next event */
 	return 0;
 }
 

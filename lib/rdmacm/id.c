@@ -64,7 +64,10 @@ CMA_API int rdma_destroy_id(struct rdma_cm_id *ours)
 	return 0;
 }
 
-/* Bound to any address: 0.0.0.0 never means IPv6, and :: does mean IPv4, unless the program says that it does not. */
+/*
+ * The families that an id bound to any address accepts. 0.0.0.0 stands for IPv4 only; :: stands for both, unless the
+ * program has set the option that excludes IPv4.
+ */
 static enum uroce_cm_family family_of(const struct cma_id *id, const struct sockaddr *addr)
 {
 	if (addr->sa_family == AF_INET)
@@ -92,7 +95,7 @@ CMA_API int rdma_bind_addr(struct rdma_cm_id *ours, struct sockaddr *addr)
 		return cma_result(error);
 	memcpy(&ours->route.addr.src_storage, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
-	ours->route.addr.src_sin.sin_port = htons(uroce_cm_port(id->cm)); /* the port lies in the same place for IPv6 */
+	ours->route.addr.src_sin.sin_port = htons(uroce_cm_port(id->cm)); /* same offset for IPv6 */
 	if (uroce_cm_device(id->cm))
 		cma_id_set_device(id);
 	return 0;

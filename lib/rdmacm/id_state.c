@@ -36,7 +36,7 @@ static void leave(struct cma_id *id)
 }
 
 /*
- * The program ends: tells the peers of connections that it has not disconnected, as the kernel does for its own
+ * When the program ends, tells the peers of all connections that are still open, as the kernel does for its own
  * programs. The program gets no events of that any more. Peers that do not answer are waited for a moment. If another
  * thread is just making an id, no peer is told.
  */

@@ -49,7 +49,7 @@ static int create(struct verb_cq *cq, struct ibv_context *context, int depth, st
 	uroce_cq_set_context(cq->cq, (uintptr_t)cq);
 	cq->ibv.cqe = depth;
 	cq->yields = verb_context_of(context)->stack->one_core;
-	cq->ibv.context = context; /* set before the first event, which uses it */
+	cq->ibv.context = context; /* the context is set before the first event, which uses it */
 	verb_event_add(VERB_CQ, cq);
 	return 0;
 }

@@ -270,7 +270,7 @@ void verb_async_event(struct ibv_context *context, struct ibv_async_event *event
 		count = &verb_qp_of(event->element.qp)->async_events;
 		break;
 	default:
-		return; /* about a port, the device or a work queue: not counted */
+		return; /* events about a port, the device or a work queue are not counted */
 	}
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 }

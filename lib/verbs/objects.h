@@ -66,8 +66,8 @@ struct verb_cq {
 	struct uroce_cq *cq;
 	struct verb_lock lock;
 	bool yields;                        /* a poll that finds nothing lets the stack's thread have the core */
-	int channel_fd;                     /* where a wake-up is written to; -1: no channel */
-	uint32_t comp_events, async_events; /* events that were read, to be acknowledged before it is destroyed */
+	int channel_fd;                     /* descriptor to which a wake-up is written; -1: no channel */
+	uint32_t comp_events, async_events; /* events read, to be acknowledged before the queue is destroyed */
 	struct uroce_wc current;            /* the completion of start_poll and next_poll */
 	struct verb_forgotten *forgotten;   /* queue pairs that are gone: their completions up to a mark are dropped */
 	struct verb_cq *next;

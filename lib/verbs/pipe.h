@@ -39,7 +39,7 @@ int verb_pipe_writer(int fd);
 
 /*
  * Removes all unread entries that begin with value; an entry has entry_bytes, a multiple of 8. The others stay in their
- * order. An entry is lost if it finds no room when it is put back, for somebody else has written meanwhile.
+ * order. An entry is lost if there is no room when it is put back, because another thread has written meanwhile.
  */
 void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes);
 

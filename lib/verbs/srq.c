@@ -25,7 +25,7 @@ struct ibv_srq *verb_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *ini
 	uroce_srq_set_context(srq->srq, (uintptr_t)srq);
 	init->attr.max_wr = attr.max_wr;
 	init->attr.max_sge = attr.max_sge;
-	srq->ibv.context = pd->context; /* set before the first event, which uses it */
+	srq->ibv.context = pd->context; /* the context is set before the first event, which uses it */
 	verb_event_add(VERB_SRQ, srq);
 	return &srq->ibv;
 }

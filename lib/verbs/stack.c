@@ -162,10 +162,10 @@ static void wait_a_little(void)
 }
 
 /*
- * A port that shares memory with a server has to wait for the server; other errors are returned at once. Then the link
- * needs a moment, that of a NIC as well, and many programs look at it only once and refuse a port without a link. A
- * server that was just beginning may have refused its client, and the driver asks only once: so the client's port is
- * opened anew now and then.
+ * A port that shares memory with a server has to wait for the server; other errors are returned at once. Then this
+ * waits for the link, which needs a moment on a NIC as well: many programs look at it only once and refuse a port
+ * without a link. A server that was just beginning may have refused its client, and the driver asks only once: so the
+ * client's port is opened anew now and then.
  */
 static int open_or_wait(const char *name, const struct uroce_port_config *config, struct stack *stack)
 {

@@ -25,7 +25,7 @@ struct stack {
 	struct uroce_port *port;
 	struct uroce_device *device;
 	struct uroce_device_info info;
-	uint16_t sack_window; /* window of SACKs that it offers to peers, in packets; 0: no SACKs */
+	uint16_t sack_window; /* window of SACKs that this end offers to peers, in packets; 0: no SACKs */
 	uint8_t paths;        /* paths of a connection with SACKs; 0: one */
 	bool one_core;        /* the program and the thread of the stack share the only core that they may use */
 	bool serves;          /* the port is a memif's server: its link comes and goes with its client */

@@ -16,7 +16,10 @@ static inline int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
 	return cq->forgotten ? verb_take_living(cq, count, wc) : uroce_cq_poll(cq->cq, count, wc);
 }
 
-/* The queue had nothing, and its lock is not held. On one core nothing can come before the stack's thread has run. */
+/*
+ * To be called when a poll found nothing, without the queue's lock. On one core nothing can come before the stack's
+ * thread has run.
+ */
 static inline void verb_took_nothing(const struct verb_cq *cq)
 {
 	if (__builtin_expect(cq->yields, 0))
