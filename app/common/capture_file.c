@@ -39,7 +39,7 @@ struct interface {
 
 struct capture_file {
 	FILE *stream;
-	uint64_t offset; /* where the next read begins, for error messages */
+	uint64_t offset; /* file offset of the next read, for error messages */
 	uint64_t frames;
 	bool swapped;     /* the writer's byte order differs from the machine's */
 	bool blocks;      /* it is a pcapng file */

@@ -21,9 +21,9 @@ struct capture_file;
 struct capture_frame {
 	const uint8_t *data;
 	uint32_t bytes;          /* in the file */
-	uint32_t original_bytes; /* on the wire: more than `bytes` if the capture has cut the frame */
+	uint32_t original_bytes; /* bytes on the wire: more than `bytes` if the capture has cut the frame */
 	uint64_t number;         /* from 1 */
-	uint64_t time_ns;        /* since 1970, or since what the writer counts from; 0: the block has no time */
+	uint64_t time_ns;        /* ns since 1970, or since a start that the writer chose; 0: the block has no time */
 };
 
 /* Opens the file and reads its header; if that fails capture_file_error() says why. NULL: no memory. */

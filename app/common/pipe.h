@@ -22,7 +22,7 @@ struct app_pipe_config {
 	const char *host;    /* the server's address; NULL: this is the server */
 	uint16_t service;    /* port number of the server */
 	uint8_t timeout;     /* ACK timer code; 0: that of <uroce/cm.h> */
-	unsigned patience_s; /* how long to try to reach a server; a server waits without a limit */
+	unsigned patience_s; /* for how long a client tries to reach the server; a server waits without a limit */
 };
 
 struct app_pipe;

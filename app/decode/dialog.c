@@ -112,7 +112,7 @@ static struct dialog_connection *find_by_transaction(struct dialog *dialog, stru
 	return NULL;
 }
 
-/* The beginning of the connection is not in the capture: which side sends this? A DREQ may come from either. */
+/* Which side sends this message, the first that the capture has of its connection? A DREQ may come from either side. */
 static enum dialog_side side_of_first(const struct cm_message *cm)
 {
 	bool about_req = (cm->kind == CM_MRA || cm->kind == CM_REJ) && cm->answered == CM_ANSWERED_REQ;
@@ -144,7 +144,7 @@ static void begin(struct dialog *dialog, struct dialog_message *message)
 	}
 }
 
-/* Learns an id. It must not be that of another connection of the same sender. */
+/* Learns an id of the message's sender. It must not be the id of another connection of that sender. */
 static void learn_id(struct dialog *dialog, struct dialog_connection *connection, struct dialog_message *message)
 {
 	uint32_t id = message->cm.local_id;

@@ -61,8 +61,8 @@ static bool poll_once(struct uroce_wc *wc)
 }
 
 /*
- * A request has come, has been carried out, or has been answered. If one failed its connection has ended, and with it
- * the request.
+ * Handles a completion: a request has come, has been carried out, or has been answered. If the completion is a failure,
+ * the request's connection has ended, and with it the request.
  */
 static void serve(void)
 {

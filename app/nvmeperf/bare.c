@@ -18,7 +18,7 @@ struct side {
 	struct app_objects objects;
 	struct uroce_qp *qp;
 	size_t bytes;
-	uint8_t *memory; /* for each slot data and a receive buffer; on the target's side also the disk */
+	uint8_t *memory; /* data and a receive buffer of each slot; on the target's side also the disk */
 };
 
 struct bare {

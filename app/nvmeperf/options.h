@@ -20,7 +20,7 @@ struct options {
 	bool rws[OPTIONS_RWS];
 	bool verify, bare, dry_run;
 	uint32_t in_capsule_bytes;
-	uint32_t port_queues; /* queues of a port and lcores, all of which one thread polls */
+	uint32_t port_queues; /* queues of a port, and lcores; one thread polls all of them */
 	uint64_t cycles;
 	uint32_t think_us;
 	double seconds, failover_s; /* failover_s 0: the link is not cut */

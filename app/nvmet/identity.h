@@ -18,7 +18,7 @@
 
 struct identity {
 	uint8_t uuid[16];
-	uint32_t nsid; /* the last number it had, in the subsystem `nqn` */
+	uint32_t nsid; /* the number that the disk had last, in the subsystem `nqn` */
 	char nqn[NVME_NQN_BYTES];
 };
 

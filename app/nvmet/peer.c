@@ -1,4 +1,4 @@
-/* peer.c - counts what the hosts at one address use together of what all hosts share */
+/* peer.c - counts which part of the shared buffers and CQ entries the hosts at one address use */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/peer.h"
 

@@ -1,4 +1,4 @@
-/* peer.h - counts what the hosts at one address use together of what all hosts share */
+/* peer.h - counts which part of the shared buffers and CQ entries the hosts at one address use */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_PEER_H
 #define NVMET_PEER_H

@@ -41,7 +41,7 @@ struct queue {
 	uint32_t commands; /* begun and not answered */
 	uint32_t store_requests;
 	STAILQ_HEAD(, slot) waiting; /* commands that wait for memory, first come first */
-	bool in_waiting;             /* in the lane's list of queues with commands that wait for memory */
+	bool in_waiting;             /* the queue is in the lane's list of queues with commands that wait for memory */
 	STAILQ_ENTRY(queue) next_waiting;
 	bool ending;                  /* the connection is over, or is being closed */
 	bool _Atomic failed;          /* the connection has failed, and told_end is the error */

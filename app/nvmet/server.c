@@ -39,7 +39,7 @@ static int open_port(struct server *server, const struct server_config *config, 
 		.vlans = { config->vlans[index] },
 		.record_path = config->record_path,
 		.queue_count = (uint16_t)server->lane_count,
-		/* so that ports with one queue use different lcores */
+		/* ports begin at different lcores, so that ports with one queue use different lcores */
 		.first_lcore = (uint16_t)(index % server->lane_count),
 	};
 	struct server_port *port = &server->ports[index];

@@ -229,11 +229,11 @@ static bool serve_waiting(struct queue *queue, unsigned *served)
 /*
  * A command that waits for a large buffer is not overtaken by commands with small ones, which would take a part of each
  * buffer that becomes whole. Healthy hosts give back their buffers within HOLD_UP_NS: a round trip, and what a disk
- * takes. What has not come back by then is kept by hosts that are sent away after seconds; the other commands need not
- * wait for that, and may overtake.
+ * takes. Hosts that keep buffers for longer are disconnected after seconds; other commands need not wait for that, and
+ * may overtake.
  */
 #define HOLD_UP_NS 500000000ull
-#define HOLD_UP_EACH_NS 5000000000ull /* each time this has passed overtaking is forbidden again, for HOLD_UP_NS */
+#define HOLD_UP_EACH_NS 5000000000ull /* at the beginning of each such period overtaking is forbidden for HOLD_UP_NS */
 
 unsigned slot_try_again(struct lane *lane)
 {

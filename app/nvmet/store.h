@@ -72,7 +72,7 @@ struct store_ops {
 /* The part of one lcore, to which only that lcore writes; parts share no cache line. */
 struct store_share {
 	_Alignas(128) _Atomic uint32_t users; /* commands under way, or whose answers have not been acknowledged */
-	struct app_histogram times[2];        /* for reads and for writes: ns from capsule to ACK of the answer */
+	struct app_histogram times[2];        /* latency of reads and of writes: ns from capsule to ACK of the answer */
 	int fd;                               /* for FILE */
 };
 

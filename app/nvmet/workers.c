@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define THREADS 4u
-#define JOBS 64u /* enough for the threads until the next poll; further work waits, and the addresses have turns */
+#define JOBS 64u /* jobs until the next poll, enough for the threads; further work waits for its turn */
 
 struct job {
 	struct io_uring_sqe sqe;

@@ -16,7 +16,7 @@
 #define BURST_S 0.01
 #define BURST_MAX (1u << 20)
 #define HOT_BYTES 65536u           /* the slots of small messages fit into this */
-#define VERIFY_BYTES (64ull << 20) /* all slots of an area, if each message has its own */
+#define VERIFY_BYTES (64ull << 20) /* bytes for all slots of an area, if each message has its own slot */
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {

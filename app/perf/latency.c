@@ -55,7 +55,7 @@ static bool post(struct perf_end *end)
 	int error;
 
 	if (flow->posted - flow->completed == end->layout.depth)
-		return false; /* acknowledgements come soon after the answers */
+		return false; /* the send queue is full, but acknowledgements come soon after the answers */
 	wr->next = NULL;
 	wr->imm = (uint32_t)message;
 	data = end_source(end, 0, flow->next.source);

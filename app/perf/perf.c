@@ -23,7 +23,7 @@
 #define QPS_MIN 4096u
 #define QPS_MAX (1u << 20)
 #define QPS_PER_IDLE 4u
-#define QPS_PER_QP 8u /* two ends, and destroyed QPs whose numbers are in time-wait */
+#define QPS_PER_QP 8u /* QP numbers for a QP at both ends, and for destroyed QPs in time-wait */
 
 struct perf {
 	struct perf_options options;

@@ -72,7 +72,8 @@ static void begin_to_tell(struct perf_end *end)
 {
 	end->told = end->now;
 	end->told_completed = end->completed;
-	end->knows_acknowledged = false; /* to be asked for later, because an lcore answers only once it is polled */
+	/* The acknowledged PSNs are asked for later, because an lcore answers only once it is polled. */
+	end->knows_acknowledged = false;
 	end->told_again = count_both(end, "retransmitted_packets");
 	end->told_probes = count_both(end, "early_probes");
 }

@@ -199,7 +199,7 @@ static int handle_batch(struct perf_end *end)
 	for (int i = 0; i < count; i++) {
 		take(end, &wc[i]);
 		if (i + 1 < count && wc[i + 1].qp_context == wc[i].qp_context)
-			continue; /* done once for consecutive completions of a flow */
+			continue; /* receives are posted again once for consecutive completions of a flow */
 		if (end->windows)
 			perf_keys_renew(end, (uint32_t)wc[i].qp_context, chunk);
 		else if (end->test.rx_rate == 0)

@@ -19,7 +19,7 @@ struct perf_remote {
 	struct perf_control link;
 	struct perf_end *end;
 	uint64_t next_look; /* when to look at the socket next, TSC */
-	bool open;          /* both have said hello, and neither has said bye */
+	bool open;          /* both ends have said hello, and neither has said bye */
 };
 
 /* APP_EXIT_OK, or what to exit with after a complaint. */

@@ -64,7 +64,7 @@ static void fill_memory(struct perf_end *end)
 	}
 }
 
-/* Tries for a while, because after many short cases all numbers may be in time-wait. */
+/* Creates a QP. Tries for a while, because after many short cases all QP numbers may be in time-wait. */
 static int create_when_possible(struct perf_end *end, const struct uroce_qp_init_attr *init, struct uroce_qp **qp)
 {
 	int error = uroce_qp_create(end->pd, init, qp);

@@ -33,7 +33,7 @@ struct perf_case {
 	enum perf_op op;
 	enum perf_mode mode;
 	uint32_t size_bytes, mtu_bytes;
-	uint32_t idle; /* idle connected QPs of this end besides; the other process has its own */
+	uint32_t idle; /* further QPs of this end, connected and idle; the other process has its own setting */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
 	uint32_t timeout;       /* ACK timer code */
 	uint32_t retries;       /* retry_cnt */
@@ -78,7 +78,7 @@ struct perf_options {
 	uint32_t core_count;
 	uint32_t lcores; /* lcores that are both ends of their own QPs; 0: the ends are on core_count lcores */
 	bool server;
-	bool no_peak;       /* as perftest's option: the table has no peak */
+	bool no_peak;       /* perftest's --noPeak: the table has no peak */
 	const char *host;   /* NULL: a server, or both ends here */
 	const char *device; /* "loop", or as in ports.h */
 	const char *addresses[2];

@@ -467,7 +467,8 @@ int main(int argc, char **argv)
 	if (rping.options.dry_run)
 		return print_plan(&rping.options);
 	config.devices[0] = rping.options.device;
-	config.last_core = !rping.options.server; /* so that a server and a client on one machine use different cores */
+	/* A client takes the last cores, so that a server on the same machine uses others. */
+	config.last_core = !rping.options.server;
 	app_end_when_interrupted();
 	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)

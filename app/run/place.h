@@ -17,8 +17,8 @@ bool place_has_node(void);
 
 /*
  * Enters a namespace with the node, or finds that none is needed. Writes to root, of PLACE_BYTES, the path of a folder
- * for the tree; outside a namespace of our own its name has the user and the address. Returns an exit code, after a
- * complaint.
+ * for the tree; if no namespace of our own is needed, the folder's name has the user and the address. Returns an exit
+ * code, after a complaint.
  */
 int place_enter(const char *address, char *root);
 

@@ -302,7 +302,7 @@ static union token token_of(const char *word, unsigned index)
 					  { word } } };
 }
 
-/* What is made of a row is never freed. NULL: no memory. */
+/* Makes a command of rte_cmdline from a row; the command is never freed. NULL: no memory. */
 static cmdline_parse_inst_t *instance_of(const struct command *command)
 {
 	union token *tokens = calloc(WORDS_MAX, sizeof(*tokens));

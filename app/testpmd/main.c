@@ -53,7 +53,10 @@ static void look_after_peer(int listener, int *connection)
 		return;
 	if (*connection < 0) {
 		*connection = accept(listener, NULL, NULL);
-		/* A peer that is refused is not waited for, because its lines would be read byte by byte. */
+		/*
+		 * Closes the connection of a refused peer at once: otherwise further lines of the peer would be read
+		 * below, byte by byte.
+		 */
 		if (*connection >= 0 && !terms_serve(&traffic, &(struct exchange_line){ .fd = *connection })) {
 			close(*connection);
 			*connection = -1;
@@ -98,7 +101,7 @@ static void tell_deaths(FILE *out)
 	deaths_tell(&traffic, out);
 }
 
-/* Prints at once, and not into the line that is being typed. */
+/* Prints what write() writes at once, but not into the line that is being typed. */
 static void tell(void (*write)(FILE *), FILE *where)
 {
 	char *text = NULL;
@@ -234,7 +237,7 @@ static int open_looped_ports(uint16_t queues)
 	return app_loop_open(&config, second, ports);
 }
 
-/* Two ports have lcores of their own, if there are enough. */
+/* Opens the named ports. Each of two ports begins at an lcore of its own, if there are several lcores. */
 static int open_named_ports(uint16_t queues)
 {
 	int code = APP_EXIT_OK;
@@ -452,7 +455,8 @@ int main(int argc, char **argv)
 	capture_serve_others();
 	engine.lcore_count = settings.nb_cores;
 	engine.max_qps = settings.limit_qps;
-	engine.max_mrs = settings.limit_mrs + KEYS_PORT_MRS; /* the limit is about regions; windows come on top */
+	/* limit_mrs counts regions only, and windows need entries, too */
+	engine.max_mrs = settings.limit_mrs + KEYS_PORT_MRS;
 	traffic.settings = &settings;
 	traffic.worker_count = settings.nb_cores;
 	if (uroce_engine_create(&engine, &traffic.engine) != 0)
