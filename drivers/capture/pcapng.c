@@ -37,7 +37,7 @@ struct drivers_pcapng {
 static void put(struct drivers_pcapng *file, const void *bytes, size_t count)
 {
 	if (file->error)
-		return; /* after a failed write the file ends here, since a gap would make the rest unreadable */
+		return; /* nothing is written after a failed write, since a gap would make the rest unreadable */
 	if (fwrite(bytes, 1, count, file->stream) != count)
 		file->error = errno ? errno : EIO;
 }

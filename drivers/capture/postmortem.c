@@ -30,7 +30,7 @@ struct story {
 	struct seen {
 		bool any;
 		uint32_t next_psn; /* the PSN after the newest request */
-	} seen[2];                 /* for received requests and for sent ones */
+	} seen[2];                 /* [0]: received requests; [1]: sent requests */
 };
 
 /* ---- frames ---- */

@@ -27,7 +27,7 @@ struct recorded_port {
 	struct uroce_engine *engine; /* NULL: the entry is free */
 	struct drivers_tap *tap;
 	uint16_t port_id;
-	struct uroce_device_info device; /* its addresses tell which QPs are its own */
+	struct uroce_device_info device; /* the device's addresses tell which QPs belong to this port */
 	char name[DRIVERS_ETHDEV_NAME_BYTES];
 	char directory[DIRECTORY_BYTES];
 	uint32_t places[UROCE_LCORES_MAX]; /* for each lcore: number of its failures that have been handled */

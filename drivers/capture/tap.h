@@ -17,7 +17,7 @@ struct drivers_tap;
 
 /* Where copies of frames go. In front of the data of each mbuf lies a struct drivers_stream_frame. */
 struct drivers_stream {
-	struct rte_mempool *pool; /* its mbufs have a private area for a struct drivers_stream_frame */
+	struct rte_mempool *pool; /* each mbuf has a private area for a struct drivers_stream_frame */
 	struct rte_ring *ring;
 	uint32_t kept_bytes; /* the most that is kept of a frame */
 	_Atomic uint64_t lost;

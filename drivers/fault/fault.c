@@ -19,7 +19,7 @@
 #define LATE_FRAMES_MAX 8u
 #define LATE_POLLS 64u
 #define READY_MAX 1024u /* a power of two */
-/* with more frames ready no copies are made, so that their number stays bounded */
+/* no copies are made while more frames than this are ready, so that their number stays bounded */
 #define READY_FOR_COPIES (READY_MAX / 4)
 #define ETHERTYPE_OFFSET 12u
 #define WEYL 0x9E3779B97F4A7C15ull
