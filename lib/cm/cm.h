@@ -30,15 +30,12 @@ enum cm_ece {
 	CM_ECE_UNDERSTOOD = 1 << 0,
 	CM_ECE_ATOMIC_WRITE = 1 << 1,
 	CM_ECE_FLUSH = 1 << 2,
-	CM_ECE_KEEP = 1 << 3,      /* keeps requests that come before their turn (S-21) */
-	CM_ECE_SACK = 1 << 4,      /* tells of those requests with SACKs (S-22) */
-	CM_ECE_SPREAD = 1 << 5,    /* its peer may spread requests over several source ports (W-10) */
-	CM_ECE_ANY_ORDER = 1 << 7, /* answers the parts of a READ in whatever order they are asked for */
-	CM_ECE_WINDOW_512 =
-		/*
-		 * this many packets may be in flight with SACKs; an end with a larger window sets the smaller bits, too
-		 */
-	1 << 8,
+	CM_ECE_KEEP = 1 << 3,      /* this end keeps requests that arrive before their turn (S-21) */
+	CM_ECE_SACK = 1 << 4,      /* this end reports requests that arrived early with SACKs (S-22) */
+	CM_ECE_SPREAD = 1 << 5,    /* the peer of this end may spread requests over several source ports (W-10) */
+	CM_ECE_ANY_ORDER = 1 << 7, /* this end answers parts of a READ that are asked for in any order */
+	/* 512 packets may be in flight with SACKs; an end with a larger window sets this bit, too */
+	CM_ECE_WINDOW_512 = 1 << 8,
 	CM_ECE_WINDOW_1024 = 1 << 9,
 	CM_ECE_WINDOW_2048 = 1 << 10,
 };
@@ -64,7 +61,7 @@ struct cm_route {
 	uint8_t dest_mac[6]; /* zeros: the host finds it */
 	uint8_t traffic_class;
 	uint8_t vlan_priority;
-	uint8_t max_path_mtu; /* of a received message: code of the port's path MTU; 0: the manager's */
+	uint8_t max_path_mtu; /* in a received message's route: code of the port's path MTU; 0: the manager's */
 	uint16_t vlan_id;
 	void *device; /* the host's handle */
 };
@@ -164,7 +161,7 @@ enum cm_event {
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
 	/* message: LAP or APR; the alternate path is loaded on both sides, or status says why not */
 	CM_EVENT_ALTERNATE,
-	CM_EVENT_RESTED,   /* after DISCONNECTED, if the user asked for it: ids and QPN may be used again */
+	CM_EVENT_RESTED,   /* after DISCONNECTED, if the user wants to know: ids and QPN may be used again */
 	CM_EVENT_RESOLVED, /* message: SIDR_REP; status -ECONNREFUSED: the service does not exist */
 	CM_EVENTS
 };
@@ -198,14 +195,15 @@ struct cm_connect {
 	uint8_t response_timeout, max_retries; /* 0: the manager's */
 	bool user_moves;                       /* the user moves the QP himself: there is no CM_MOVE */
 	bool tell_timewait;                    /* with an event RESTED */
-	struct cm_private user;                /* at most CM_USER_PRIVATE_BYTES, or CM_ASKER_PRIVATE_BYTES */
-	const struct cm_path *alternate;       /* NULL: no alternate path */
+	/* private data: at most CM_USER_PRIVATE_BYTES, or CM_ASKER_PRIVATE_BYTES */
+	struct cm_private user;
+	const struct cm_path *alternate; /* NULL: no alternate path */
 };
 
 struct cm_accept {
 	uint64_t context;
 	struct cm_side side; /* path_mtu and retry_count are taken from the REQ */
-	uint32_t qkey;       /* for a service of datagrams: the Q_Key of side.qpn */
+	uint32_t qkey;       /* service of datagrams: the Q_Key of the queue pair side.qpn */
 	bool tell_timewait;  /* with an event RESTED */
 	bool user_moves;     /* the user moves the QP himself, and it is in RTR or RTS */
 	uint8_t failover;    /* the alternate path of the REQ was 0: loaded, 1: not supported, 2: rejected */

@@ -60,7 +60,7 @@ struct cm_conn {
 	uint8_t state;                        /* enum cm_state */
 	uint16_t source;                      /* index of the counters for its peer's address */
 	bool passive, known_to_user, counted_by_listener;
-	bool half_open;     /* passive and never established: counted until it is freed */
+	bool half_open;     /* passive, neither established nor ended: counted in cm->half_open */
 	bool replied;       /* a REP was sent */
 	bool ending;        /* the user has forgotten the connection: it may be evicted */
 	bool tell_timewait; /* the user wants to know when the time-wait has ended */
@@ -68,7 +68,7 @@ struct cm_conn {
 	bool in_peers, in_qps;
 	uint8_t tries_left;
 	bool prolonged;                        /* an MRA has prolonged the wait after the last try */
-	uint8_t response_timeout, max_retries; /* for what we send: code of the response timeout, and number of tries */
+	uint8_t response_timeout, max_retries; /* for our messages: code of the response timeout, and number of tries */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for our answer */
 	bool told_end;                         /* the user knows that the connection has ended */
 	/* REQ_RCVD, REP_RCVD: end of the user's time; other states: end of the wait for the peer */

@@ -13,7 +13,7 @@ struct cm_ip {
 	uint8_t version;    /* CM_IP_VERSION */
 	uint8_t ip_version; /* 4 or 6 */
 	uint16_t source_port;
-	uint8_t source[16], dest[16]; /* as on the wire: IPv4 in the last four bytes */
+	uint8_t source[16], dest[16]; /* addresses as on the wire: IPv4 in the last four bytes */
 };
 
 /* Both read or write CM_IP_BYTES, and check nothing. */

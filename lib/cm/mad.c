@@ -32,7 +32,7 @@ struct row {
 	uint16_t member; /* offset within struct cm_message */
 	uint8_t member_bytes;
 	uint8_t form;   /* enum cm_form */
-	uint8_t shift;  /* of a piece: how many bits of the number lie below it */
+	uint8_t shift;  /* for a piece: how many lower bits of the field the later pieces have */
 	uint8_t naming; /* enum naming */
 };
 

@@ -24,7 +24,7 @@ struct nvmf_queue {
 	uint32_t room; /* commands that the host may have under way on this connection */
 	uint32_t size; /* entries of the submission queue, as the Connect said; before that, the same as room */
 	bool no_flow_control;
-	/* from here on set by the program around this library, before nvmf_queue_open() */
+	/* the program around this library sets the members from here on, before nvmf_queue_open() */
 	void *context;
 	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
 	/* address of the host in any form; hosts with the same address share what one peer may have */

@@ -13,7 +13,7 @@
 struct nvmf_counts {
 	uint64_t reads, writes, flushes, read_bytes, written_bytes;
 	uint64_t read_errors, write_errors, flush_errors;
-	uint64_t media_errors; /* errors of the medium, which are among the errors */
+	uint64_t media_errors; /* errors of the medium, which the error counts above include */
 };
 
 void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts);
@@ -22,7 +22,7 @@ void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts);
 struct nvmf_share {
 	_Atomic uint32_t under_way; /* commands that use the namespace */
 	struct nvmf_counts counts;
-	uint8_t apart[128]; /* so that the next share has cache lines of its own */
+	uint8_t apart[128]; /* padding that gives the next share cache lines of its own */
 };
 
 struct nvmf_namespace {
@@ -32,8 +32,8 @@ struct nvmf_namespace {
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
 	/*
-	 * a host may take its number for an earlier namespace: such a host may not write before it has read what this
-	 * one is
+	 * a host may take this nsid for an earlier namespace: such a host may not write before it has read which
+	 * namespace has the nsid now
 	 */
 	bool is_new;
 	void *store;                  /* for the program around this library */

@@ -87,12 +87,12 @@ struct verb_qp {
 	uint64_t shell[2];
 	struct uroce_qp *rc; /* exactly one of these two is set */
 	struct uroce_ud *ud;
-	struct verb_batch *batch; /* for ibv_wr_start(); NULL: the program has not asked for it */
+	struct verb_batch *batch; /* for ibv_wr_start(); NULL: the program has not asked for ibv_wr_start() */
 	struct verb_lock send_lock, recv_lock;
 	struct ibv_qp_attr set; /* attributes as the program has set them */
 	struct ibv_qp_cap cap;
 	uint32_t qkey;
-	uint32_t ece; /* if has_ece: what both ends have agreed on, of VERB_ECE_... */
+	uint32_t ece; /* valid if has_ece: the VERB_ECE_... bits that both ends have agreed on */
 	bool has_ece;
 	bool sq_sig_all;
 	uint32_t async_events;
