@@ -10,7 +10,7 @@ struct bare_config {
 	struct uroce_device *devices[2]; /* the devices of the host and of the target */
 	struct uroce_addr addrs[2];
 	uint32_t depth, bytes;
-	/* size of the memory, like that of a namespace, in which the target's data lies anywhere */
+	/* size of the memory from which the target takes data at random, like that of a namespace */
 	uint64_t disk_bytes;
 	double seconds;
 };

@@ -6,13 +6,13 @@
 #include "nvmet/queue_state.h"
 
 /*
- * No host may take more of the memory than is left for the others, so hosts that take no answers cannot use it up. May
- * this command's host have what the command needs?
+ * May this command's host have the memory that the command needs? No host may take more of the memory than is left for
+ * the other hosts, so hosts that take no answers cannot use it up.
  */
 bool data_has_share(const struct slot *slot);
 /* Takes a buffer for the command's data. false: there is none now, or commands that came before wait for one. */
 bool data_take(struct slot *slot);
-/* The command waits for memory behind those that wait already. */
+/* The command waits for memory behind the commands that wait already. */
 void data_await(struct slot *slot);
 /* Returns the command's buffer, if it has one, and lets go of the store. */
 void data_return(struct slot *slot);

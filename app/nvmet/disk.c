@@ -194,9 +194,8 @@ static int serve(struct disks *disks, struct disk *disk, const struct settings_d
 	};
 	if (identify(disks, disk, &arrival, error) != 0)
 		return -1;
-	namespace->is_new =
-		/* whether hosts may know another disk by this number */
-		!disk->store->is_device && !had_number(disk, &arrival, namespace->nsid);
+	/* Hosts may know another disk by this number, unless this disk had it before. */
+	namespace->is_new = !disk->store->is_device && !had_number(disk, &arrival, namespace->nsid);
 	code = nvmf_subsystem_add(&disks->server->target, disk->subsystem, namespace);
 	if (code == 0)
 		return keep_identity(disk, &arrival, error);

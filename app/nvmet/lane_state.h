@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A connection belongs to the lane of the lcore that owns its QP, and with it all that its commands need: slots,
- * buffers, the ring for files. Another lane that wants something of it sets a flag (queue_tell_end()), and the owner
- * acts in one of its polls. So commands about blocks take no lock.
+ * buffers, the ring for files. Another lane that wants to end a connection sets a flag (queue_tell_end()), and the
+ * owner acts in one of its polls. So commands about blocks take no lock.
  */
 #ifndef NVMET_LANE_STATE_H
 #define NVMET_LANE_STATE_H

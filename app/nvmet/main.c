@@ -36,7 +36,8 @@ static void stop(int number)
 }
 
 /*
- * Draws the id of the first controller: it should differ from that of another target, and from that before a restart.
+ * Draws the id of the first controller: it should differ from the ids that another target draws, and from those that
+ * this one drew before a restart.
  */
 static uint16_t any_cntlid(void)
 {

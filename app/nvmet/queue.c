@@ -14,8 +14,9 @@
 #define PATIENCE_NS 10000000000ull /* how long a host may take no answer, or not say who it is */
 /*
  * A host need not name a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, so only this keep-alive
- * of the connection shows that such a host has lost its power. It waits as long as for an answer that is not taken; the
- * retries come on top. An idle queue costs a packet in that time, and a healthy host never loses its queue by it.
+ * of the connection shows that such a host has lost its power. A silent host is asked after this time, which is as long
+ * as a host may take no answer; the retries take further time. An idle queue costs a packet in that time, and a healthy
+ * host never loses its queue by it.
  */
 #define KEEPALIVE_MS 10000u
 
@@ -305,8 +306,8 @@ void queue_end_told(struct lane *lane)
 }
 
 /*
- * Asks the other queues of a controller to end, before it stops being ready: a command that they refuse because of that
- * gets no answer (answer() in slot.c).
+ * Asks the other queues of a controller to end, before the controller stops being ready: a command that these queues
+ * refuse then gets no answer (answer() in slot.c).
  */
 static void tell_others(const struct nvmf_controller *controller, const char *why)
 {

@@ -62,7 +62,7 @@ int settings_block_parse(const char *where, const char *text, void *bytes);
 int settings_disk_parse(const char *option, const char *text, void *disk);
 /* As settings_disk_parse(), but writes the reason to error instead of printing it. Returns 0 or -1. */
 int settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
-/* The store that is asked for; its path is that of the settings. */
+/* Returns the store that the settings ask for; its path points into *disk. */
 struct store_config settings_store(const struct settings_disk *disk);
 /* Checks that size and block size go together, and that the machine has enough memory. */
 int settings_disk_check(const char *where, const struct settings_disk *disk);

@@ -108,8 +108,8 @@ static void carry_out(struct slot *slot)
 /*
  * May a namespace in memory be read and written in place, without a buffer? Yes, if a packet holds whole blocks: then
  * others see a block as it was or as it is (AWUN), even if the host disappears in the middle. With smaller packets the
- * data goes through a buffer and is copied at once. So it does if several lcores serve the namespace: each copies a
- * block while no other one does.
+ * data goes through a buffer and is copied at once. If several lcores serve the namespace the data also goes through a
+ * buffer: each lcore copies a block while no other one does.
  */
 static bool lies_in_store(struct slot *slot)
 {

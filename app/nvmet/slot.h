@@ -8,7 +8,9 @@
 void slot_go_on(struct slot *slot, enum nvmf_step step);
 /* The host's data has come. */
 void slot_fetched(struct slot *slot);
-/* Memory has become free: commands that wait for it go on, first come first. Returns how many did. */
+/*
+ * Memory has become free: commands that wait for memory go on, first come first. Returns the number of such commands.
+ */
 unsigned slot_try_again(struct lane *lane);
 /* Answers the held commands whose events have come. */
 void slot_tell_events(struct lane *lane);

@@ -152,7 +152,10 @@ static inline void store_submit(struct store_request *request)
 	request->store->ops->submit(request->store, request);
 }
 
-/* The ranges that a ZERO (one) or a DEALLOCATE names, and the one at hand, as offset and bytes. */
+/*
+ * The number of ranges that a ZERO (one) or a DEALLOCATE names; and the present range of the request, as offset and
+ * bytes.
+ */
 uint32_t store_range_count(const struct store_request *request);
 void store_range(const struct store_request *request, uint64_t *offset, uint64_t *bytes);
 

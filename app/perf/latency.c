@@ -94,7 +94,10 @@ static void tell_bad(struct perf_end *end, uint64_t message, uint64_t bad)
 		perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad, (unsigned long)message);
 }
 
-/* If the other end is in this process, what a FLUSH covers is checked there; otherwise that end is asked. */
+/*
+ * Checks what a request has changed or fetched. If the other end is in this process, the bytes that a FLUSH covers are
+ * checked in its memory; otherwise that end is asked to check them (remote.c).
+ */
 static void check_answered(struct perf_end *end, uint64_t message)
 {
 	const uint8_t *data = end_source(end, 0, message);

@@ -154,8 +154,8 @@ static double stall_seconds(const struct perf_end *end)
 }
 
 /*
- * If both ends are here the one that starts prints for both. An lcore that asks another one waits until that has been
- * polled, so two that ask each other at the same time would wait for each other.
+ * If both ends are in this process, the end that starts prints for both. An lcore that asks another lcore waits until
+ * the other one has been polled, so two lcores that ask each other at the same time would wait for each other.
  */
 static void tell_drops(struct perf_end *end)
 {
@@ -192,8 +192,8 @@ static void watch_progress(struct perf_end *end)
 }
 
 /*
- * What has moved since the last line: messages that completed, or the packets of those that have not yet. PSNs have 24
- * bits, and a second in which no message completes has fewer packets than that.
+ * Bytes that have moved since the last line: of messages that completed, or if none has, of packets acknowledged. PSNs
+ * have 24 bits, and in a second in which no message completes fewer than 2^24 packets are acknowledged.
  */
 static uint64_t moved_bytes(const struct perf_end *end)
 {
@@ -204,7 +204,7 @@ static uint64_t moved_bytes(const struct perf_end *end)
 	return ((acknowledged(end) - end->told_acknowledged) & 0xFFFFFF) * end->test.mtu_bytes;
 }
 
-/* If both ends are here the one that starts prints. */
+/* If both ends are in this process, the end that starts prints. */
 static void tell_progress(struct perf_end *end)
 {
 	uint64_t cycles = end->now - end->told;

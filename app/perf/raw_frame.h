@@ -37,8 +37,8 @@ void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_enc
 			 struct perf_raw_frame *shape);
 
 /*
- * A frame with payload of op (not an atomic): that of an ONLY packet or a MIDDLE one. For a READ a frame without
- * payload, its request.
+ * Makes a frame with payload of op (not an atomic): the frame of an ONLY packet or of a MIDDLE one. For a READ the
+ * frame is the request, which has no payload.
  */
 void perf_raw_frame_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_raw_frame *shape);
 

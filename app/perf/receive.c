@@ -208,7 +208,7 @@ static int handle_batch(struct perf_end *end)
 	return count;
 }
 
-/* For an end without requests of its own; other ends take these completions with those of requests. */
+/* For an end without requests of its own; other ends take completions of receives together with those of requests. */
 static void take_binds(struct perf_end *end)
 {
 	struct uroce_wc wc[POLL_BATCH];

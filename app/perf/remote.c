@@ -258,14 +258,14 @@ void perf_remote_close(struct perf_remote *remote)
 
 /* ---- a case ---- */
 
-/* Memory for the numbers of both ends, and for how much the other end has completed. */
+/* Memory for the QP numbers of both ends, and for how many requests the other end has completed. */
 struct case_memory {
 	struct perf_peer own, peer;
 	uint32_t *numbers;
 	uint64_t *completed;
 };
 
-/* The other end has windows if this one sends requests. */
+/* The other end has windows if this end sends requests. */
 static int allocate(struct case_memory *memory, const struct perf_case *test, bool is_client)
 {
 	bool requests = is_client || test->both_ways || test->mode == PERF_LAT;

@@ -32,7 +32,10 @@ void perf_result_close(struct perf_result *result, const struct perf_end *clock,
 {
 	double frames = (double)result->tally.frames;
 
-	/* If only one end has a clock, its frames are counted: what it sends the other receives. */
+	/*
+	 * If only one end has a clock, the frames of that end are counted: a frame that it sends is one that the other
+	 * end receives.
+	 */
 	if (both_here && !result->test.both_ways)
 		frames *= 2;
 	if (frames > 0 && result->test.mode == PERF_BW)

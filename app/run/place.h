@@ -3,7 +3,7 @@
 /*
  * A program looks for the character device /dev/infiniband/uverbs0 before it loads a provider. So it gets /dev/null
  * under that name, in a mount namespace of its own; a user who is not root also gets a user namespace, in which he may
- * do that. The tree (tree.h) lies beside it. Both vanish with the last program that uses them.
+ * mount. The tree (tree.h) is made in the same namespace. Both vanish with the last program that uses them.
  */
 #ifndef APP_RUN_PLACE_H
 #define APP_RUN_PLACE_H

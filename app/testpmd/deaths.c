@@ -6,7 +6,10 @@
 
 #define RECORD_PATIENCE_MS 200
 
-/* The recorder writes about 10 ms late, and one after the other if many queue pairs die at once. */
+/*
+ * The recorder writes a queue pair's files about 10 ms after its death, one after the other if many queue pairs die at
+ * once.
+ */
 static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
 {
 	char path[SETTINGS_TEXT_BYTES + 64];

@@ -8,7 +8,7 @@
 /* The sections' names, as a token of rte_cmdline. */
 #define HELP_SECTIONS "traffic#show#faults#capture#peers#prompt"
 
-/* Prints all sections, or the one with that name. */
+/* Prints all sections, or the section with this name. */
 void help_print(const char *name, FILE *out);
 
 /*

@@ -30,7 +30,7 @@ void link_set(const struct traffic *traffic, unsigned port, bool up)
 	printf("port %u is %s\n", port, up ? "started" : "stopped: its link is down");
 }
 
-/* Nothing else takes events of the devices; those of queue pairs show in their completions, too. */
+/* Nothing else takes events of the devices, and events of queue pairs show in completions, too. */
 void link_tell(const struct traffic *traffic, FILE *out)
 {
 	struct uroce_event event;

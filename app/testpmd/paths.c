@@ -25,8 +25,8 @@ static bool other_address(const struct traffic *traffic, unsigned port, const st
 }
 
 /*
- * Loads as alternate path the path between the addresses that the queue pair does not use now. Returns 0, also if the
- * ports have only one address; or the refusal.
+ * Loads an alternate path of the queue pair: the path between the addresses that it does not use now. Returns 0, also
+ * if the ports have only one address; or the refusal.
  */
 static int load(const struct traffic *traffic, const struct flow *flow)
 {

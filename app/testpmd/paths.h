@@ -6,9 +6,9 @@
 #include "testpmd/traffic.h"
 
 /*
- * The queue pair goes over to its other path, the second addresses of both ports; its peer follows, and both may come
- * back. Says where it goes, or complains. An alternate path is loaded only here: with one loaded a queue pair whose
- * peer has gone would try both.
+ * The queue pair migrates to its other path, the second addresses of both ports; its peer follows, and both may come
+ * back. Prints which path is used then, or complains. An alternate path is loaded only here: with one loaded a queue
+ * pair whose peer has gone would try both.
  */
 void paths_migrate(struct traffic *traffic, uint32_t qp_num);
 

@@ -23,7 +23,7 @@ void show_qps(struct traffic *traffic);
 void show_cqs(struct traffic *traffic);
 void show_mrs(struct traffic *traffic);
 void show_srqs(struct traffic *traffic);
-/* Prints a queue pair in full; or why it is in ERR. Both say so if it does not exist. */
+/* Print a queue pair in full; or why it is in ERR. Both say so if the queue pair does not exist. */
 void show_qp(struct traffic *traffic, uint32_t qp_num);
 void show_why(struct traffic *traffic, uint32_t qp_num);
 /* Prints how busy each lcore has been since the last call. */
