@@ -21,7 +21,10 @@
 
 enum direction { INBOUND, OUTBOUND, DIRECTIONS };
 
-/* Where the frames of one queue in one direction go. Used by the one lcore that polls the queue. */
+/*
+ * The flows and the stream that take the frames of one queue in one direction. Used by the one lcore that polls the
+ * queue.
+ */
 struct tap_queue {
 	struct drivers_flows *_Atomic flows;   /* NULL: no recording */
 	struct drivers_stream *_Atomic stream; /* NULL: no stream */
@@ -167,7 +170,8 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 	tap->seen = 1ull << bit;
 	if (!add_callbacks(tap)) {
 		/*
-		 * Lcores may be in the callbacks that were added, so those are removed and their memory is not freed.
+		 * Lcores may still be in the callbacks that were added, so these callbacks are removed, but their
+		 * memory is not freed.
 		 */
 		remove_callbacks(tap);
 		return drivers_error_set(error, -ENOTSUP,

@@ -15,7 +15,7 @@
 
 struct drivers_tap;
 
-/* Where copies of frames go. In front of the data of each mbuf lies a struct drivers_stream_frame. */
+/* The pool and the ring for copies of frames. A struct drivers_stream_frame precedes the data of each mbuf. */
 struct drivers_stream {
 	struct rte_mempool *pool; /* each mbuf has a private area for a struct drivers_stream_frame */
 	struct rte_ring *ring;

@@ -203,7 +203,7 @@ static void choose_devices(const struct uroce_eal_config *config, struct command
 /* ---- starting EAL ---- */
 
 /*
- * What is written to a stream while EAL starts goes to a file: for a wrong option DPDK prints 100 lines of help, and
+ * While EAL starts, output to a stream is written to a file: for a wrong option DPDK prints 100 lines of help, and
  * getopt one line.
  */
 struct diversion {

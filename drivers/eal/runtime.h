@@ -1,4 +1,4 @@
-/* runtime.h - the folder of this process among EAL's runtime folders; its telemetry socket lies there */
+/* runtime.h - the folder of this process among EAL's runtime folders, in which its telemetry socket is */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DRIVERS_RUNTIME_H
 #define DRIVERS_RUNTIME_H

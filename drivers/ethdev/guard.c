@@ -20,7 +20,7 @@ static rte_spinlock_t lock = RTE_SPINLOCK_INITIALIZER;
 static eth_rx_burst_t driver_rx; /* of the one driver that needs this */
 static eth_tx_burst_t driver_tx;
 static struct sigaction before;
-static __thread sigjmp_buf *way_out; /* NULL: this thread is in no burst of such a port */
+static __thread sigjmp_buf *way_out; /* NULL: this thread is in no burst that is guarded */
 
 static void leave_burst(int number, siginfo_t *info, void *context)
 {
@@ -90,7 +90,7 @@ void drivers_guard_bursts(uint16_t port_id)
 		driver_rx = port->rx_pkt_burst;
 		driver_tx = port->tx_pkt_burst;
 	}
-	/* A port that shares its mbufs (zero-copy=yes) has bursts of its own, and goes without. */
+	/* A port that shares its mbufs (zero-copy=yes) has bursts of its own, which are not guarded. */
 	if (port->rx_pkt_burst == driver_rx && port->tx_pkt_burst == driver_tx) {
 		catch_faults();
 		port->rx_pkt_burst = receive;

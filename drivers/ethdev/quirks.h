@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The library proper knows single drivers only from here: it judges the path MTU of a port by this table, no matter who
- * opened the port. So the table stands in both archives, and knows nothing of uroce. The files of drivers/ that attach,
- * make, guard or tune a port name its driver, too.
+ * opened the port. So the table is linked into both archives, and knows nothing of uroce. The files of drivers/ that
+ * attach, make, guard or tune a port name its driver, too.
  */
 #ifndef DRIVERS_QUIRKS_H
 #define DRIVERS_QUIRKS_H

@@ -56,7 +56,9 @@ struct drivers_fault {
 	struct fault_queue queues[];
 };
 
-/* The random numbers of a frame, always in this order, so that a frame's fate does not depend on that of others. */
+/*
+ * A frame takes its random numbers always in this order, so that its fate does not depend on the fate of other frames.
+ */
 enum fault_draw { DRAW_LOSS = 1, DRAW_COPY, DRAW_DELAY, DRAW_DAMAGE, DRAW_DETAIL, DRAWS_A_FRAME = DRAW_DETAIL };
 
 /*
@@ -347,7 +349,7 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 		queue->fault = fault;
 		/* A drawn start keeps the random numbers of one queue from being a shifted copy of another's. */
 		queue->random = draw(config->seed + i, 1);
-		/* First among the callbacks: what the others see has come over the bad link. */
+		/* First among the callbacks, so that the others see the frames as the bad link has delivered them. */
 		queue->callback = rte_eth_add_first_rx_callback(fault->port_id, i, on_receive, queue);
 		if (queue->callback == NULL) {
 			code = -rte_errno;

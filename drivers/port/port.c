@@ -256,7 +256,8 @@ static struct wire *create_wire(const struct uroce_port_config *config, unsigned
 }
 
 /*
- * Closes an end, and lets nobody open the other one any more. Once both are closed, returns how many mbufs are missing.
+ * Closes one end of a wire, and lets nobody open the other end any more. Once both ends are closed, returns how many
+ * mbufs are missing.
  */
 static unsigned close_end(struct wire *wire)
 {
