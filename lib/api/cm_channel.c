@@ -72,8 +72,8 @@ int uroce_cm_channel_fd(const struct uroce_cm_channel *channel)
 }
 
 /*
- * No event waits, so the descriptor must not be readable. If nothing was written to it there is no system call; a write
- * that is still to come is read the next time. With the lock held.
+ * If no event waits, makes the descriptor unreadable. If nothing was written to the descriptor there is no system call;
+ * a write that is still to come is read by the next call. With the lock held.
  */
 static void quieten(struct uroce_cm_channel *channel)
 {
@@ -190,7 +190,9 @@ int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel)
 	error = move(id, channel);
 	if (error || !id->listens)
 		return error;
-	/* After this no lcore makes a request for the old channel any more; those that were made have been moved. */
+	/*
+	 * After this no lcore makes a request for the old channel any more, and requests made before have been moved.
+	 */
 	rte_rcu_qsbr_synchronize(channel->engine->qsbr, RTE_QSBR_THRID_INVALID);
 	while ((request = api_cm_pop_unread(from, id)) != NULL) {
 		error = move(request, channel);

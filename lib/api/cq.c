@@ -177,8 +177,8 @@ uint32_t uroce_cq_mark(const struct uroce_cq *cq)
 }
 
 /*
- * The ring counts pieces modulo 2^32; a mark was passed if it is not among those that wait. A very old mark may be
- * among them by chance for a moment, which only delays the answer.
+ * The ring counts pieces modulo 2^32; a mark was passed if it is not among the marks of waiting pieces. A very old mark
+ * may be among them by chance for a moment, which only delays the answer.
  */
 bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 {

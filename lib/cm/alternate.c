@@ -93,7 +93,7 @@ static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)
 struct order {
 	uint8_t vendor_id[3];
 	uint8_t goes_first;        /* the answered LAP was refused because the LAP named below goes first */
-	uint8_t transaction_id[8]; /* the last LAP that the APR's sender had sent when it judged; 0: none */
+	uint8_t transaction_id[8]; /* the last LAP that the APR's sender had sent before it judged this one; 0: none */
 };
 
 /* NULL: the APR comes from another implementation, or from an older version of this one. */

@@ -80,7 +80,7 @@ struct cm_conn {
 	struct cm_listener *listener; /* valid while counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route; /* route of the REQ, by which the peer is known */
-	/* route of what is sent: that of the REQ, until the QP migrates or the peer sends from elsewhere */
+	/* route of what is sent: the REQ's route, until the QP migrates or the peer sends from elsewhere */
 	struct cm_route send_route;
 	struct cm_side own, peer;
 	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
@@ -253,7 +253,9 @@ void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, uint64_t 
 
 /* Stores a path that the peer has described, seen from our side. */
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
-/* Sends the LAP again that waits for its APR; a LAP that yields to the peer's only goes on waiting. */
+/*
+ * Sends again the LAP that waits for its APR. A LAP that yields to the peer's is not sent again, but goes on waiting.
+ */
 void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn);
 void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn);
 void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);

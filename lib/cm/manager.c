@@ -251,7 +251,8 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
 		/*
-		 * Answers go along the path that the peer uses now: a path that it does not use any more may be broken.
+		 * Answers follow the path that the peer uses now: a path that the peer does not use any more may be
+		 * broken.
 		 */
 		if (!route_is_same(&conn->send_route, route))
 			conn->send_route = *route;
@@ -393,7 +394,7 @@ void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 
 /* ---- the user's answers ---- */
 
-/* Finds the connection if its peer waits for the user's answer. NULL: it does not wait any more. */
+/* Finds the connection if its peer waits for the user's answer. NULL: the peer does not wait any more. */
 static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);

@@ -41,7 +41,7 @@ struct cm_message {
 	uint64_t transaction_id;
 	uint32_t ece_options; /* REQ, REP, SIDR_REP: the attribute modifier */
 	uint32_t vendor_id;   /* REQ, REP, SIDR_REP: 24 bits */
-	uint32_t local_id;    /* the sender's id; in SIDR that of the request */
+	uint32_t local_id;    /* the sender's id; in a SIDR_REQ or SIDR_REP the id of the request */
 	uint32_t remote_id;   /* the receiver's id */
 	uint64_t service_id;
 	uint64_t ca_guid;

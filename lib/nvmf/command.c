@@ -62,7 +62,7 @@ static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
 	return flags & NVME_FLAGS_FUSED || (mask & NVME_FLAGS_PSDT && (flags == 0 || flags == NVME_FLAGS_PSDT));
 }
 
-/* The length is the one that the descriptor names; for some commands hosts name more than is needed. */
+/* Judges the length that the descriptor names; for some commands hosts name more than is needed. */
 static uint16_t judge_data(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	if (command->data_bytes == 0)

@@ -112,7 +112,7 @@ static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 	put_le64(page + 16, used && used < namespace->blocks ? used : namespace->blocks);
 	page[24] = used ? THIN | GRAINS : GRAINS;
 	page[30] = SHARED;
-	/* write granularity and alignment, those of deallocation, optimal write size */
+	/* granularity and alignment of writes, then of deallocation; optimal write size */
 	for (int at = 64; at <= 72; at += 2)
 		put_le16(page + at, grain);
 	page[99] = namespace->read_only;

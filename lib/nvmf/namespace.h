@@ -9,7 +9,7 @@
 
 #define NVMF_THREADS_MAX 16u
 
-/* Counts since a namespace was added; the subsystem keeps the sum of those that were removed. */
+/* Counts since a namespace was added; the subsystem keeps the sum of the counts of removed namespaces. */
 struct nvmf_counts {
 	uint64_t reads, writes, flushes, read_bytes, written_bytes;
 	uint64_t read_errors, write_errors, flush_errors;

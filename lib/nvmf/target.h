@@ -41,7 +41,7 @@ struct nvmf_config {
 	uint32_t io_queues;        /* I/O queues of a controller, 1 ... 128; 0: 128 */
 	uint32_t in_capsule_bytes; /* a multiple of 16 up to 16384 */
 	uint32_t max_data_bytes;   /* data of a command: 4096 x 2^n, up to 1 MiB; 0: 1 MiB */
-	/* id of the first controller, 1 ... FFEFh; 0: 1. Those of two targets should differ */
+	/* id of the first controller, 1 ... FFEFh; 0: 1. Two targets should begin with different ids */
 	uint16_t first_cntlid;
 };
 

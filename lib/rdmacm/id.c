@@ -116,7 +116,7 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 		error = bind_id(id, src, &source, port);
 	if (error)
 		return cma_result(error);
-	/* Another thread may read the event before the call that asks for it returns. */
+	/* Another thread may read the event before the call that causes it returns. */
 	memcpy(&ours->route.addr.dst_storage, dst,
 	       dst->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
 	error = uroce_cm_route(id->cm, src ? &source : NULL, &dest, timeout_ms > 0 ? (unsigned)timeout_ms : 0);

@@ -31,10 +31,7 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.max_recv_wr = init->cap.max_recv_wr,
 		.max_send_sge = at_least_one(init->cap.max_send_sge),
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
-		/*
-		 * As many bytes as an SGE takes, because programs written for adapters that always allow so much do not
-		 * ask for it.
-		 */
+		/* at least the size of an SGE: programs for adapters that always allow so much do not ask for it */
 		.max_inline_data = init->cap.max_inline_data < 16 ? 16 : init->cap.max_inline_data,
 		.max_dest_rd_atomic = STACK_RD_ATOMIC,
 		.sq_sig_all = init->sq_sig_all != 0,
@@ -210,7 +207,7 @@ static enum ibv_qp_state verbs_state_of(enum uroce_qp_state state)
 	return states[state];
 }
 
-/* Each attribute of verbs, and the one of uroce that it sets; 0: it sets none. */
+/* For each attribute of verbs, the attribute of uroce that it sets; 0: it sets none. */
 static const struct {
 	int verbs;
 	uint32_t ours;
@@ -278,7 +275,7 @@ static int check(const struct ibv_qp *qp, const struct ibv_qp_attr *attr, int ma
 
 /*
  * After a reset the number of a QP is in time-wait for some seconds, so that packets of the last connection are not
- * taken for those of the next. Programs do not know that, so the call waits.
+ * taken for packets of the next one. Programs do not know that, so the call waits.
  */
 static int change_rested(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {

@@ -11,7 +11,7 @@
 	 IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL | IBV_WC_EX_WITH_DLID_PATH_BITS)
 #define VERB_CQ_MASKS (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 
-/* Sets the functions of the queue that those calls use. */
+/* Sets the functions of the queue that ibv_start_poll() and the calls after it use. */
 void verb_walk_set_functions(struct ibv_cq_ex *cq);
 
 #endif

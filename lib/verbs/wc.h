@@ -1,4 +1,4 @@
-/* wc.h - converts completions to those of verbs */
+/* wc.h - converts completions of uroce to completions of verbs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_WC_H
 #define VERBS_WC_H
