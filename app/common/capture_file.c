@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct capture_file *file,
 	return -1;
 }
 
-/* Fails because of something that no intact file has: the message also says where that is and what to do. */
+/* Fails because the file is damaged; the message also says at which offset, and what to do. */
 __attribute__((format(printf, 2, 3))) static int damaged(struct capture_file *file, const char *format, ...)
 {
 	char what[128];

@@ -37,7 +37,7 @@ unsigned app_eal_worker(unsigned index);
 
 /*
  * For a program with one port: if *device is NULL sets it to the first --vdev or -a among EAL's arguments, without
- * device arguments. Returns APP_EXIT_OK, or APP_EXIT_USAGE after a complaint: there is none.
+ * device arguments. Returns APP_EXIT_OK, or APP_EXIT_USAGE after a complaint that EAL was given no device.
  */
 int app_eal_choose_device(const struct app_args *args, const char **device);
 

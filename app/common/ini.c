@@ -12,7 +12,7 @@
 #define WHERE_BYTES 1024u
 #define BLANKS " \t\r\n"
 
-/* A key of a section; or a section, and then key is NULL. */
+/* A key of a section with its value; if key is NULL, the section itself. */
 struct name {
 	struct name *next;
 	char *section, *key, *value;

@@ -208,7 +208,7 @@ static void format_bounds(const struct option_set *set, const struct option_row 
 		keep_together(text);
 }
 
-/* Prints words behind what the line has already; further lines begin at the column. */
+/* Prints words after the `at` characters that the line has already; further lines begin at the column. */
 static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
 {
 	if (at + 2 > column + 1)

@@ -7,7 +7,7 @@
 
 #include "common/eal.h"
 
-/* Parses the number at *text, which moves behind it; above `most` it returns most + 1. */
+/* Parses the number at *text, and moves *text behind the number; above `most` it returns most + 1. */
 static unsigned long parse_number(const char **text, unsigned long most)
 {
 	char *end;

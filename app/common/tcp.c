@@ -45,7 +45,7 @@ struct wait {
 	void *argument;
 };
 
-/* false: the time is over, or the caller's rest() has ended the wait. */
+/* May the wait go on? false: the time is over, or the caller's rest() has ended the wait. */
 static bool keep_waiting(const struct wait *wait)
 {
 	return (wait->rest == NULL || wait->rest(wait->argument)) && app_now_seconds() < wait->end;

@@ -38,8 +38,8 @@ static inline struct uroce_port *open_port(const char *name, const char *address
 }
 
 /*
- * workers: how many EAL lcores poll the engine; 0: the calling thread polls, with uroce_lcore_poll(). second: for one
- * of two processes on a machine, which takes the last cores.
+ * workers: how many EAL lcores poll the engine; 0: the calling thread polls, with uroce_lcore_poll(). second: this is
+ * the second of two processes on a machine, and takes the last cores.
  */
 static inline void start(const char *name, const char *address, unsigned workers, bool second)
 {

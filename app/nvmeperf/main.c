@@ -140,7 +140,7 @@ static int cycle(void)
 	return code;
 }
 
-/* Counts what the target still has when all hosts are gone. */
+/* Counts the queues, controllers, buffers and commands that the target still has when all hosts are gone. */
 static int count_left(void)
 {
 	uint64_t until_ns = app_now_ns() + 5000000000ull;

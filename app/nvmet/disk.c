@@ -126,7 +126,7 @@ static bool had_number(const struct disk *disk, const struct arrival *arrival, u
 	       strcmp(arrival->kept.nqn, disk->subsystem->nqn) == 0;
 }
 
-/* Finds out which disk this is, before hosts can see it. Not 0: error says why not. */
+/* Finds out which disk this is, before hosts can see it. Returns 0, or -1: error says why not. */
 static int identify(const struct disks *disks, struct disk *disk, struct arrival *arrival,
 		    char error[STORE_ERROR_BYTES])
 {

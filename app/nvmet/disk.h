@@ -27,7 +27,7 @@ struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, co
 		       char error[STORE_ERROR_BYTES]);
 void disks_remove(struct disks *disks, struct disk *disk);
 int disks_resize(struct disks *disks, struct disk *disk, uint64_t bytes, char error[STORE_ERROR_BYTES]);
-/* NULL: there is none, or it is being removed. */
+/* Finds the disk with this number. NULL: there is none, or it is being removed. */
 struct disk *disks_find(const struct disks *disks, const struct nvmf_subsystem *subsystem, uint32_t nsid);
 /* To be called now and then: frees removed disks that nothing uses; prints failures, at most one line a second. */
 void disks_poll(struct disks *disks);

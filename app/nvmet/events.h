@@ -5,7 +5,7 @@
 
 #include "nvmet/lane_state.h"
 
-/* Hands out events to the lanes before their next regular time. */
+/* Hands out events to the lanes at once, before the next regular time for that. */
 void events_hand_out(struct lane *lane);
 /* Opens queues for the requests of the lane, and hands out events when it is time. Returns the number of requests. */
 unsigned events_handle(struct lane *lane);

@@ -154,7 +154,7 @@ static void end(struct store_request *request)
 	finish(request, status);
 }
 
-/* A range has been cleared, or `written` bytes of it have. */
+/* A range has been cleared, or `written` bytes of it have been cleared. */
 static void cleared(struct store_request *request, uint32_t written)
 {
 	uint64_t offset, bytes;
@@ -442,7 +442,7 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 	return -1;
 }
 
-/* Opens the same file once more for each further lcore, whatever has its name by now. */
+/* Opens the same file once more for each further lcore, even if another file has its name by now. */
 static int open_shares(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	char path[64];

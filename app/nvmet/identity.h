@@ -24,7 +24,10 @@ struct identity {
 
 /* false: no identity is kept, or it cannot be read. */
 bool identity_read(const char *path, struct identity *identity);
-/* The identity is on disk when it returns. Returns 0, or a negative errno: nothing can be kept with the file. */
+/*
+ * Writes the identity, which is on disk when the call returns. Returns 0, or a negative errno: nothing can be kept with
+ * the file.
+ */
 int identity_write(const char *path, const struct identity *identity);
 
 /* Makes a UUID that is always the same for this name. */

@@ -33,7 +33,7 @@ struct server_counts {
 	uint64_t stuck_queues, mute_queues;
 };
 
-/* What the queues of a lane use of a port. */
+/* The part of a port that the queues of a lane use. */
 struct lane_port {
 	struct uroce_cq *cq;  /* NULL: the port has no queue for this lcore */
 	uint32_t entries;     /* of the CQ */
@@ -62,7 +62,7 @@ struct lane {
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
 	bool serves_waiting;                        /* slot_try_again() is under way */
 	const struct slot *short_slot;              /* the first waiting command, if it finds no buffer; else NULL */
-	uint64_t short_ns;                          /* since when no waiting command has been served, by awake_ns */
+	uint64_t short_ns;                          /* since when (by awake_ns) no waiting command has been served */
 	struct turns turns;                         /* addresses with work that goes on */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
@@ -79,7 +79,7 @@ struct lane {
 	_Atomic uint64_t polls;
 };
 
-/* Counts, for numbers that one lane writes and others read meanwhile. */
+/* Adds to a number that one lane writes and other lanes may read meanwhile. */
 static inline void lane_count(uint64_t *counter, uint64_t number)
 {
 	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);

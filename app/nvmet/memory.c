@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 
 /*
- * One command may ask for 256 ranges, each as large as the namespace. The lcore serves others meanwhile: it clears
- * AT_ONCE_BYTES when the command comes, and then STEP_BYTES, a huge page, in a poll.
+ * One command may ask for 256 ranges, each as large as the namespace. The lcore serves other commands meanwhile: it
+ * clears AT_ONCE_BYTES when the command comes, and then STEP_BYTES, a huge page, in a poll.
  */
 #define AT_ONCE_BYTES (64u << 10)
 #define STEP_BYTES (2u << 20)
-#define RANGE_BYTES 4096u /* a range is charged at least what it costs to clear this many bytes */
+#define RANGE_BYTES 4096u /* for the bytes cleared in a poll, a range counts as so many bytes more */
 
 static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
 {

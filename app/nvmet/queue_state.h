@@ -43,12 +43,13 @@ struct queue {
 	STAILQ_HEAD(, slot) waiting; /* commands that wait for memory, first come first */
 	bool in_waiting;             /* the queue is in the lane's list of queues with commands that wait for memory */
 	STAILQ_ENTRY(queue) next_waiting;
-	bool ending;                  /* the connection is over, or is being closed */
-	bool _Atomic failed;          /* the connection has failed, and told_end is the error */
-	const char *_Atomic told_end; /* why another lane, or an event, asks it to end; NULL: it was not asked */
+	bool ending;         /* the connection is over, or is being closed */
+	bool _Atomic failed; /* the connection has failed, and told_end is the error */
+	/* why another lane, or an event, asks the queue to end; NULL: nothing has asked */
+	const char *_Atomic told_end;
 	LIST_ENTRY(queue) next, next_ending;
 	struct peer *peer;
-	uint64_t opened_ns, moved_ns; /* in time of awake_ns; moved_ns: when one of our sends last completed */
+	uint64_t opened_ns, moved_ns; /* both by the clock awake_ns; moved_ns: when one of our sends last completed */
 };
 
 /*

@@ -16,7 +16,7 @@ struct server_config {
 	uint32_t lanes; /* lcores that serve hosts, 1 ... LANES_MAX; 0: 1 */
 	enum uroce_idle idle;
 	uint16_t service;
-	uint64_t pool_bytes;     /* for all lanes together; each has at least POOL_LEAST_SHARE */
+	uint64_t pool_bytes;     /* buffers of all lanes together; each lane has at least POOL_LEAST_SHARE */
 	const char *record_path; /* directory for the last frames of failed connections; NULL: none */
 	bool threads;            /* threads read and write files, not io_uring */
 };

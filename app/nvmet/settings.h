@@ -13,7 +13,8 @@
 #define SETTINGS_DISKS_MAX 256u
 
 struct settings_port {
-	char where[SETTINGS_WHERE_BYTES]; /* for complaints: "FILE: [section]", or the option; empty: several options */
+	/* origin, for complaints: "FILE: [section]", or the option; empty: several options */
+	char where[SETTINGS_WHERE_BYTES];
 	char device[SETTINGS_TEXT_BYTES], ip[SETTINGS_TEXT_BYTES], gateway[SETTINGS_TEXT_BYTES];
 };
 

@@ -208,7 +208,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	}
 }
 
-/* false: the first command that waits finds no buffer. */
+/* Serves the waiting commands of a queue. false: there is no buffer for the first command that waits. */
 static bool serve_waiting(struct queue *queue, unsigned *served)
 {
 	struct lane *lane = queue->lane;

@@ -67,7 +67,7 @@ void store_range(const struct store_request *request, uint64_t *offset, uint64_t
 /* ---- blocks that several lcores copy ---- */
 
 #define CHUNK_BYTES 65536u
-#define CHUNKS 1024u /* chunks at a distance of a multiple of this share a lock */
+#define CHUNKS 1024u /* number of locks: chunks whose numbers differ by a multiple of it share a lock */
 
 static pthread_mutex_t *lock_of(const struct store *store, uint64_t offset)
 {

@@ -31,7 +31,7 @@ enum store_kind { STORE_NULL, STORE_MEMORY, STORE_FILE };
 struct store_config {
 	enum store_kind kind;
 	const char *path;     /* FILE: a file or a block device */
-	uint64_t bytes;       /* MEMORY, NULL: its size; FILE: the size of a new file; 0: the file's own */
+	uint64_t bytes;       /* MEMORY, NULL: size of the store; FILE: size of a new file; 0: the file's own */
 	uint32_t block_bytes; /* 512 or 4096 */
 	bool buffered;        /* FILE: use the page cache, no O_DIRECT */
 	bool read_only;
@@ -46,7 +46,7 @@ struct store_request {
 	uint8_t *data;                      /* READ: to be filled; WRITE, COMPARE, DEALLOCATE: the host's data */
 	void (*done)(struct store_request *request, uint16_t status);
 	struct turns *turns; /* MEMORY: where what takes long goes on */
-	/* turn of the host's address: in `turns`, or for FILE among those that wait for the ring */
+	/* turn of the host's address: in `turns`, or for FILE in the ring, among the turns that wait */
 	struct turn *turn;
 	const bool *left; /* the command's host has left, so the rest of the request may be skipped */
 	/* used by the store only */
@@ -69,7 +69,7 @@ struct store_ops {
 	void (*close)(struct store *store);
 };
 
-/* The part of one lcore, to which only that lcore writes; parts share no cache line. */
+/* The part of a store that belongs to one lcore: only that lcore writes to it. The parts share no cache line. */
 struct store_share {
 	_Alignas(128) _Atomic uint32_t users; /* commands under way, or whose answers have not been acknowledged */
 	struct app_histogram times[2];        /* latency of reads and of writes: ns from capsule to ACK of the answer */
@@ -89,15 +89,15 @@ struct store {
 	struct store_config config;
 	uint64_t bytes;
 	uint8_t *memory;       /* MEMORY: the blocks themselves, which hosts may access directly */
-	struct region *region; /* key of that memory for ports; owned by the server */
+	struct region *region; /* key of `memory` for ports; owned by the server */
 	int fd;
 	bool is_device;           /* FILE: a block device, with which no identity can be kept */
-	bool is_blank;            /* FILE: it was empty when it was opened, so no host knows it as a disk */
-	bool at_once;             /* FILE: its blocks are in memory, and it is read and written within the poll */
+	bool is_blank;            /* FILE: the file was empty when it was opened, so no host knows it as a disk */
+	bool at_once;             /* FILE: the file is in memory, and is read and written within the poll */
 	_Atomic bool sync_failed; /* FILE: data that was reported to last may be lost */
 	pthread_mutex_t lock;
 	struct store_failures failures; /* under the lock */
-	/* FILE: its length when last looked at; writes beyond that would make it longer again. */
+	/* FILE: length of the file when last looked at; writes beyond it would make the file longer again. */
 	_Atomic uint64_t there_bytes;
 	struct store_share *shares;
 	uint32_t share_count;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-/* step: does as much as one poll has time for, and returns whether the work goes on. It adds no other work. */
+/* step: does as much as one poll has time for, and returns whether the work goes on. A step adds no other work. */
 struct turn_work {
 	bool (*step)(struct turn_work *work);
 	STAILQ_ENTRY(turn_work) next;

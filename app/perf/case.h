@@ -121,7 +121,7 @@ struct perf_result {
 	uint32_t lcores;
 	uint64_t interruptions; /* how often the measuring thread lost its core */
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
-	double cycles_per_packet;         /* per frame received or sent; 0: not known */
+	double cycles_per_packet;         /* cycles for a frame received or sent; 0: not known */
 	struct app_histogram *latency;    /* in TSC cycles; NULL in bw mode */
 	double latency_scale_us;          /* microseconds of a cycle; halved if a round trip is two messages */
 	const struct perf_series *series; /* messages completed over time at the end that starts; NULL in lat mode */

@@ -34,7 +34,7 @@ struct perf_place {
 	uint8_t round;           /* how often the target slots have been used, modulo 255 */
 };
 
-/* A QP and its messages, numbered from 0. What posting and completing touch is one cache line. */
+/* A QP and its messages, numbered from 0. Posting and completing touch only one cache line of it. */
 struct perf_flow {
 	_Alignas(64) struct uroce_qp *qp;
 	uint64_t posted, completed; /* requests */
@@ -123,7 +123,8 @@ struct perf_end {
 	bool knows_acknowledged;  /* told_acknowledged is of this second */
 	bool stopped;             /* no more posts: the peer has asked to stop, or there was an error */
 
-	struct perf_series series; /* bw, unless windows alternate; last, because it is large and seldom used */
+	/* bw: messages over time, unless windows alternate; the last member because it is large */
+	struct perf_series series;
 };
 
 /* Returns APP_EXIT_OK, or the exit code after a complaint. */

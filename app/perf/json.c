@@ -210,7 +210,7 @@ static bool is_regular(FILE *file)
 	return file != stdout && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Completes the results, for the page as well, even without a JSON file. */
+/* Adds the results, and whether the run was interrupted. The page needs them even without a JSON file. */
 static void complete(struct perf_json *json, bool interrupted)
 {
 	json_object_set(json->root, "results", json->results);

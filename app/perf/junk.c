@@ -266,7 +266,7 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 	};
 }
 
-/* How much junk the right counters have counted: all of it was judged, and refused. */
+/* Number of junk frames that the right counters have counted, because they were judged and refused. */
 static uint64_t count_refused(const struct junk *junk)
 {
 	if (is_request(junk))

@@ -7,7 +7,7 @@
 
 #include "perf/end.h"
 
-/* Raised whenever two versions could misunderstand each other. */
+/* Version of the messages, raised whenever two programs could misunderstand each other. */
 #define PERF_MESSAGE_PROTOCOL 3
 
 json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own);

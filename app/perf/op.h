@@ -42,7 +42,10 @@ struct perf_op_info {
 extern const struct perf_op_info perf_ops[PERF_OPS];
 extern const char *const perf_op_names[PERF_OPS];
 
-/* In lat mode the peer's answer is awaited, not a message of the peer. */
+/*
+ * Does a response of the peer complete a request (READ, atomic, FLUSH)? Then the latency in lat mode is that of a whole
+ * round trip, and no message of the peer is awaited.
+ */
 static inline bool op_is_round_trip(const struct perf_op_info *op)
 {
 	return op->fetches || op->flushes;

@@ -222,7 +222,7 @@ static void take_binds(struct perf_end *end)
 
 void perf_receive_poll(struct perf_end *end)
 {
-	/* Takes all completions: if one lcore serves both ends it has been polled twice since the last time. */
+	/* Takes all completions, because an lcore that serves both ends has been polled twice since the last call. */
 	while (handle_batch(end) == POLL_BATCH)
 		continue;
 	if (end->windows && !end->requests)

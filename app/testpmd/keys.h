@@ -3,9 +3,10 @@
 /*
  * Each key is of a memory window of type 2, which opens the counter of the flow's area. Behind the counter, in the area
  * of either end, the peer writes what it has to say:
- *   1. an end that wants to send such a SEND and has no key writes 1 to the peer's `wish`
+ *   1. an end that wants to send a SEND with invalidate and has no key writes 1 to the peer's `wish`
  *   2. the other end binds its windows, and writes each key behind the bind that makes it valid to our `offered`
- *   3. a SEND takes a key from there; when it arrives its window is bound to the next key, and that is written again
+ *   3. a SEND takes a key from `offered`; when the SEND arrives the window is bound to its next key, which is written
+ *      to `offered` again
  * The lcore of a flow places its peer's WRITEs and posts its SENDs, so all of this end happens in one thread.
  */
 #ifndef APP_TESTPMD_KEYS_H

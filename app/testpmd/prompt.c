@@ -232,7 +232,7 @@ static bool handle_input(struct rdline *line)
 		if (!quit_is_wanted())
 			rdline_newline(line, PROMPT);
 	}
-	fflush(stdout); /* a program at the other end may wait for the answer */
+	fflush(stdout); /* a program that reads our output may wait for the answer */
 	pthread_mutex_unlock(&terminal_lock);
 	return code >= 0;
 }
