@@ -23,7 +23,7 @@
 /* The frames of a QP in order of time, and what the frames so far have shown. */
 struct story {
 	const struct uroce_qp_view *view;
-	struct capture_clock clock; /* both clocks when the failure was noticed */
+	struct capture_clock clock; /* cycles and time of day when the failure was noticed */
 	struct drivers_flow_frame *frames;
 	const struct drivers_flow_frame **order;
 	uint32_t count;

@@ -59,7 +59,7 @@ static void record(const struct recorded_port *port, const struct uroce_qp_view 
 	postmortem_write(&what);
 }
 
-/* Handles the failures since the last time. If `wanted`, writes those of the port's QPs. */
+/* Handles the failures since the last call. If `wanted`, writes files about failures of the port's QPs. */
 static void look(struct recorded_port *port, bool wanted)
 {
 	struct uroce_qp_view view;

@@ -41,7 +41,7 @@ struct command_line {
 	char storage[ARGUMENTS_MAX][ARGUMENT_BYTES];
 };
 
-/* Options with which the user has decided himself about memory; below, about other topics. */
+/* With one of these options the user has decided himself about memory; the lists below are about other topics. */
 static const char *const memory_options[] = {
 	"--no-huge",     "--socket-mem", "--huge-dir",  "--in-memory",   "--no-shconf",
 	"--file-prefix", "--legacy-mem", "--proc-type", "--huge-unlink", NULL

@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * net_af_packet (22.11) gives the kernel a ring of ring_bytes to send from. If the ring is full it waits, without a
- * time-out, for room in the socket's send buffer. With a send buffer for the whole ring it never waits, but reports
- * that it takes nothing. Sets the buffers of all sockets of this process on the interface, as far as the kernel allows.
+ * net_af_packet (22.11) gives the kernel a ring of ring_bytes to send from. If the ring is full the driver waits,
+ * without a time-out, for room in the socket's send buffer. With a send buffer for the whole ring the driver never
+ * waits, but reports that it takes nothing. Sets the buffers of all sockets of this process on the interface, as far as
+ * the kernel allows.
  */
 void drivers_packet_socket_never_wait(unsigned if_index, uint32_t ring_bytes);
 

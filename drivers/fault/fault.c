@@ -1,8 +1,8 @@
 /* fault.c - injects loss, copies, delay and damage in an rx callback */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * It must not be a tx callback: ethdev returns how many frames of the *compacted* array were sent, so a caller whose
- * frame was dropped there would send or free another frame twice.
+ * The faults must not be injected in a tx callback: ethdev returns how many frames of the *compacted* array were sent,
+ * so a caller whose frame was dropped there would send or free another frame twice.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -28,7 +28,7 @@ struct drivers_loop {
 	struct drivers_ethdev ports[2];
 	struct rte_mempool *pool;
 	uint16_t queue_count;
-	struct rte_ring *rings[2][DRIVERS_ETHDEV_QUEUES_MAX]; /* [i][q]: queue q of port i receives from it */
+	struct rte_ring *rings[2][DRIVERS_ETHDEV_QUEUES_MAX]; /* [i][q]: queue q of port i receives from this ring */
 };
 
 /* Returns 0; -EINVAL; -EEXIST: the name is in use; -ENOMEM. */

@@ -213,7 +213,7 @@ static int finish(const struct uroce_port_config *config, struct open_port *port
 
 /* ---- loops ---- */
 
-/* Finds a wire with an end left, or an empty entry for a new wire; NULL: there is none. */
+/* Finds a wire with an end that was not opened yet, or an empty entry for a new wire; NULL: there is none. */
 static struct wire **find_wire(unsigned *index)
 {
 	struct wire **free_place = NULL;
