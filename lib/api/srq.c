@@ -77,7 +77,8 @@ int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit)
 	if (engine_check_range("limit", limit, 0, srq->rc->depth))
 		return -EINVAL;
 	rc_srq_arm(srq->rc, limit);
-	if (rc_srq_limit_reached(srq->rc)) /* otherwise the limit would be noticed only when a receive is taken */
+	/* a limit that is reached already is reported now, not when a receive is taken */
+	if (rc_srq_limit_reached(srq->rc))
 		engine_deliver_event(srq->pd->device, &event);
 	return 0;
 }

@@ -167,7 +167,7 @@ enum cm_event {
 };
 
 enum cm_move {
-	CM_MOVE_RTS,       /* active: from RESET or INIT, with the data of cm_peer(); passive: from RTR */
+	CM_MOVE_RTS,       /* to RTS. Active: from RESET or INIT, with the data of cm_peer(); passive: from RTR */
 	CM_MOVE_ERROR,     /* posted requests are flushed */
 	CM_MOVE_ALTERNATE, /* loads the path of cm_alternate(), and rearms */
 };

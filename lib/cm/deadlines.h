@@ -21,7 +21,7 @@ struct cm_deadlines {
 };
 
 uint64_t cm_deadlines_bytes(uint32_t things);
-/* Takes its memory from the front of *memory, and moves *memory behind it. No thing has a deadline yet. */
+/* Takes the heap's memory from the front of *memory, and moves *memory behind it. No thing has a deadline yet. */
 void cm_deadlines_init(struct cm_deadlines *deadlines, uint8_t **memory, uint32_t things);
 /* when_ns CM_NEVER: the thing has no deadline any more. */
 void cm_deadlines_set(struct cm_deadlines *deadlines, uint32_t thing, uint64_t when_ns);

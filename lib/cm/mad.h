@@ -1,10 +1,10 @@
 /* mad.h - a message of connection management as one plain value: parse it, build it, name its fields */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A message travels as one MAD of 256 bytes in a UD SEND_ONLY to QP 1 (U-1). A received MAD is parsed to such a value,
- * and the manager fills one in to send. One table (mad.c) tells where each field lies; parsing, building and printing
- * use it.
- *   1. cm_mad_parse(): judges the header (U-2), then fills the value
+ * A message travels as one MAD of 256 bytes in a UD SEND_ONLY to QP 1 (U-1). A received MAD is parsed to a struct
+ * cm_message, and the manager fills in such a struct to send a message. One table (mad.c) tells where each field is;
+ * parsing, building and printing use it.
+ *   1. cm_mad_parse(): judges the header (U-2), then fills the struct
  *   2. cm_mad_build(): writes all 256 bytes; bytes that belong to no field are zero (C-1)
  */
 #ifndef CM_MAD_H

@@ -124,8 +124,8 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 
 /*
  * Do the ids in a message belong to the connection? While our REQ waits for an answer the peer's id is not known yet,
- * and a REJ may leave it out. A later REJ without it is about a copy of the REQ and was overtaken by the REP, or
- * somebody guesses ids.
+ * and a REJ may leave it out. A later REJ without the peer's id is about a copy of the REQ and was overtaken by the
+ * REP, or somebody guesses ids.
  */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {

@@ -29,7 +29,7 @@ struct cm_refusals {
 };
 
 uint64_t cm_refusals_bytes(uint32_t room);
-/* Takes its memory from the front of *memory, and moves *memory behind it. */
+/* Takes the ring's memory from the front of *memory, and moves *memory behind it. */
 void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t room, const uint8_t key[16]);
 /* The caller fills in route, ids and mad. false: an older refusal was forgotten before its time. */
 bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *refusal, uint64_t now_ns);

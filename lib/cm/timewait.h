@@ -28,7 +28,7 @@ struct cm_timewait {
 };
 
 uint64_t cm_timewait_bytes(uint32_t room);
-/* Takes its memory from the front of *memory, and moves *memory behind it. */
+/* Takes the memory for the entries from the front of *memory, and moves *memory behind it. */
 void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t room, const uint8_t key[16]);
 /* Puts the ids of a connection with that peer into time-wait. There must be room. */
 void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uint32_t local_id, uint32_t remote_id,

@@ -16,7 +16,7 @@ static uint16_t find_namespace(struct nvmf_command *command)
 
 /*
  * A host that comes back may still take this number for an earlier namespace. So the host may not write before it has
- * read, on this controller, which namespace has the number now. The event makes it read that.
+ * read, on this controller, which namespace has the number now. An event makes the host read this.
  */
 static uint16_t judge_change(const struct nvmf_command *command)
 {

@@ -91,8 +91,8 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	options.given = UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC | UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC;
 	options.retry_cnt = 0; /* the client's value counts */
 	/*
-	 * The queue pair is moved to RTS before the client hears that it is accepted: its first message would raise
-	 * COMM_EST in RTR.
+	 * The queue pair is moved to RTS before the client hears that it is accepted: in RTR the client's first message
+	 * would raise COMM_EST.
 	 */
 	if (ours->qp && (cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0 ||
 			 cma_move_qp(id, IBV_QPS_RTS, param.initiator_depth) != 0))

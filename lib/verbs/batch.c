@@ -188,7 +188,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &one);
 }
 
-/* The 8 bytes are copied, as all inline data is. */
+/* The 8 bytes of an atomic write are copied, as all inline data is. */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, const void *value)
 {
 	const struct ibv_data_buf bytes = { .addr = (void *)(uintptr_t)value, .length = 8 };

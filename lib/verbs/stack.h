@@ -1,9 +1,9 @@
 /* stack.h - the one stack of a process: EAL, an engine with one lcore, a port */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * It starts with the first device that is opened, and runs until the process ends, because EAL cannot be started twice.
- * Its lcore is a thread that may run on all cores of the thread that opens the device, and sleeps while nothing comes,
- * so that a program needs no core to spare. Its settings are in the environment, where uroce-run writes them:
+ * The stack starts with the first device that is opened, and runs until the process ends, because EAL cannot be started
+ * twice. Its lcore is a thread that may run on all cores of the thread that opens the device, and sleeps while nothing
+ * comes, so that a program needs no core to spare. Its settings are in the environment, where uroce-run writes them:
  *   UROCE_PORT     the port, as uroce_port_open() takes it: "eth1", "net_memif0,role=server"
  *   UROCE_IP       its addresses, the first one first: "10.0.0.1/24,fd00::1/64"
  *   UROCE_GATEWAY  of each address, in the same order; optional
