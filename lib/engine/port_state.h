@@ -44,7 +44,7 @@ struct engine_port {
 		uint64_t since_ns;    /* when something last left the port */
 		uint64_t bytes;       /* bytes that the interface held then */
 		uint64_t given_bytes; /* tx_bytes then */
-		uint64_t frames;      /* tx_frames at since_ns; later tx_frames when frames were last counted as held */
+		uint64_t frames;      /* the part of tx_frames that has left, or that CNT_PORT_HELD has counted */
 	} held;
 	uint64_t unknown_since_ns;       /* start of the second in which frames of unknown senders count */
 	uint64_t unknown_counted;        /* their number until then */

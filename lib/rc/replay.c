@@ -111,7 +111,7 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	uint16_t *head = bucket(replay, psn);
 
 	assert(replay->unfinished < replay->depth);
-	if (psn_count > 1) /* for one PSN rc_replay_expire() comes in time */
+	if (psn_count > 1) /* one PSN: rc_replay_expire() has done it */
 		forget_out_of_reach(replay, psn, psn_count);
 	while (replay->used >= replay->depth) /* after rc_replay_set_depth() there may be several entries too many */
 		evict_oldest(replay);

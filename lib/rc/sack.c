@@ -125,7 +125,7 @@ static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t
 		return has_passed(qp, later, state & LIMIT_MASK);
 	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
-	/* A packet that a rewind sent again may have come twice: only packets first sent after the rewind tell. */
+	/* What a rewind sent again may have arrived by its first copy: only a packet first sent later shows the order. */
 	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
 		return ahead(qp, later) >= ahead(qp, sack->again_end);
 	return ahead(qp, psn) <= ahead(qp, later);
