@@ -125,7 +125,7 @@ static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t
 		return has_passed(qp, later, state & LIMIT_MASK);
 	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
-	/* What a rewind sent again may have arrived by its first copy: only a packet first sent later shows the order. */
+	/* What a rewind sent again may have come as its first copy: only a packet first sent later shows the order. */
 	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
 		return ahead(qp, later) >= ahead(qp, sack->again_end);
 	return ahead(qp, psn) <= ahead(qp, later);
