@@ -364,6 +364,24 @@ Test(cc_dcqcn, a_full_window_is_sent_no_faster_than_it_is_delivered)
 	cr_expect_eq(rate(), 67, "alpha has become a little smaller before: %u", rate());
 }
 
+/* 18 packets of 1024 bytes in 59 us are 2500 Mbit/s, in 60 us 2458. */
+Test(cc_dcqcn, half_of_the_rate_may_be_chance_and_less_is_not)
+{
+	RULE("N-2");
+	begin(LINE);
+	have_sent(0, 256);
+	notify(MS);
+	have_sent(18, 256);
+	notify(MS + 59000);
+	cr_expect_eq(rate(), LINE / 2);
+	begin(LINE);
+	have_sent(0, 256);
+	notify(MS);
+	have_sent(18, 256);
+	notify(MS + 60000);
+	cr_expect_eq(rate(), 2458, "%u", rate());
+}
+
 /* What is delivered may be a small part of what is sent, if the peer READs at the same time. */
 Test(cc_dcqcn, at_once_it_falls_to_no_less_than_a_sixteenth)
 {
