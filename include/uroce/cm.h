@@ -157,30 +157,30 @@ struct uroce_cm_options {
 	bool tell_rested;
 };
 
-/* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
+/* Returns 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
 UROCE_API int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel **channel);
-/* 0; -EBUSY while it has ids. */
+/* Returns 0; -EBUSY while it has ids. */
 UROCE_API int uroce_cm_channel_destroy(struct uroce_cm_channel *channel);
 /* The channel's descriptor for poll(2), readable while an event waits. The channel owns it. */
 UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
-/* Takes the oldest event. 0; -EAGAIN: there is none. */
+/* Takes the oldest event. Returns 0; -EAGAIN: there is none. */
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
 /*
  * Waits for the oldest event, up to timeout_ms. Meanwhile it polls the lcores that no other thread has polled; so a
- * thread that is to poll an lcore must have done so before. 0; -ETIMEDOUT; -EINTR: a signal came.
+ * thread that is to poll an lcore must have done so before. Returns 0; -ETIMEDOUT; -EINTR: a signal came.
  */
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 
 /*
  * Moves the id to another channel of the engine, with its waiting events; a listener also with its unread REQUESTs and
- * those to come. No thread may read the old channel meanwhile. 0; -EINVAL: the channel is of another engine;
+ * those to come. No thread may read the old channel meanwhile. Returns 0; -EINVAL: the channel is of another engine;
  * -ETIMEDOUT.
  */
 UROCE_API int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel);
 
 /*
  * Listens on all devices of the engine. addr: NULL or zeros: any; port: 0: a free one, see uroce_cm_port(); backlog: 1
- * ... 65536 requests that may wait for accept or reject; more are dropped, and clients repeat them; 0: 1024. 0;
+ * ... 65536 requests that may wait for accept or reject; more are dropped, and clients repeat them; 0: 1024. Returns 0;
  * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: backlog; -ENOSPC: 256 ids listen already.
  */
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
@@ -206,14 +206,14 @@ UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t cont
 UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
  * Gives the id an address and a port until it is destroyed: to listen at, or to connect from. addr: NULL or zeros: any;
- * with an address the id has a device, see uroce_cm_device(). port: 0: a free one. 0; -EADDRINUSE; -EADDRNOTAVAIL: no
- * device has the address; -EINVAL: the id has a port, or is connecting.
+ * with an address the id has a device, see uroce_cm_device(). port: 0: a free one. Returns 0; -EADDRINUSE;
+ * -EADDRNOTAVAIL: no device has the address; -EINVAL: the id has a port, or is connecting.
  */
 UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
 /*
  * Before the id is bound to any address: limits it to addresses of one family, so that another id may have the same
- * port for the other family. rdma_cm does so for 0.0.0.0, and for :: with RDMA_OPTION_ID_AFONLY. 0; -EINVAL: the id has
- * a port already.
+ * port for the other family. rdma_cm does so for 0.0.0.0, and for :: with RDMA_OPTION_ID_AFONLY. Returns 0; -EINVAL:
+ * the id has a port already.
  */
 UROCE_API int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family);
 /*
@@ -224,8 +224,8 @@ UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*
  * Destroys the id in any state. The peer is told once, the id gets no further events, and its waiting events are
  * dropped. Its QP is not destroyed, but goes to ERR if it was connected. A listener's unread REQUESTs are dropped and
- * their clients refused; the ids of REQUESTs that were read remain. 0; -ETIMEDOUT: the lcore did not answer, and the id
- * still exists.
+ * their clients refused; the ids of REQUESTs that were read remain. Returns 0; -ETIMEDOUT: the lcore did not answer,
+ * and the id still exists.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
 /* Destroys the id, and its QP if it has one. Errors as uroce_cm_id_destroy(). */
@@ -254,7 +254,7 @@ UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
  * Chooses the device and the source address that lead to dest, before there is a QP. uroce_cm_device() returns the
  * device at once. A ROUTED event tells the addresses once the MAC of the next hop is known, or that it was not found
  * within timeout_ms (0: 3000). source: as for uroce_cm_connect(), but of any device of the engine, unless the id has a
- * device. You may call it again; the last call counts. 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as
+ * device. You may call it again; the last call counts. Returns 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as
  * uroce_cm_connect().
  */
 UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
@@ -264,34 +264,34 @@ UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *so
  * status -ENOBUFS: there is no room for one more connection, which shows only after this call. dest: NULL: along the
  * route of uroce_cm_route(). source: NULL or zeros: the address that the id is bound to; if there is none, the address
  * of the QP's device with the longest prefix that contains dest; if no prefix does, an address with a gateway. options:
- * NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data too long, or a QP of a partition other than
- * 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: the device has no address of the
+ * NULL: defaults. Returns 0; -EINVAL: no QP, a value out of range, private data too long, or a QP of a partition other
+ * than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: the device has no address of the
  * family of dest, or dest is no neighbour and no gateway is known; -EISCONN: the id has connected already.
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
 /*
  * Asks dest for the queue pair for datagrams that serves this port; a RESOLVED or UNREACHABLE event tells the answer.
- * The question leaves from an address of device, chosen as by uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL;
+ * The question leaves from an address of device, chosen as by uroce_cm_connect(). Returns 0; -EINVAL; -EADDRNOTAVAIL;
  * -ENETUNREACH; -EISCONN: the id is in use.
  */
 UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device,
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
 /*
- * Accepts a REQUEST. 0; -EINVAL: no QP, wrong values, private data too long; -ENOTCONN: the client has gone; or why the
- * QP could not be moved.
+ * Accepts a REQUEST. Returns 0; -EINVAL: no QP, wrong values, private data too long; -ENOTCONN: the client has gone; or
+ * why the QP could not be moved.
  */
 UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
-/* Rejects a REQUEST or a RESPONSE; destroy the id afterwards. 0; -EINVAL; -ENOTCONN. */
+/* Rejects a REQUEST or a RESPONSE; destroy the id afterwards. Returns 0; -EINVAL; -ENOTCONN. */
 UROCE_API int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes);
-/* Moves the QP to ERR; a DISCONNECTED event comes when the peer knows. 0; -ENOTCONN. */
+/* Moves the QP to ERR; a DISCONNECTED event comes when the peer knows. Returns 0; -ENOTCONN. */
 UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
 /*
  * Loads an alternate path on both sides (source and dest as our end sees them); an ALTERNATE event tells the outcome,
  * once for each call. Both ends may ask at the same time: then both load the path of the end that connected, and both
  * are told 0. After a migration another call arms the connection again. timeout: the ACK timer on that path, 4.096 us x
- * 2^n, 1 ... 31; 0: 17, 537 ms. 0; -ENOTCONN; -EALREADY: the last call is not answered yet; -EINVAL: the path is the
- * one in use, source is none of our addresses, or timeout is wrong.
+ * 2^n, 1 ... 31; 0: 17, 537 ms. Returns 0; -ENOTCONN; -EALREADY: the last call is not answered yet; -EINVAL: the path
+ * is the one in use, source is none of our addresses, or timeout is wrong.
  */
 UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
 
@@ -305,19 +305,19 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
  * Any lcore may own the QP. You move it to ERR at the end and whenever the connection fails. When the QP itself fails,
- * its own completions and events say so, and you disconnect. uroce_cm_load_alternate() does not work with such a QP. 0;
- * -EINVAL: another state; -ENOTCONN: the peer has not answered yet.
+ * its own completions and events say so, and you disconnect. uroce_cm_load_alternate() does not work with such a QP.
+ * Returns 0; -EINVAL: another state; -ENOTCONN: the peer has not answered yet.
  */
 UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct uroce_qp_attr *attr,
 			       uint32_t *mask);
 /*
  * Tells the peer that the connection is established. Call it within a minute after a RESPONSE, when the QP is in RTS.
- * No event follows. 0; -ENOTCONN.
+ * No event follows. Returns 0; -ENOTCONN.
  */
 UROCE_API int uroce_cm_establish(struct uroce_cm_id *id);
 /*
  * Call it if UROCE_EVENT_COMM_EST (event.h) comes before ESTABLISHED: a packet of the peer shows as well that the
- * connection is established. 0; -ENOTCONN.
+ * connection is established. Returns 0; -ENOTCONN.
  */
 UROCE_API int uroce_cm_packet_came(struct uroce_cm_id *id);
 

@@ -11,16 +11,16 @@ extern "C" {
 
 /*
  * depth: how many completions the CQ holds, 1 ... 1048576 (rounded up inside). A CQ that overflows raises CQ_ERR and
- * its QPs go to ERR; its completions can still be read (E-5). 0; -EINVAL; -ENOMEM.
+ * its QPs go to ERR; its completions can still be read (E-5). Returns 0; -EINVAL; -ENOMEM.
  */
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /*
  * Changes the depth; waiting completions stay in front. No thread may poll the CQ meanwhile. A mark (below) stays
- * valid. 0; -EINVAL: depth is out of range, or more completions wait; -ENOMEM; -EBUSY: completions from before the last
- * change wait: poll first.
+ * valid. Returns 0; -EINVAL: depth is out of range, or more completions wait; -ENOMEM; -EBUSY: completions from before
+ * the last change wait: poll first.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
-/* 0; -EBUSY while a QP uses it. */
+/* Returns 0; -EBUSY while a QP uses it. */
 UROCE_API int uroce_cq_destroy(struct uroce_cq *cq);
 /*
  * Takes up to count completions, and returns how many. One thread at a time. Completions of a queue pair that has been

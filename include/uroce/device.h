@@ -96,13 +96,13 @@ struct uroce_device_info {
 			  /* PDs, CQs, SRQs and paths of datagrams are limited by memory only. */
 };
 
-/* 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
+/* Returns 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
 UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **engine);
-/* Launches the engine's EAL lcores. 0; -EINVAL: the application polls them; -EBUSY: an lcore is in use. */
+/* Launches the engine's EAL lcores. Returns 0; -EINVAL: the application polls them; -EBUSY: an lcore is in use. */
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
 /* Stops the lcores and waits for them. */
 UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
-/* 0; -EBUSY while a device or a channel of connections exists. Stops the lcores first if they run. */
+/* Returns 0; -EBUSY while a device or a channel of connections exists. Stops the lcores first if they run. */
 UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
@@ -147,15 +147,15 @@ UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 
 /*
- * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues
- * than the port has, mbufs too small for the MTU, or a port that strips VLAN tags (then nobody knows to which VLAN a
- * frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: the port's
- * frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: the port has a device; -ENOSPC: the engine has 16
- * devices; -ENOMEM.
+ * Returns 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more
+ * queues than the port has, mbufs too small for the MTU, or a port that strips VLAN tags (then nobody knows to which
+ * VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: the
+ * port's frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: the port has a device; -ENOSPC: the engine has
+ * 16 devices; -ENOMEM.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
-/* 0; -EBUSY while a PD or CQ of the device exists, or a path of another device's QP leads through its port. */
+/* Returns 0; -EBUSY while a PD or CQ of the device exists, or a path of another device's QP leads through its port. */
 UROCE_API int uroce_device_destroy(struct uroce_device *device);
 UROCE_API void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info);
 

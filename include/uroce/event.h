@@ -43,8 +43,8 @@ struct uroce_event {
 };
 
 /*
- * Takes the oldest event. true: *event is filled in. Lcores do not wait for anybody to take events: events that find no
- * room are dropped and counted.
+ * Takes the oldest event. Returns true if *event is filled in. Lcores do not wait for anybody to take events: events
+ * that find no room are dropped and counted.
  */
 UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event);
 /*

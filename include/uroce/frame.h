@@ -32,8 +32,8 @@ struct uroce_frame_view {
 
 /*
  * Reads a frame of frame_bytes, of which the first kept_bytes are at hand; up to the transport's headers is enough.
- * Checksums and the ICRC are not checked. 0; -EINVAL: kept_bytes is more than the frame has, or the frame is longer
- * than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view is undefined.
+ * Checksums and the ICRC are not checked. Returns 0; -EINVAL: kept_bytes is more than the frame has, or the frame is
+ * longer than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view is undefined.
  */
 UROCE_API int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
 			       struct uroce_frame_view *view);

@@ -67,7 +67,7 @@ struct uroce_lcore_view {
  */
 UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *next, uint32_t *qp_nums,
 				     uint32_t count);
-/* 0; -ENOENT: no QP has this number; -ETIMEDOUT: its lcore is not polled. */
+/* Returns 0; -ENOENT: no QP has this number; -ETIMEDOUT: its lcore is not polled. */
 UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view);
 
 /* How many failures of queue pairs are kept for each lcore. */
@@ -75,7 +75,7 @@ UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, str
 /*
  * Returns the queue pairs of an lcore that went to ERR by themselves, one per call, oldest first. A view shows the
  * queue pair as it was then, and the queue pair may be gone. Set *next to 0 before the first call; each call sets it to
- * where the following one goes on. true: *view is filled in. Only the last UROCE_INSPECT_FAILED_MAX are kept.
+ * where the following one goes on. Returns true if *view is filled in. Only the last UROCE_INSPECT_FAILED_MAX are kept.
  */
 UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next,
 				    struct uroce_qp_view *view);
@@ -91,8 +91,8 @@ UROCE_API char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, si
  * Explains a queue pair by its number, even if it has failed and is gone, with anything around it that may be the
  * cause: the link of its port, frames dropped there, resent packets, missing receives, a core that its lcore does not
  * get. A queue pair that works is looked at twice, 0.3 s apart, so do not call it on a thread that polls.
- * UROCE_WHY_BYTES suffice; the text is cut to fit. 0; -ENOENT: no queue pair with this number exists or has failed;
- * -ETIMEDOUT: its lcore is not polled.
+ * UROCE_WHY_BYTES suffice; the text is cut to fit. Returns 0; -ENOENT: no queue pair with this number exists or has
+ * failed; -ETIMEDOUT: its lcore is not polled.
  */
 UROCE_API int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t out_bytes);
 
@@ -101,7 +101,7 @@ UROCE_API int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *o
  * and stops at the first one that is not polled, because each such lcore would keep the caller for a second.
  */
 UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, uint32_t count);
-/* 0; -ENOENT: this port has no device of the engine; -ETIMEDOUT: an lcore is not polled. */
+/* Returns 0; -ENOENT: this port has no device of the engine; -ETIMEDOUT: an lcore is not polled. */
 UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view);
 
 /*
@@ -112,7 +112,7 @@ UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, 
 UROCE_API int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *next,
 				struct uroce_mr_view *views, uint32_t count);
 
-/* 0; -ENOENT: the engine has fewer lcores; -ETIMEDOUT: the lcore is not polled. */
+/* Returns 0; -ENOENT: the engine has fewer lcores; -ETIMEDOUT: the lcore is not polled. */
 UROCE_API int uroce_inspect_lcore(struct uroce_engine *engine, unsigned lcore, struct uroce_lcore_view *view);
 
 #ifdef __cplusplus

@@ -20,15 +20,15 @@ enum uroce_access {
 	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 7 /* peers may FLUSH into memory that lasts */
 };
 
-/* 0; -ENOMEM. */
+/* Returns 0; -ENOMEM. */
 UROCE_API int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **pd);
-/* 0; -EBUSY while a region, window or queue of the PD exists. */
+/* Returns 0; -EBUSY while a region, window or queue of the PD exists. */
 UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
 
 /*
- * Registers bytes at addr. Any mapped memory will do. 0; -EINVAL: NULL, 0 bytes, wrap, unknown access bits, remote
- * write or atomic without local write, or remote atomic to a zero-based region whose addr is no multiple of 8; -ENOMEM:
- * no memory, or the device's table is full.
+ * Registers bytes at addr. Any mapped memory will do. Returns 0; -EINVAL: NULL, 0 bytes, wrap, unknown access bits,
+ * remote write or atomic without local write, or remote atomic to a zero-based region whose addr is no multiple of 8;
+ * -ENOMEM: no memory, or the device's table is full.
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
@@ -39,12 +39,12 @@ UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uin
 			      struct uroce_mr **mr);
 /*
  * Changes a region to what uroce_mr_reg_at() would make of these values, with the same keys. A request under way that
- * uses the region fails, or sees the old region or the new one. pd: a PD of the same device. 0; -EINVAL; -EBUSY: a
- * window is bound to the region, and nothing has changed.
+ * uses the region fails, or sees the old region or the new one. pd: a PD of the same device. Returns 0; -EINVAL;
+ * -EBUSY: a window is bound to the region, and nothing has changed.
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
-/* When it returns no lcore can use the region any more. 0; -EBUSY: a window is bound to the region. */
+/* When it returns no lcore can use the region any more. Returns 0; -EBUSY: a window is bound to the region. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */
 UROCE_API uint32_t uroce_mr_lkey(const struct uroce_mr *mr);
@@ -67,9 +67,12 @@ UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
  */
 enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 
-/* 0; -EINVAL: there is no such type; -ENOMEM: the device's table is full. The window has a key but is not bound. */
+/*
+ * Returns 0; -EINVAL: there is no such type; -ENOMEM: the device's table is full. The window has a key but is not
+ * bound.
+ */
 UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
-/* Unbinds the window first. When it returns no lcore can touch memory through the window any more. 0. */
+/* Unbinds the window first. When it returns no lcore can touch memory through the window any more. Returns 0. */
 UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
 /* The key of the last bind posted; before the first one a key that is not valid. */
 UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);

@@ -45,8 +45,8 @@ struct uroce_eal_info {
 
 /*
  * Starts EAL: with hugepages if enough are free, else without; without PCI unless a device needs it; sharing nothing
- * with other processes, and leaving no file behind. If the start fails, *error has what DPDK complained about. 0;
- * -EINVAL: an argument; -EALREADY: EAL has been started in this process; -EACCES and other errors of EAL.
+ * with other processes, and leaving no file behind. If the start fails, *error has what DPDK complained about. Returns
+ * 0; -EINVAL: an argument; -EALREADY: EAL has been started in this process; -EACCES and other errors of EAL.
  */
 UROCE_API int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *error);
 /* All zeros before uroce_eal_start(). */

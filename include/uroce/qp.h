@@ -202,9 +202,9 @@ struct uroce_qp_error {
 };
 
 /*
- * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. 0; -EINVAL: a value out of
- * range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the lcore has no
- * QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random numbers.
+ * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. Returns 0; -EINVAL: a value out
+ * of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the lcore has
+ * no QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random numbers.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
@@ -214,15 +214,15 @@ UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_at
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
  * Safe at any time (X-4): after it returns no packet, timer or completion of the QP is handled. Completions that are in
- * a CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. 0; -ETIMEDOUT: its lcore is
- * not polled, and the QP still exists.
+ * a CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. Returns 0; -ETIMEDOUT: its
+ * lcore is not polled, and the QP still exists.
  */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
- * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value out of
- * range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's source,
- * which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to RTR
- * yet, for a packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait. Or
+ * Changes attributes and state. Returns 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
+ * out of range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's
+ * source, which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to
+ * RTR yet, for a packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait. Or
  * path_mig_state is set to REARM after a migration, and the peer has not been heard over the new path yet, so that it
  * might never follow: first exchange a message (A-8). With an error nothing has changed, and *bad_mask, when given,
  * names the attribute that is to blame; 0: no attribute is, as when the QP has to rest. After -EINVAL and -ENETUNREACH
@@ -262,7 +262,7 @@ UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *a
 /* Returns the attributes in force. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
-/* Returns the record of the first failure since RESET, to be read after its completion or event. 0. */
+/* Returns the record of the first failure since RESET, to be read after its completion or event. Returns 0. */
 UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
 /* The name of an attribute, "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
@@ -279,12 +279,12 @@ UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 
 /*
- * Posts a list of requests. One thread at a time per queue. 0; -ENOMEM: the queue is full; -EINVAL: opcode, sge count,
- * inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or FLUSH, the
- * state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ; uroce_refusal() (log.h)
- * says which. *bad_wr is the first request that was not posted. A send's entry is free again when its completion is in
- * the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue that is full of unsignaled
- * requests stays full: signal at least one of every max_send_wr.
+ * Posts a list of requests. One thread at a time per queue. Returns 0; -ENOMEM: the queue is full; -EINVAL: opcode, sge
+ * count, inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or
+ * FLUSH, the state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ; uroce_refusal()
+ * (log.h) says which. *bad_wr is the first request that was not posted. A send's entry is free again when its
+ * completion is in the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue that is full of
+ * unsignaled requests stays full: signal at least one of every max_send_wr.
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);

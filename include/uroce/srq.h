@@ -16,16 +16,19 @@ struct uroce_srq_attr {
 	uint32_t count;   /* uroce_srq_query(): receives that are posted and not taken */
 };
 
-/* Creates an SRQ. Its QPs, of the same PD, may live on different lcores. 0; -EINVAL: value out of range; -ENOMEM. */
+/*
+ * Creates an SRQ. Its QPs, of the same PD, may live on different lcores. Returns 0; -EINVAL: value out of range;
+ * -ENOMEM.
+ */
 UROCE_API int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **srq);
-/* 0; -EBUSY while a QP uses it. */
+/* Returns 0; -EBUSY while a QP uses it. */
 UROCE_API int uroce_srq_destroy(struct uroce_srq *srq);
-/* As uroce_qp_post_recv(). One thread at a time. 0; -ENOMEM: full; -EINVAL: sge count. */
+/* As uroce_qp_post_recv(). One thread at a time. Returns 0; -ENOMEM: full; -EINVAL: sge count. */
 UROCE_API int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv_wr *wr,
 				  const struct uroce_recv_wr **bad_wr);
 /*
  * Arms SRQ_LIMIT_REACHED: raised once, when fewer than limit receives are left; at once if there are fewer now. limit 0
- * disarms. 0; -EINVAL: above max_wr.
+ * disarms. Returns 0; -EINVAL: above max_wr.
  */
 UROCE_API int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit);
 /* Sets the qp_context of the SRQ's events (event.h), which is 0 at first. */

@@ -63,7 +63,10 @@ UROCE_API const char *uroce_version(void);
  * result.
  */
 UROCE_API const char *uroce_icrc(void);
-/* Chooses the code by name, before the first engine is created. 0; -EINVAL: no such name; -ENOTSUP: not on this CPU. */
+/*
+ * Chooses the code by name, before the first engine is created. Returns 0; -EINVAL: no such name; -ENOTSUP: not on this
+ * CPU.
+ */
 UROCE_API int uroce_icrc_choose(const char *name);
 
 /*

@@ -41,13 +41,13 @@ struct uroce_ud_addr {
 };
 
 /*
- * 0; -EINVAL: uroce_refusal() says what is wrong; -ENOMEM; -ENOSPC: the engine has 64 such queue pairs, or no number is
- * left.
+ * Returns 0; -EINVAL: uroce_refusal() says what is wrong; -ENOMEM; -ENOSPC: the engine has 64 such queue pairs, or no
+ * number is left.
  */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
 /*
  * After it returns the queue pair receives nothing. Posted receives have no completion. Receives of an SRQ stay posted,
- * except one that was already taken for a datagram that did not fit. 0; -ETIMEDOUT.
+ * except one that was already taken for a datagram that did not fit. Returns 0; -ETIMEDOUT.
  */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
@@ -57,7 +57,7 @@ UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 
 /*
  * Receives complete as those of a QP: byte_len includes the 40 bytes of UROCE_GRH_BYTES in front, src_qp is the sender,
- * wc_flags has UROCE_WC_GRH. 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
+ * wc_flags has UROCE_WC_GRH. Returns 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
  */
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*
