@@ -107,7 +107,7 @@ void engine_connect_poll(struct uroce_lcore *lcore);
 void engine_connect_run(struct uroce_lcore *lcore);
 /*
  * The peer's packet has come before the RTU, and the application answers before the lcore has noticed the packet (C-9):
- * the lcore notices it now. true: the QP can send.
+ * the lcore notices it now. Returns true if the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
 /* An event has happened to a QP. If the QP has no id the event is ignored. */

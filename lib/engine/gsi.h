@@ -17,7 +17,7 @@ struct wire_packet;
 int engine_gsi_open(struct uroce_engine *engine);
 void engine_gsi_close(struct uroce_engine *engine);
 
-/* Takes a packet to QP 1; origin has both addresses. true: another lcore owns the mbuf now. */
+/* Takes a packet to QP 1; origin has both addresses. Returns true if another lcore owns the mbuf now. */
 bool engine_gsi_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			const struct wire_packet *packet, const struct rc_origin *origin);
 

@@ -30,7 +30,10 @@ struct engine_neigh {
 
 void engine_neigh_init(struct engine_neigh *neigh);
 
-/* true: *mac is the MAC. false with *ask: nobody has asked for it lately, so the caller is to ask. VLAN 0: untagged. */
+/*
+ * Returns true if *mac is the MAC. false with *ask: nobody has asked for it lately, so the caller is to ask. VLAN 0:
+ * untagged.
+ */
 bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id, uint64_t now_ns,
 			  struct uroce_mac *mac, bool *ask);
 

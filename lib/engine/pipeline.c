@@ -120,9 +120,9 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 /* ---- sending ---- */
 
 /*
- * Serves a QP, which writes at most `room` frames and reports its completions. true: it has more to do. A QP that has
- * sent SERVICE_BYTES early in a poll waits for the next poll, because what the peer answers meanwhile may change what
- * it sends next.
+ * Serves a QP, which writes at most `room` frames and reports its completions. Returns true if the QP has more to do. A
+ * QP that has sent SERVICE_BYTES early in a poll waits for the next poll, because what the peer answers meanwhile may
+ * change what it sends next.
  */
 static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {

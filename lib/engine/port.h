@@ -16,7 +16,8 @@ void engine_port_flush(struct engine_port *port);
 
 /*
  * The part of port_make_room() that is seldom needed. Fetches empty mbufs until OUTBOX_PACKETS are at hand or the pool
- * is empty, which is counted, and flushes the waiting frames; each of the two only if need be. false: there is no room.
+ * is empty, which is counted, and flushes the waiting frames; each of the two only if need be. Returns false if there
+ * is no room.
  */
 bool engine_port_make_room(struct engine_port *port);
 
@@ -29,7 +30,10 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 /* Drops the waiting frames, as a cable that is not plugged in would, and counts them under this reason. */
 void engine_port_drop(struct engine_port *port, enum rc_counter reason);
 
-/* Gives a received frame to the lcore that owns its QP. true: that lcore owns the mbuf; false: its ring is full. */
+/*
+ * Gives a received frame to the lcore that owns its QP. Returns true if that lcore now owns the mbuf, false if its ring
+ * is full.
+ */
 bool engine_port_hand_over(struct engine_port *port, struct uroce_lcore *owner, struct rte_mbuf *mbuf);
 
 /*

@@ -144,7 +144,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 
 /*
  * Takes a packet to a QPN that no RC QP has: for connection management, for a UD QP, or a stranger's, which goes to no
- * other lcore. true: another lcore owns the mbuf now.
+ * other lcore. Returns true if another lcore owns the mbuf now.
  */
 static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 					    const struct wire_packet *packet, const struct rc_origin *origin)
@@ -167,7 +167,7 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 /*
  * Takes a RoCE packet in the order of W-5: it is counted, and answered at most by its QP (Y-1). The ICRC, which costs
  * most, is checked last, so that a stranger has to know addresses, QPN and P_Key to make us compute it (Y-2, Y-3).
- * true: another lcore owns the mbuf now.
+ * Returns true if another lcore owns the mbuf now.
  */
 static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
 					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
@@ -197,7 +197,7 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	return false;
 }
 
-/* true: another lcore owns the mbuf now. */
+/* Returns true if another lcore owns the mbuf now. */
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap, struct flow *flow)
 {
@@ -247,7 +247,7 @@ static void begin_flow(struct flow *flow, const struct uroce_lcore *lcore, const
 	flow->origin.device = port->device;
 }
 
-/* Takes a frame of any shape. true: another lcore owns the mbuf now. */
+/* Takes a frame of any shape. Returns true if another lcore owns the mbuf now. */
 static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 				       struct flow *flow)
 {
@@ -275,7 +275,10 @@ static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_
 	return false;
 }
 
-/* Parses the headers of a frame, if they differ from those of the frame before. false: it is not the usual frame. */
+/*
+ * Parses the headers of a frame, if they differ from those of the frame before. Returns false if the frame is not a
+ * usual one.
+ */
 static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *frame, uint32_t bytes,
 					      bool check_checksums)
 {
@@ -292,8 +295,8 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 
 /*
  * Takes a plain ACK. It waits in flow->ack for the next frame, because of several such ACKs in a row only the last one
- * has to be taken. before: the frame before this one, if both have the same headers. false: the frame is no plain ACK,
- * and no ACK waits any more.
+ * has to be taken. before: the frame before this one, if both have the same headers. Returns false if the frame is no
+ * plain ACK; then no ACK waits any more.
  */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
 					    const uint8_t *before, struct flow *flow)
@@ -327,8 +330,8 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 
 /*
  * Takes the usual frame, or leaves it to receive_any(). Within a burst nothing but its packets changes a QP. So a
- * packet with the headers and BTH of the one before is admitted as that one was, as long as the QP runs. true: another
- * lcore owns the mbuf now; false: it can be freed when the burst is done.
+ * packet with the headers and BTH of the one before is admitted as that one was, as long as the QP runs. Returns true
+ * if another lcore owns the mbuf now, false if the caller may free the mbuf after the burst.
  */
 static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)

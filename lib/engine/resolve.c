@@ -168,7 +168,7 @@ bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *pat
 	return true;
 }
 
-/* true: the MAC is known, and the template is complete. */
+/* Returns true if the MAC is known, and the template is complete. */
 static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	struct uroce_path path = qp_core(qp)->path;

@@ -22,12 +22,15 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp);
 void engine_resolve_forget(struct uroce_qp *qp);
 
-/* true: *mac is the MAC of the path's next hop; false: the MAC is unknown, and is being asked for. */
+/* Returns true with the MAC of the path's next hop in *mac, false if the MAC is unknown and is being asked for. */
 bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
-/* Sends a datagram along a path. false: the MAC of the next hop is not known yet, or the port has no room. */
+/* Sends a datagram along a path. Returns false if the MAC of the next hop is not known yet, or the port has no room. */
 bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
 
-/* While QPs or datagrams wait for a MAC: checks the QPs if that is due. true: then the datagrams are due, too. */
+/*
+ * While QPs or datagrams wait for a MAC: checks the QPs if that is due. Returns true if then the datagrams are due,
+ * too.
+ */
 bool engine_resolve_poll(struct uroce_lcore *lcore);
 
 #endif

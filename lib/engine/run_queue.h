@@ -23,7 +23,7 @@ static inline uint32_t run_queue_count(const struct engine_run_queue *queue)
 	return queue->tail - queue->head;
 }
 
-/* true: the QP needs an entry in its queue; false: it has one and keeps it. */
+/* Returns true if the QP needs an entry in its queue, false if it keeps the entry that it has. */
 static inline bool run_queue_claim(struct uroce_qp *qp)
 {
 	if (qp->queued)

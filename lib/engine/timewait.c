@@ -36,7 +36,7 @@ static struct engine_timewait_entry *entry_at(const struct engine_timewait_queue
 	return &queue->entries[(queue->head + index) & (queue->room - 1)];
 }
 
-/* Gives a queue room for so many entries. false: there is no memory, and nothing has changed. */
+/* Gives a queue room for so many entries. Returns false if there is no memory; then nothing has changed. */
 static bool resize(struct engine_timewait_queue *queue, uint32_t room)
 {
 	struct engine_timewait_entry *entries = malloc(room * sizeof(*entries));

@@ -93,7 +93,7 @@ static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 	return host;
 }
 
-/* Copies data to a list that may be written, or the list to data. false: walk_next() returned NULL. */
+/* Copies data to a list that may be written, or the list to data. Returns false if walk_next() returned NULL. */
 static bool copy(struct walk *walk, uint8_t *data, uint32_t bytes)
 {
 	bool in = walk->access == UROCE_ACCESS_LOCAL_WRITE;

@@ -34,7 +34,10 @@ struct uroce_ud {
 	LIST_ENTRY(uroce_ud) with_waiting;       /* the queue pair is in the lcore's list while datagrams wait */
 };
 
-/* Takes a datagram to a QPN that no RC QP has; origin has both addresses. true: another lcore owns the mbuf now. */
+/*
+ * Takes a datagram to a QPN that no RC QP has; origin has both addresses. Returns true if another lcore owns the mbuf
+ * now.
+ */
 bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 		       const struct wire_packet *packet, const struct rc_origin *origin);
 

@@ -29,7 +29,10 @@ void engine_view_last_error(const struct uroce_qp *qp, struct uroce_qp_error *er
 void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view);
 void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *qp);
 
-/* For any thread. true: *view is the first kept failure from *next on, and *next has moved behind it. */
+/*
+ * For any thread. Returns true if *view is the first kept failure from *next on; then *next has moved behind that
+ * failure.
+ */
 bool engine_view_next_failed(const struct engine_failed *failed, uint32_t *next, struct uroce_qp_view *view);
 
 #endif

@@ -264,7 +264,7 @@ static void note_early(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_
 
 /*
  * A response behind snd_una, within the window. It acknowledges everything before it, or shows that a response before
- * it is missing (Q-9); then it is placed before its turn if it may be (Q-15). false: its ICRC is wrong.
+ * it is missing (Q-9); then it is placed before its turn if it may be (Q-15). Returns false if its ICRC is wrong.
  */
 NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				     uint64_t now_ns)

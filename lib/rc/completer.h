@@ -14,8 +14,8 @@ struct wire_ack;
 struct wire_packet;
 
 /*
- * Judges and executes one response (P-5, Q-7 to Q-12, K-REQ); rc_report_run() then adds completions. false: the ICRC,
- * which the origin had left unchecked, is wrong; nothing has changed.
+ * Judges and executes one response (P-5, Q-7 to Q-12, K-REQ); rc_report_run() then adds completions. Returns false if
+ * the ICRC, which the origin had left unchecked, is wrong; then nothing has changed.
  */
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns);

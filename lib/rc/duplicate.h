@@ -11,7 +11,7 @@
 
 /*
  * Takes a request whose PSN lies in the half window behind ePSN. It draws no NAK and does not disturb a message in
- * progress. true: the replay cache has the request.
+ * progress. Returns true if the replay cache has the request.
  */
 bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
 

@@ -11,7 +11,7 @@ struct rc_replay_entry;
 
 /*
  * Does the next part of the FLUSH in this entry, at most FLUSH_SLICE_BYTES, so that a peer that flushes gigabytes does
- * not hold up the lcore. true: the FLUSH has ended, and *why says whether it succeeded.
+ * not hold up the lcore. Returns true if the FLUSH has ended; then *why says whether it succeeded.
  */
 bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why);
 

@@ -78,7 +78,7 @@ psn_t rc_holes_rewind(struct rc_qp *qp);
 /*
  * The window has been rewound, and responses have come meanwhile. What has come is not sent again: sending goes on
  * behind the newest of them, and what is missing before it is asked for hole by hole. Only for a QP with holes; there
- * may be none afterwards. false: nothing is left to send again.
+ * may be none afterwards. Returns false if nothing is left to send again.
  */
 bool rc_holes_skip(struct rc_qp *qp);
 

@@ -110,7 +110,7 @@ void rc_kept_forget(struct rc_qp *qp)
 
 /*
  * The QP that has waited longest for its missing packet gives up what it keeps, if it has waited for KEPT_PATIENCE_NS.
- * false: no other QP has waited that long.
+ * Returns false if no other QP has waited that long.
  */
 static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -182,7 +182,8 @@ static bool is_kept(const struct rc_qp *qp, psn_t psn)
 }
 
 /*
- * Keeps a copy of the packet. false: it is kept already, or cannot be. A QP has a board only while it keeps something.
+ * Keeps a copy of the packet. Returns false if the packet is kept already or cannot be kept. A QP has a board only
+ * while it keeps something.
  */
 static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
@@ -377,7 +378,7 @@ static void choose_repeats(struct rc_kept *kept, psn_t first, uint32_t blocks)
 	kept->news |= 1u << kept->repeated;
 }
 
-/* Writes a SACK for each block that has news or is to be repeated. false: there is no room for all. */
+/* Writes a SACK for each block that has news or is to be repeated. Returns false if there is no room for all. */
 static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;
@@ -406,7 +407,7 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* Takes a waiting PROBE that came over another path and has to be answered, too. false: no PROBE waits. */
+/* Takes a waiting PROBE that came over another path and has to be answered, too. Returns false if no PROBE waits. */
 static bool turn_to_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;

@@ -83,7 +83,7 @@ void rc_kept_reset(struct rc_qp *qp);
  */
 void rc_kept_refused(struct rc_qp *qp);
 
-/* Writes the SACKs that are due. false: there is no room for all. */
+/* Writes the SACKs that are due. Returns false if there is no room for all. */
 bool rc_kept_say(struct rc_qp *qp, struct rc_outbox *out);
 
 #endif

@@ -58,7 +58,7 @@ static void take_back_silence(struct rc_loss *loss)
 	loss->silences = loss->asked = 0;
 }
 
-/* Takes a response or ACK that copies may have drawn as a sign of life. false: no copy can have drawn it. */
+/* Takes a response or ACK that copies may have drawn as a sign of life. Returns false if no copy can have drawn it. */
 static bool take_echo(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
 	bool echo = rc_echoes_take(qp, ack);

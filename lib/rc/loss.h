@@ -175,7 +175,8 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns);
 
 /*
- * A useless response or ACK has come, which copies may have drawn: then it is a sign of life. false: no copy drew it.
+ * A useless response or ACK has come, which copies may have drawn: then it is a sign of life. Returns false if no copy
+ * drew it.
  */
 bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
@@ -210,7 +211,7 @@ void rc_loss_path_changed(struct rc_qp *qp);
 /* The alternate path becomes the path, and all unanswered packets go out again over it. Only in ARMED. */
 void rc_loss_migrate(struct rc_qp *qp);
 
-/* The clock has reached rc_qp_deadline(), or may have. true: the ACK timer has expired. */
+/* The clock has reached rc_qp_deadline(), or may have. Returns true if the ACK timer has expired. */
 bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 
 /* The ACK timer has expired for what is in flight. */
@@ -229,8 +230,8 @@ void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns
 void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns);
 
 /*
- * The timer has expired for the packet beside the window: it leaves once more, perhaps over the alternate path. false:
- * the budget is spent (T-4).
+ * The timer has expired for the packet beside the window: it leaves once more, perhaps over the alternate path. Returns
+ * false if the budget is spent (T-4).
  */
 bool rc_loss_take_retry_beside(struct rc_qp *qp);
 

@@ -30,8 +30,8 @@ void rc_migration_reset(struct rc_qp *qp);
 void rc_migration_load(struct rc_qp *qp, const struct uroce_qp_attr *attr);
 
 /*
- * Software sets REARM, or MIGRATED, which in ARMED migrates at once. true: it has migrated, and the caller goes on as
- * after rc_migration_switch().
+ * Software sets REARM, or MIGRATED, which in ARMED migrates at once. Returns true if the QP has migrated; then the
+ * caller goes on as after rc_migration_switch().
  */
 bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state);
 

@@ -182,7 +182,7 @@ static bool has_body(const struct rc_mr_entry *window, uint32_t key)
 	return (__atomic_load_n(&window->last, __ATOMIC_RELAXED) ^ key) >> 8 == 0;
 }
 
-/* Takes the right to change the window. false: another lcore has it. */
+/* Takes the right to change the window. Returns false if another lcore has it. */
 static bool begin_change(struct rc_mr_entry *entry)
 {
 	uint32_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
@@ -225,7 +225,7 @@ int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 	return 0;
 }
 
-/* Counts one more window of the region. false: the region is being removed. */
+/* Counts one more window of the region. Returns false if the region is being removed. */
 static bool join_region(struct rc_mr_entry *region)
 {
 	uint32_t windows = atomic_load(&region->windows);
@@ -324,7 +324,8 @@ bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint
 }
 
 /*
- * Reads a window's fields so that they belong together. false: it was changed meanwhile, or is bound under another key.
+ * Reads a window's fields so that they belong together. Returns false if the window was changed meanwhile or is bound
+ * under another key.
  */
 static bool read_window(const struct rc_mr_entry *entry, uint32_t key, struct rc_mr_entry *copy)
 {

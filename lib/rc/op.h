@@ -79,7 +79,7 @@ struct rc_op {
 	uint32_t rights;
 	const char *name; /* of its completion */
 
-	/* Carries a local request out. false: it fails. */
+	/* Carries a local request out. Returns false if the request fails. */
 	bool (*carry_out)(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 	/* Writes the request's packet. One that is cut asks for `responses` responses from number `index` on. */

@@ -14,7 +14,7 @@
 #include "rc/board.h"
 #include "rc/qp_state.h"
 
-/* Adds a part, unless it is there already. false: there is no room for it, and nothing has changed. */
+/* Adds a part, unless it is there already. Returns false if there is no room for it; then nothing has changed. */
 bool rc_parts_add(struct rc_qp *qp, const struct rc_stretch *part);
 
 /* The part that is answered next; NULL: none. The caller moves its send_psn. */

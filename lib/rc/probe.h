@@ -105,7 +105,10 @@ static inline void probe_ask_behind(struct rc_probe *probe, bool losing, bool un
 		probe->behind_una = others < UINT8_MAX ? (uint8_t)(1 + others) : UINT8_MAX;
 }
 
-/* An ACK of the packet before snd_una has come. unasked: it may bring credits. true: it answers an empty WRITE. */
+/*
+ * An ACK of the packet before snd_una has come. unasked: it may bring credits. Returns true if the ACK answers an empty
+ * WRITE.
+ */
 static inline bool probe_is_answer(struct rc_probe *probe, bool unasked)
 {
 	if (!unasked && probe->unsure > 0)
@@ -175,7 +178,7 @@ static inline void probe_ask_for_retry(struct rc_probe *probe)
 	probe->due = probe->paid = true;
 }
 
-/* A probe that has spent a retry is not needed any more. false: no such probe is waiting to leave. */
+/* A probe that has spent a retry is not needed any more. Returns false if no such probe is waiting to leave. */
 static inline bool probe_take_back(struct rc_probe *probe)
 {
 	bool paid = probe->paid;

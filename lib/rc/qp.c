@@ -196,7 +196,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	return CNT_COUNTERS;
 }
 
-/* Migration and COMM_EST: what any valid packet brings about. false: the packet is dropped. */
+/* Migration and COMM_EST: what any valid packet brings about. Returns false if the packet is dropped. */
 static bool handle_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	enum rc_migration_outcome outcome = MIGRATION_NONE;

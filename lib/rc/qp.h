@@ -79,7 +79,7 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr);
 /* rc_qp_post_send() for UROCE_WR_BIND_MW, whose bind the caller has translated to keys. */
 int rc_qp_post_bind(struct rc_qp *qp, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind);
 
-/* The QP's port has failed. true: the QP was armed, and has migrated. */
+/* The QP's port has failed. Returns true if the QP was armed and has migrated. */
 bool rc_qp_port_failed(struct rc_qp *qp);
 
 /* No host answers for the address of the path: an armed QP migrates, any other fails as if retries were spent (T-4). */
@@ -113,7 +113,10 @@ static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire
 	return right ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 }
 
-/* Adds everything that may be sent or reported now. true: the outbox was too small, call again with an empty one. */
+/*
+ * Adds everything that may be sent or reported now. Returns true if the outbox was too small: the host calls again with
+ * an empty one.
+ */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /*

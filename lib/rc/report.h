@@ -23,11 +23,11 @@ void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause,
 
 /*
  * Adds completions and events while there is room: answered requests in posting order, and in ERR the failed request
- * and the flushed ones. true: something did not fit.
+ * and the flushed ones. Returns true if something did not fit.
  */
 bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Adds completions for answered requests that want one, while there is room. true: something did not fit. */
+/* Adds completions for answered requests that want one, while there is room. Returns true if something did not fit. */
 bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out);
 
 /* Forgets everything that was to be reported: a new connection begins. */

@@ -287,8 +287,9 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 }
 
 /*
- * Sends as much as the room allows. true: there is more. If the next packet has to wait although no packet in flight
- * has asked for an ACK, because more was to follow, a probe asks: otherwise only the ACK timer would end the wait.
+ * Sends as much as the room allows. Returns true if there is more. If the next packet has to wait although no packet in
+ * flight has asked for an ACK, because more was to follow, a probe asks: otherwise only the ACK timer would end the
+ * wait.
  */
 static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -320,7 +321,8 @@ static void note_ask(struct rc_qp *qp)
 
 /*
  * Sends lost packets again (T-7), and asks for the responses that are missing before others (Q-15). If memory for
- * one may not be written any more, the QP fails when that request is the oldest. true: there was no room for all.
+ * one may not be written any more, the QP fails when that request is the oldest. Returns true if there was no room for
+ * all.
  */
 NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -360,7 +362,7 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
  * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
  * new packets. Packets that are sent again ask for an ACK themselves, so beside those the probe leaves only when they
  * had to wait for the response to a part of a READ. An ACK request that was put off leaves after new packets, if none
- * of them has asked. true: there was no room for the probe.
+ * of them has asked. Returns true if there was no room for the probe.
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {

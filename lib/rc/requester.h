@@ -14,8 +14,8 @@ struct rc_outbox;
 struct wire_packet;
 
 /*
- * Adds packets to the outbox while window, rules and room allow. true: it stopped for want of room, with more to send
- * now.
+ * Adds packets to the outbox while window, rules and room allow. Returns true if it stopped for want of room and has
+ * more to send now.
  */
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 

@@ -385,7 +385,7 @@ static bool has_completion_room(const struct rc_outbox *out)
 
 /*
  * Gives the packets that were kept behind ePSN their turn, one by one (S-21). The ACK tells the peer how far that went.
- * false: the outbox has no room for the completions of all.
+ * Returns false if the outbox has no room for the completions of all.
  */
 bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out)
 {

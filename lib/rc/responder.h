@@ -13,19 +13,22 @@ struct rc_origin;
 struct wire_packet;
 
 /*
- * Judges and executes one request; the outbox needs room for one completion. false: the ICRC, which the origin had left
- * unchecked, is wrong; nothing has changed.
+ * Judges and executes one request; the outbox needs room for one completion. Returns false if the ICRC, which the
+ * origin had left unchecked, is wrong; then nothing has changed.
  */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out);
 
-/* Executes what was kept and has its turn now (S-21). false: the outbox has no room for the completions of all. */
+/*
+ * Executes what was kept and has its turn now (S-21). Returns false if the outbox has no room for the completions of
+ * all.
+ */
 bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out);
 
 /* The peer's rights have changed, or how many READs and atomics may wait for their responses. */
 void rc_responder_enable(struct rc_qp *qp);
 
-/* Adds READ responses, atomic responses, ACKs and NAKs, in request order. true: something did not fit. */
+/* Adds READ responses, atomic responses, ACKs and NAKs, in request order. Returns true if something did not fit. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);
 
 /* rc_responder_transmit() of a QP that has a rate returned true: is it the rate that the next response waits for? */

@@ -70,7 +70,10 @@ INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 	return MR_OK;
 }
 
-/* Answers parts of READs that were asked for once more. false: there is more to answer, but no room for it now. */
+/*
+ * Answers parts of READs that were asked for once more. Returns false if there is more to answer, but no room for it
+ * now.
+ */
 NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_stretch *part;
@@ -121,7 +124,7 @@ static bool entry_is_cut(const struct rc_replay_entry *entry)
 	return rc_ops_packets[entry->opcode].op->is_cut;
 }
 
-/* Adds one response, or as much of it as there is room and time for. false: there is more of it. */
+/* Adds one response, or as much of it as there is room and time for. Returns false if there is more of it. */
 INLINE bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	const struct rc_op *op = rc_ops_packets[entry->opcode].op;
@@ -141,7 +144,7 @@ INLINE bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct
 	return why != MR_OK || ended;
 }
 
-/* Answers the queue. true: it is empty; false: there is no room, or a FLUSH needs more time. */
+/* Answers the queue. Returns true if the queue is empty, false if there is no room or a FLUSH needs more time. */
 static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;
@@ -166,7 +169,7 @@ static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 
 /*
  * F-4: sends the newest ACK once more, for its credits; before the first request has come, the ACK of the PSN before
- * that of the first request. true: no room.
+ * that of the first request. Returns true if there is no room.
  */
 static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 {
@@ -189,7 +192,7 @@ static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 	ack_repeat_said(&qp->responder.ack);
 }
 
-/* Sends what is seldom due besides an ACK; there is room for a frame. false: not all has been sent. */
+/* Sends what is seldom due besides an ACK; there is room for a frame. Returns false if not all has been sent. */
 NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (qp->responder.ack.due & WORK_REPEAT_ACK)
@@ -197,7 +200,7 @@ NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
 	return !(qp->responder.ack.due & WORK_SACK) || (rc_responder_take_kept(qp, out) && rc_kept_say(qp, out));
 }
 
-/* Answers what was asked for. false: there is more to answer, which comes before any ACK (S-14). */
+/* Answers what was asked for. Returns false if there is more to answer, which comes before any ACK (S-14). */
 static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (__builtin_expect(qp->replay.has_parts, 0) && !respond_parts(qp, out))

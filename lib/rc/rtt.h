@@ -78,7 +78,8 @@ static inline void rtt_forget(struct rc_rtt *trip)
 }
 
 /*
- * Everything before snd_una has been answered. true: that includes the packet being timed, whose round trip has ended.
+ * Everything before snd_una has been answered. Returns true if that includes the packet being timed, whose round trip
+ * has ended.
  */
 static inline bool rtt_answered(struct rc_rtt *trip, psn_t snd_una, uint64_t timeout_ns, uint64_t now_ns)
 {

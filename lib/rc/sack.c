@@ -175,7 +175,7 @@ static void note_newest(struct rc_qp *qp, psn_t psn)
 		qp->sack.newest = psn;
 }
 
-/* Notes the state of psn. false: there is no memory for it. */
+/* Notes the state of psn. Returns false if there is no memory for the state. */
 static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 {
 	if (qp->sack.map == NULL) {
@@ -203,7 +203,7 @@ static void note_paths(struct rc_qp *qp, const struct wire_packet *packet, uint3
 	}
 }
 
-/* The packet at psn is lost, or the peer has given it up. false: there is no memory for that. */
+/* The packet at psn is lost, or the peer has given it up. Returns false if there is no memory to note that. */
 static bool lose(struct rc_qp *qp, psn_t psn)
 {
 	if (qp->sack.map)
@@ -229,7 +229,10 @@ static bool note_came(struct rc_qp *qp, psn_t psn)
 	return true;
 }
 
-/* Takes the map of a SACK. *news: something new has come. false: something is lost, and there is no memory for that. */
+/*
+ * Takes the map of a SACK. *news: something new has come. Returns false if a packet is lost and there is no memory to
+ * note that.
+ */
 static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struct judgement judgement, bool *news)
 {
 	psn_t first = first_of(packet), cack = psn_make(packet->cack_psn);
@@ -321,7 +324,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 
 /* ---- what leaves ---- */
 
-/* Writes the packet at psn once more. false: its memory may not be read any more, and the QP has failed. */
+/* Writes the packet at psn once more. Returns false if its memory may not be read any more; then the QP has failed. */
 static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_outbox *out)
 {
 	uint32_t slot = rc_sendwin_owner(&qp->win, psn);

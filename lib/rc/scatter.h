@@ -26,7 +26,7 @@ uint32_t rc_scatter_copy_rest(const struct rc_scatter *place, const uint8_t *dat
 
 /*
  * Finds [offset, offset + bytes) in the memory that `count` pieces describe. The QP must be allowed to write all of it,
- * or nothing may be written (Q-11). false: it is not allowed, and place->why says why.
+ * or nothing may be written (Q-11). Returns false if the QP may not; then place->why says why.
  */
 static inline bool scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset,
 				uint32_t bytes, struct rc_scatter *place)
@@ -54,9 +54,9 @@ static inline void scatter_copy(const struct rc_scatter *place, const uint8_t *d
 }
 
 /*
- * Copies the payload of a packet, at least a byte, to its places, and checks the packet's ICRC on the way. false: the
- * ICRC is wrong, and what lies in those places is undefined. So it is only for memory that no application may look at
- * yet (docs/decisions/0004).
+ * Copies the payload of a packet, at least a byte, to its places, and checks the packet's ICRC on the way. Returns
+ * false if the ICRC is wrong; then what lies in those places is undefined. So it is only for memory that no application
+ * may look at yet (docs/decisions/0004).
  */
 static inline bool scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
 					 const struct rc_origin *origin)

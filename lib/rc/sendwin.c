@@ -35,8 +35,8 @@ struct taken {
 };
 
 /*
- * Checks wr, fills the rest of *taken, which has flags and count, and copies the pieces. false: wr is not valid, or
- * does not fit into a slot.
+ * Checks wr, fills the rest of *taken, which has flags and count, and copies the pieces. Returns false if wr is not
+ * valid, or does not fit into a slot.
  */
 INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_sge *copies,
 		 struct taken *taken)

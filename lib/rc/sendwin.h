@@ -118,7 +118,7 @@ uint32_t rc_sendwin_owner_from(const struct rc_sendwin *win, uint32_t slot, psn_
 
 /*
  * Acknowledges everything before `end`, but stops at a request that needs a response of its own (READ, atomic): its
- * response was lost (Q-8). true: it did not stop before `end`.
+ * response was lost (Q-8). Returns true if snd_una has reached `end`.
  */
 bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end);
 

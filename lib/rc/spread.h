@@ -95,7 +95,7 @@ uint64_t rc_spread_retries(struct rc_qp *qp);
 /* A PROBE leaves over this path: returns its id, which repeats after 1023 PROBEs. */
 uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out);
 
-/* An answer to PROBE `id` has come. true: that was the last PROBE over its path. */
+/* An answer to PROBE `id` has come. Returns true if that was the last PROBE over its path. */
 bool rc_spread_answered(struct rc_qp *qp, uint16_t id);
 
 /*
@@ -109,8 +109,8 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);
 /* ---- what SACKs tell ---- */
 
 /*
- * A SACK has come. received: how much the peer has received by then. answers: the SACK answers a PROBE. false: a newer
- * SACK has overtaken this one, so what this one says is missing may have come.
+ * A SACK has come. received: how much the peer has received by then. answers: the SACK answers a PROBE. Returns false
+ * if a newer SACK has overtaken this one, so what this one says is missing may have come.
  */
 bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns);
 

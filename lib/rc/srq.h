@@ -37,7 +37,10 @@ struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, voi
 /* For the application's thread, as rc_recvq_post(). */
 int rc_srq_post(struct rc_srq *srq, const struct uroce_recv_wr *wr);
 
-/* Takes the oldest entry, on any lcore, and copies it to *wqe, which has room for slot_bytes. false: there is none. */
+/*
+ * Takes the oldest entry, on any lcore, and copies it to *wqe, which has room for slot_bytes. Returns false if there is
+ * none.
+ */
 bool rc_srq_pop(struct rc_srq *srq, struct rc_recv_wqe *wqe);
 
 /* Arms the limit. */

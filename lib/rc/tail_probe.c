@@ -21,7 +21,10 @@ static bool is_long_read(const struct rc_send_wqe *wqe)
 	return wqe_is_read(wqe) && wqe->psn_count > 1;
 }
 
-/* Adds the packet at psn; there is room. false: its memory may not be used any more, which is reported in its turn. */
+/*
+ * Adds the packet at psn; there is room. Returns false if its memory may not be used any more, which is reported in its
+ * turn.
+ */
 static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 {
 	uint32_t slot = rc_sendwin_owner(&qp->win, psn);

@@ -10,10 +10,10 @@
 
 struct rc_outbox;
 
-/* Sends the probe that is due, which with nothing in flight is a keep-alive. false: there was no room. */
+/* Sends the probe that is due, which with nothing in flight is a keep-alive. Returns false if there was no room. */
 bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Sends an empty WRITE that asks for an ACK of everything in flight. false: there was no room. */
+/* Sends an empty WRITE that asks for an ACK of everything in flight. Returns false if there was no room. */
 bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 #endif

@@ -61,7 +61,7 @@ static bool ipv6_addresses_are_bad(const uint8_t *source, const uint8_t *dest)
 	       encap_addr_is_ipv4(dest);
 }
 
-/* Reads the ports as far as the frame has them. false: the datagram is not for RoCE. */
+/* Reads the ports as far as the frame has them. Returns false if the datagram is not for RoCE. */
 static bool peek_ports(const uint8_t *udp, uint32_t frame_bytes, struct wire_encap *encap)
 {
 	if (frame_bytes < 4)

@@ -64,9 +64,9 @@ struct wire_frame_origin {
 };
 
 /*
- * Parses a usual frame: untagged IPv4 RoCE, without options and UDP checksum. true: wire_encap_parse() and
- * wire_packet_parse() would accept the frame, too, and give the same values. false: they have to judge it.
- * check_checksums as in wire_encap_parse(). This function looks at the headers before the BTH.
+ * Parses a usual frame: untagged IPv4 RoCE, without options and UDP checksum. Returns true if wire_encap_parse() and
+ * wire_packet_parse() would accept the frame, too, and give the same values. Returns false if those two functions have
+ * to judge the frame. check_checksums as in wire_encap_parse(). This function looks at the headers before the BTH.
  */
 static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, bool check_checksums,
 				       struct wire_frame_origin *origin)
@@ -144,7 +144,7 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 
 /*
  * Is the ICRC of an ACK right? The frame before has the same headers and BTH and a right ICRC, so this ICRC follows
- * from the bytes that differ. false: it has to be computed.
+ * from the bytes that differ. Returns false if the ICRC has to be computed.
  */
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 

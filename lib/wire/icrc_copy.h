@@ -63,7 +63,10 @@ static inline enum wire_icrc_impl wire_icrc_chosen(void)
 	return wire_icrc_current;
 }
 
-/* Chooses another implementation, before any thread copies. false: the CPU cannot run it, and nothing has changed. */
+/*
+ * Chooses another implementation, before any thread copies. Returns false if the CPU cannot run it; then nothing has
+ * changed.
+ */
 bool wire_icrc_choose(enum wire_icrc_impl impl);
 
 #endif

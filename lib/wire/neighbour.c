@@ -80,7 +80,7 @@ static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
 	return ipv4_is_host(ip + 12);
 }
 
-/* Reads the link-layer address option of the wanted type. false: the options are malformed. */
+/* Reads the link-layer address option of the wanted type. Returns false if the options are malformed. */
 static bool parse_options(const uint8_t *p, uint32_t bytes, uint8_t wanted, struct wire_neighbour *neighbour)
 {
 	uint32_t option_bytes;

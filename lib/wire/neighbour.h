@@ -31,8 +31,8 @@ struct wire_neighbour {
 };
 
 /*
- * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. false: the frame is malformed (length,
- * checksum, discovery with a hop limit other than 255, impossible addresses or MACs), or of no kind of enum
+ * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. Returns false if the frame is malformed
+ * (length, checksum, discovery with a hop limit other than 255, impossible addresses or MACs), or of no kind of enum
  * wire_neighbour_kind.
  */
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);

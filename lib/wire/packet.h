@@ -278,8 +278,9 @@ static inline uint32_t ack_aeth(const struct wire_ack *ack)
 }
 
 /*
- * Parses an ACK or NAK of the usual form: no pad, payload or version, and no flags but MigReq. true:
- * wire_packet_parse() would accept the packet, with the same values. false: wire_packet_parse() has to judge it.
+ * Parses an ACK or NAK of the usual form: no pad, payload or version, and no flags but MigReq. Returns true if
+ * wire_packet_parse() would accept the packet, with the same values. Returns false if wire_packet_parse() has to judge
+ * it.
  */
 static inline bool packet_parse_ack(const uint8_t *bth, uint32_t bytes, struct wire_ack *ack)
 {
