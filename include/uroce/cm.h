@@ -38,7 +38,7 @@ struct uroce_cm_id;
 #define UROCE_CM_PRIVATE_MAX 224
 
 enum uroce_cm_event_type {
-	UROCE_CM_REQUEST,     /* a client wants to connect: id is new, listener is the id that it asked */
+	UROCE_CM_REQUEST,     /* a client wants to connect: id is new, listener is the id that listens for the client */
 	UROCE_CM_ESTABLISHED, /* both may send */
 	UROCE_CM_REJECTED,    /* reason, private data of the peer */
 	/*
@@ -72,7 +72,7 @@ struct uroce_cm_event {
 	int status; /* 0 or negative errno */
 	struct uroce_cm_id *id;
 	struct uroce_cm_id *listener; /* of a REQUEST */
-	uint64_t context;             /* context of the id; in a REQUEST that of the listener */
+	uint64_t context;             /* context of the id; in a REQUEST the context of the listener */
 	struct uroce_addr local, peer;
 	uint16_t peer_port; /* of a REQUEST: the client's */
 	uint16_t reason;    /* REJECTED: see uroce_cm_reason_name(); RESOLVED: the status of the SIDR_REP */
@@ -87,7 +87,7 @@ struct uroce_cm_event {
 	bool peer_srq;
 	bool peer_flow_control;
 	bool has_alternate;  /* of a REQUEST: it names an alternate path */
-	uint32_t extensions; /* REQUEST: extensions of the client; ESTABLISHED: those of both ends */
+	uint32_t extensions; /* REQUEST: extensions that the client has; ESTABLISHED: extensions that both ends have */
 	/*
 	 * length of the private data field in the message, because messages do not tell how much of the field is used
 	 */
@@ -126,7 +126,7 @@ struct uroce_cm_options {
 	uint8_t max_rd_atomic;
 	/* READs and atomics that we answer at a time; 0: as many as the QP was created for, or 16 with qp_num */
 	uint8_t max_dest_rd_atomic;
-	uint8_t traffic_class; /* connect: DSCP and ECN bits; an accepted connection uses those of the client */
+	uint8_t traffic_class; /* connect: DSCP and ECN bits; an accepted connection uses the client's bits */
 	bool flow_control;     /* end-to-end credits, if both want them */
 	uint8_t cm_timeout;    /* connect: a CM message waits 4.096 us x 2^n for its answer; 0: n is 18, 1.07 s */
 	uint8_t cm_retries;    /* connect: 1 ... 15; 0: 15 */
@@ -167,21 +167,22 @@ UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
 /*
  * Waits for the oldest event, up to timeout_ms. Meanwhile it polls the lcores that no other thread has polled; so a
- * thread that is to poll an lcore must have done so before. Returns 0; -ETIMEDOUT; -EINTR: a signal came.
+ * thread that is to poll an lcore must have polled it before this call. Returns 0; -ETIMEDOUT; -EINTR: a signal came.
  */
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 
 /*
- * Moves the id to another channel of the engine, with its waiting events; a listener also with its unread REQUESTs and
- * those to come. No thread may read the old channel meanwhile. Returns 0; -EINVAL: the channel is of another engine;
- * -ETIMEDOUT.
+ * Moves the id to another channel of the engine, with its waiting events. Unread and later REQUESTs of a listener
+ * arrive at the new channel, too. No thread may read the old channel meanwhile. Returns 0; -EINVAL: the channel is of
+ * another engine; -ETIMEDOUT.
  */
 UROCE_API int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel);
 
 /*
- * Listens on all devices of the engine. addr: NULL or zeros: any; port: 0: a free one, see uroce_cm_port(); backlog: 1
- * ... 65536 requests that may wait for accept or reject; more are dropped, and clients repeat them; 0: 1024. Returns 0;
- * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: backlog; -ENOSPC: 256 ids listen already.
+ * Listens on all devices of the engine. addr: NULL or zeros mean any address. port: 0 means a free port, see
+ * uroce_cm_port(). backlog: 1 ... 65536 requests may wait for accept or reject; 0 means 1024. Requests beyond the
+ * backlog are dropped, and clients repeat them. Returns 0; -EADDRINUSE; -EADDRNOTAVAIL: no device has the address;
+ * -EINVAL: backlog; -ENOSPC: 256 ids listen already.
  */
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 			      uint32_t backlog, uint64_t context, struct uroce_cm_id **listener);
@@ -192,7 +193,7 @@ UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uro
  */
 UROCE_API int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 					const struct uroce_ud *ud, struct uroce_cm_id **listener);
-/* The port that the id listens at, is bound to or connects from. 0: none yet. */
+/* Returns the port that the id listens at, is bound to or connects from; 0 if it has none yet. */
 UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 
 /* An id for uroce_cm_connect(), or for uroce_cm_bind() and uroce_cm_listen_bound(). */
@@ -205,9 +206,9 @@ UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t cont
  */
 UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
- * Gives the id an address and a port until it is destroyed: to listen at, or to connect from. addr: NULL or zeros: any;
- * with an address the id has a device, see uroce_cm_device(). port: 0: a free one. Returns 0; -EADDRINUSE;
- * -EADDRNOTAVAIL: no device has the address; -EINVAL: the id has a port, or is connecting.
+ * Gives the id an address and a port until it is destroyed: to listen at, or to connect from. addr: NULL or zeros mean
+ * any address; with any other address the id has a device, see uroce_cm_device(). port: 0 means a free port. Returns 0;
+ * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: the id has a port, or is connecting.
  */
 UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
 /*
@@ -243,8 +244,8 @@ UROCE_API struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id);
 UROCE_API struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id);
 /*
  * Returns the lcore of the id's QP, or, before there is a QP, the lcore that the id's REQUEST came to; numbered as in
- * uroce_qp_init_attr: 1 is the first; 0: none yet. So a program that has a CQ for each lcore can choose the CQ before
- * it creates the QP.
+ * uroce_qp_init_attr, where 1 is the first lcore. Returns 0 if there is no lcore yet. So a program that has a CQ for
+ * each lcore can choose the CQ before it creates the QP.
  */
 UROCE_API unsigned uroce_cm_lcore(const struct uroce_cm_id *id);
 UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);
@@ -261,12 +262,13 @@ UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *so
 			     unsigned timeout_ms);
 /*
  * Begins to connect the id's QP. An ESTABLISHED, REJECTED or UNREACHABLE event tells the outcome; UNREACHABLE with
- * status -ENOBUFS: there is no room for one more connection, which shows only after this call. dest: NULL: along the
- * route of uroce_cm_route(). source: NULL or zeros: the address that the id is bound to; if there is none, the address
- * of the QP's device with the longest prefix that contains dest; if no prefix does, an address with a gateway. options:
- * NULL: defaults. Returns 0; -EINVAL: no QP, a value out of range, private data too long, or a QP of a partition other
- * than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: the device has no address of the
- * family of dest, or dest is no neighbour and no gateway is known; -EISCONN: the id has connected already.
+ * status -ENOBUFS: there is no room for one more connection, which shows only after this call. dest: NULL means along
+ * the route of uroce_cm_route(). source: NULL or zeros mean the address that the id is bound to; without such an
+ * address the one of the QP's device with the longest prefix that contains dest; if no prefix contains dest, an address
+ * with a gateway. options: NULL means the defaults. Returns 0; -EINVAL: no QP, a value out of range, private data too
+ * long, or a QP of a partition other than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses;
+ * -ENETUNREACH: the device has no address of the family of dest, or dest is no neighbour and no gateway is known;
+ * -EISCONN: the id has connected already.
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
@@ -289,9 +291,9 @@ UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
 /*
  * Loads an alternate path on both sides (source and dest as our end sees them); an ALTERNATE event tells the outcome,
  * once for each call. Both ends may ask at the same time: then both load the path of the end that connected, and both
- * are told 0. After a migration another call arms the connection again. timeout: the ACK timer on that path, 4.096 us x
- * 2^n, 1 ... 31; 0: 17, 537 ms. Returns 0; -ENOTCONN; -EALREADY: the last call is not answered yet; -EINVAL: the path
- * is the one in use, source is none of our addresses, or timeout is wrong.
+ * get an ALTERNATE event with status 0. After a migration another call arms the connection again. timeout: the ACK
+ * timer on that path, 4.096 us x 2^n, 1 ... 31; 0 means that n is 17, 537 ms. Returns 0; -ENOTCONN; -EALREADY: the last
+ * call is not answered yet; -EINVAL: the path is the one in use, source is none of our addresses, or timeout is wrong.
  */
 UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
 
@@ -331,7 +333,9 @@ UROCE_API unsigned uroce_cm_counter_count(void);
 UROCE_API const char *uroce_cm_counter_name(unsigned index);
 UROCE_API int uroce_cm_counters(struct uroce_engine *engine, uint64_t *values);
 
-/* What connection management holds now. When all connections have ended the numbers are as before the first one. */
+/*
+ * What connection management holds now. When all connections have ended the numbers are as before the first connection.
+ */
 struct uroce_cm_usage {
 	uint32_t connections, half_open, resting_ids, timers;
 };

@@ -23,8 +23,8 @@ UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* Returns 0; -EBUSY while a QP uses it. */
 UROCE_API int uroce_cq_destroy(struct uroce_cq *cq);
 /*
- * Takes up to count completions, and returns how many. One thread at a time. Completions of a queue pair that has been
- * destroyed are still returned, with its qp_context.
+ * Takes up to count completions, and returns how many it took. One thread at a time. Completions of a queue pair that
+ * has been destroyed are still returned, with its qp_context.
  */
 UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc);
 
@@ -33,7 +33,7 @@ UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
  *   1. uroce_qp_destroy(): no further completion is added
  *   2. uroce_cq_mark() for each of its CQs: the position behind the last completion so far
  *   3. poll the CQ as usual, until uroce_cq_passed() says that all completions in front of the mark have been taken
- * Any thread may call uroce_cq_mark(), but only the thread that polls the CQ uroce_cq_passed(). A completion that
+ * Any thread may call uroce_cq_mark(); only the thread that polls the CQ may call uroce_cq_passed(). A completion that
  * uroce_cq_poll() has returned counts as taken. Marks work with a CQ that has overflowed, too (E-5). A receive that was
  * still posted when its queue pair was destroyed has no completion, unless the queue pair was moved to ERR first.
  */
@@ -42,8 +42,8 @@ UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
 
 /*
  * Sleeping instead of polling: after uroce_cq_arm() the next completion makes the descriptor readable, once; with
- * solicited_only the next one that is an error or whose sender set UROCE_SEND_SOLICITED. Completions that came before
- * give no wake-up, so:
+ * solicited_only the next completion that is an error or whose sender set UROCE_SEND_SOLICITED does. Completions that
+ * came before give no wake-up, so:
  *   1. poll until the CQ is empty
  *   2. uroce_cq_arm()
  *   3. poll again: what came between 1 and 2 is there

@@ -51,8 +51,8 @@ struct uroce_engine_config {
 #define UROCE_INTERFACE_BYTES 16 /* bytes of an interface's name, with the terminating zero */
 
 /*
- * One port. mac zeros: the port's own, or a random locally administered one if it has none. QPs of the device are owned
- * by the lcores that serve its queues.
+ * One port. If mac is all zeros the device has the port's own MAC or, if the port has none, a random locally
+ * administered one. QPs of the device are owned by the lcores that serve its queues.
  */
 struct uroce_device_config {
 	uint16_t port_id;     /* ethdev port, configured and started */
@@ -114,7 +114,7 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  * once. Those of other threads wait for the next poll; when none comes within 10 s they return -ETIMEDOUT, and nothing
  * has changed. Returns a measure of the work done: frames received and sent, completions written, posts of other
  * threads taken, timers expired, and calls of other threads carried out; 0: there was no work. A timer fires only if it
- * was already due when the poll before this one began: so frames that came while nobody polled are looked at first.
+ * was already due when the poll before this one began: so frames that came while nobody polled are received first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
@@ -132,7 +132,8 @@ UROCE_API bool uroce_lcore_wakes(const struct uroce_lcore *lcore);
 
 /*
  * The longest IP packet that a port passes whole, in bytes; 0: no limit is known. A path MTU needs UROCE_PACKET_BYTES
- * more. Drivers of virtual ports do not tell it; for net_af_packet and net_memif it follows from their arguments.
+ * more. Drivers of virtual ports do not tell this length; for net_af_packet and net_memif it follows from their
+ * arguments.
  */
 UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
 #define UROCE_PACKET_BYTES 88 /* headers around a payload: IPv6, UDP, BTH, the longest extensions, pad and ICRC */

@@ -34,7 +34,7 @@ enum uroce_event_type {
 struct uroce_event {
 	uint32_t type;   /* enum uroce_event_type */
 	uint32_t qp_num; /* 0 for events that concern no QP */
-	/* context of the QP; of a CQ or SRQ what uroce_cq_set_context() or uroce_srq_set_context() set */
+	/* context of the QP, or the one that uroce_cq_set_context() or uroce_srq_set_context() has set */
 	uint64_t qp_context;
 	union {
 		struct uroce_cq *cq;   /* CQ events */
@@ -43,8 +43,8 @@ struct uroce_event {
 };
 
 /*
- * Takes the oldest event. Returns true if *event is filled in. Lcores do not wait for anybody to take events: events
- * that find no room are dropped and counted.
+ * Takes the oldest event. Returns true with the event in *event, or false if no event waits. Lcores do not wait for
+ * anybody to take events: events that find no room are dropped and counted.
  */
 UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event);
 /*

@@ -31,9 +31,10 @@ struct uroce_frame_view {
 };
 
 /*
- * Reads a frame of frame_bytes, of which the first kept_bytes are at hand; up to the transport's headers is enough.
- * Checksums and the ICRC are not checked. Returns 0; -EINVAL: kept_bytes is more than the frame has, or the frame is
- * longer than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view is undefined.
+ * Reads a frame of frame_bytes bytes, of which the first kept_bytes are at hand; these have to reach to the end of the
+ * transport's headers. Checksums and the ICRC are not checked. Returns 0; -EINVAL: kept_bytes is more than the frame
+ * has, or the frame is longer than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view
+ * is undefined.
  */
 UROCE_API int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
 			       struct uroce_frame_view *view);

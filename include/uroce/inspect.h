@@ -74,8 +74,9 @@ UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, str
 #define UROCE_INSPECT_FAILED_MAX 256
 /*
  * Returns the queue pairs of an lcore that went to ERR by themselves, one per call, oldest first. A view shows the
- * queue pair as it was then, and the queue pair may be gone. Set *next to 0 before the first call; each call sets it to
- * where the following one goes on. Returns true if *view is filled in. Only the last UROCE_INSPECT_FAILED_MAX are kept.
+ * queue pair as it was when it failed; the queue pair may be gone by now. Set *next to 0 before the first call; each
+ * call sets it to where the following one goes on. Returns true with the view in *view, or false if there are no more.
+ * Only the last UROCE_INSPECT_FAILED_MAX are kept.
  */
 UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next,
 				    struct uroce_qp_view *view);

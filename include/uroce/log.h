@@ -26,10 +26,11 @@ typedef void uroce_log_callback(void *context, enum uroce_log_level level, const
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
 
 /*
- * Returns why the last failed call of the calling thread failed: after any negative errno, what is wrong, its value,
- * and what it may be or what to do, such as "max_send_wr 0: 1 ... 32768"; "" if no call has failed. The text is valid
- * until the thread's next failed call. Calls that take a struct uroce_error (port.h, capture.h) write the reason there
- * instead, and uroce_telemetry_show() gives no reason beyond its code.
+ * Returns why the last failed call of the calling thread failed, or "" if no call has failed. The text says what is
+ * wrong, which value it has, and which values are allowed or what to do, such as "max_send_wr 0: 1 ... 32768". Each
+ * call that returns a negative errno sets the text, and it is valid until the thread's next failed call. Two kinds of
+ * calls do not set it: calls that take a struct uroce_error (port.h, capture.h) write the reason there, and
+ * uroce_telemetry_show() gives no reason beyond its code.
  */
 UROCE_API const char *uroce_refusal(void);
 

@@ -33,7 +33,7 @@ UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
  * Registers memory as uroce_mr_reg() does, but SGEs and peers address it from va on, whatever addr is. With remote
- * atomics addr and va must have the same remainder modulo 8, else -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
+ * atomics addr and va must have the same remainder modulo 8, else -EINVAL. With UROCE_ACCESS_ZERO_BASED va has to be 0.
  */
 UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
 			      struct uroce_mr **mr);
@@ -44,7 +44,7 @@ UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uin
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
-/* When it returns no lcore can use the region any more. Returns 0; -EBUSY: a window is bound to the region. */
+/* When the call returns no lcore can use the region any more. Returns 0; -EBUSY: a window is bound to the region. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */
 UROCE_API uint32_t uroce_mr_lkey(const struct uroce_mr *mr);
@@ -72,9 +72,9 @@ enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
  * bound.
  */
 UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
-/* Unbinds the window first. When it returns no lcore can touch memory through the window any more. Returns 0. */
+/* Unbinds the window first. When the call returns no lcore can touch memory through the window any more. Returns 0. */
 UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
-/* The key of the last bind posted; before the first one a key that is not valid. */
+/* The key of the last bind posted; before the first bind a key that is not valid. */
 UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);
 /* The key for the next bind of a type 2 window: its last key with the tag, the low 8 bits, advanced. */
 UROCE_API uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw);

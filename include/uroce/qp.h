@@ -214,8 +214,8 @@ UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_at
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
  * Safe at any time (X-4): after it returns no packet, timer or completion of the QP is handled. Completions that are in
- * a CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. Returns 0; -ETIMEDOUT: its
- * lcore is not polled, and the QP still exists.
+ * a CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last of them has been taken. Returns 0; -ETIMEDOUT:
+ * its lcore is not polled, and the QP still exists.
  */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
@@ -225,11 +225,11 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * RTR yet, for a packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait. Or
  * path_mig_state is set to REARM after a migration, and the peer has not been heard over the new path yet, so that it
  * might never follow: first exchange a message (A-8). With an error nothing has changed, and *bad_mask, when given,
- * names the attribute that is to blame; 0: no attribute is, as when the QP has to rest. After -EINVAL and -ENETUNREACH
- * uroce_refusal() (log.h) says what is wrong.
+ * names the attribute that is to blame; it is 0 if no attribute is, as when the QP has to rest. After -EINVAL and
+ * -ENETUNREACH uroce_refusal() (log.h) says what is wrong.
  *
- * Which attributes a transition wants (!) and takes besides UROCE_QP_STATE; any state goes to RESET and, but for RESET,
- * to ERR with none. Others are refused.
+ * The table says which attributes a transition requires (!) and which others it takes (x), besides UROCE_QP_STATE; all
+ * others are refused. Any state goes to RESET, and any state but RESET to ERR, without attributes.
  *
  *                           RESET-INIT INIT-INIT INIT-RTR RTR-RTS RTS-RTS SQD-RTS SQD-SQD
  *   ACCESS_FLAGS                !        x         x        x       x       x       x
@@ -256,7 +256,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   KEEPALIVE                                               x       x       x       x
  *   READ_REPAIR                                             x       x       x       x
  *
- * RTS goes to SQD with none.
+ * RTS goes to SQD without attributes.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 /* Returns the attributes in force. */

@@ -70,8 +70,8 @@ UROCE_API const char *uroce_icrc(void);
 UROCE_API int uroce_icrc_choose(const char *name);
 
 /*
- * Reads "10.0.0.1", "fe80::1" or either with "/LEN" behind it. LEN goes to *prefix_bits when that is not
- * NULL (0 if absent). Returns 0, or -EINVAL and changes nothing.
+ * Reads "10.0.0.1", "fe80::1" or either with "/LEN" behind it. If prefix_bits is not NULL, *prefix_bits is set to LEN,
+ * or to 0 without "/LEN". Returns 0; or -EINVAL, and then nothing is changed.
  */
 UROCE_API int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
 

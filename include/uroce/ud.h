@@ -28,8 +28,8 @@ struct uroce_ud_init_attr {
 	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
 	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
 	/*
-	 * the SRQ, of the same PD, that receives are taken from, and max_recv_wr and max_recv_sge are unused; NULL: the
-	 * queue pair has a receive queue of its own
+	 * the SRQ, of the same PD, that receives are taken from; then max_recv_wr and max_recv_sge are unused. NULL:
+	 * the queue pair has a receive queue of its own
 	 */
 	struct uroce_srq *srq;
 };

@@ -31,7 +31,7 @@ struct uroce_device {
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
 	uint32_t next_queue;      /* the queue of the next QP */
-	bool queues_are_wired;    /* does not change; see struct engine_port_traits */
+	bool queues_are_wired;    /* does not change: see struct engine_port_traits */
 	_Atomic uint32_t users;   /* PDs, CQs, and QPs of other devices whose paths lead through this port */
 	rte_spinlock_t link_lock; /* held while the link is read and a change is reported */
 	_Atomic bool link_down;

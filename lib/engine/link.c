@@ -59,7 +59,10 @@ static void look_at_link(struct uroce_device *device)
 	struct uroce_event event;
 	bool down;
 
-	/* Another thread holds the lock, reads the same link, and reports the change; or the next call does. */
+	/*
+	 * Another thread holds the lock, reads the same link and reports the change; otherwise the next call reports
+	 * it.
+	 */
 	if (!rte_spinlock_trylock(&device->link_lock))
 		return;
 	down = link_is_down(device, atomic_load(&device->link_down));

@@ -5,7 +5,7 @@
 
 #include <uroce/log.h>
 
-/* Gives a line to the callback; without a callback the call costs a load. It is never made for a packet. */
+/* Gives a line to the callback; without a callback the call costs a load. No packet causes such a call. */
 void engine_log(enum uroce_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns 0 if value is from least to most; else refuses it by its name and returns -EINVAL. */

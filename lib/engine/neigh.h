@@ -31,15 +31,15 @@ struct engine_neigh {
 void engine_neigh_init(struct engine_neigh *neigh);
 
 /*
- * Returns true if *mac is the MAC. false with *ask: nobody has asked for it lately, so the caller is to ask. VLAN 0:
- * untagged.
+ * Returns true with the MAC in *mac, or false if the MAC is unknown. *ask: nobody has asked for the MAC lately, so the
+ * caller is to ask. VLAN 0: untagged.
  */
 bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id, uint64_t now_ns,
 			  struct uroce_mac *mac, bool *ask);
 
 /*
- * addr was seen to have this MAC. An address that is not in the table is added only if `wanted`: it has spoken to us.
- * So unknown senders cannot fill the table.
+ * addr was seen to have this MAC. An address that is not in the table is added only if `wanted`, which is true for a
+ * sender that asks for our MAC. So other senders cannot fill the table.
  */
 void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 			const struct uroce_mac *mac, bool wanted, uint64_t now_ns);

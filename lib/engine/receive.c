@@ -143,8 +143,8 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 }
 
 /*
- * Takes a packet to a QPN that no RC QP has: for connection management, for a UD QP, or a stranger's, which goes to no
- * other lcore. Returns true if another lcore owns the mbuf now.
+ * Takes a packet to a QPN that no RC QP has: for connection management, for a UD QP, or from a stranger. A stranger's
+ * packet is handed to no other lcore. Returns true if another lcore owns the mbuf now.
  */
 static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 					    const struct wire_packet *packet, const struct rc_origin *origin)

@@ -58,7 +58,7 @@ struct rc_sack_map {
 	psn_t end;
 	uint32_t lost;   /* packets that are to be sent again */
 	psn_t lost_from; /* while `lost` is not 0: no lost packet lies before this PSN */
-	/* how many packets that come are no news, because the peer had them and has given them up */
+	/* how many packets the peer has given up after it had them; that they come again is no news */
 	uint32_t given_up;
 	bool news;           /* something has come since the last PROBE */
 	uint8_t idle_probes; /* PROBEs in a row whose answers told nothing new */
@@ -102,12 +102,12 @@ struct rc_spread {
 	psn_t aged;
 	psn_t suspect;         /* the oldest packet that has not come although packets behind it have */
 	uint32_t probes;       /* counts PROBEs */
-	uint32_t patient_from; /* number of the first PROBE that left with or after those that set patient_end */
+	uint32_t patient_from; /* number of the first PROBE that left when patient_end was set, or later */
 	uint32_t seen_after;   /* how many PROBEs had left when `seen` became known */
 	bool patient;          /* patient_end is valid */
 	bool suspects;         /* suspect and suspect_ns are valid */
 	bool asked;            /* a PROBE has asked about `suspect` */
-	uint64_t suspect_ns;   /* since when it is known that others have overtaken `suspect` */
+	uint64_t suspect_ns;   /* since when it is known that other packets have overtaken `suspect` */
 	uint64_t now_ns;       /* of the last call */
 	uint64_t waits;        /* bit i: the PROBE in waiting[i], which the peer has sent, is still to be answered */
 	struct rc_spread_mark marks[SPREAD_MARKS];

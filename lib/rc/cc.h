@@ -6,7 +6,7 @@
  * rc_cc_past. There is one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses
  * that they ask for. An algorithm sets a rate by pace.h, which limits whatever leaves, READ responses included.
  *
- * To add an algorithm: write a file cc_NAME.c with its row, name that here and in cc.c, add the algorithm to enum
+ * To add an algorithm: write a file cc_NAME.c with its row, name the row here and in cc.c, add the algorithm to enum
  * uroce_cc and its word to app/common/names.c, and what it has to remember to struct rc_cc_past or a struct of its own.
  */
 #ifndef RC_CC_H

@@ -35,7 +35,7 @@
 #define PATIENCE 16u              /* the least number of packets that leave in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the least time between two cuts of the rate */
 #define USUAL_GAP_US 50u          /* the usual time between notifications: min_time_between_cnps */
-#define LONGEST_GAP_US 10000u     /* a longer silence counts as one of that length */
+#define LONGEST_GAP_US 10000u     /* a longer time between notifications counts as this long */
 #define UNKNOWN_LINE_MBPS 100000u /* the assumed rate of a link that does not tell its own */
 
 static void reset(struct rc_qp *qp)
@@ -84,8 +84,8 @@ static uint32_t period_us(const struct rc_qp *qp, uint32_t usual_us)
 }
 
 /*
- * Averages the time between notifications, because a busy peer sends them in bunches. Congestion begins with the usual
- * gap.
+ * Averages the time between notifications, because a busy peer sends them in bunches. With the first notification of a
+ * congestion the average is set to the usual gap.
  */
 static void measure_gap(struct rc_qp *qp, uint32_t now_us)
 {

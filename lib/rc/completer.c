@@ -40,7 +40,7 @@ static bool syndrome_is_reserved(uint8_t syndrome)
 }
 
 /*
- * Does an ACK of all before `end` complete everything sent? So it does if `end` is behind all that was sent, the newest
+ * Does an ACK of all before `end` complete everything sent? Yes if `end` is behind all that was sent, the newest
  * request has been sent to its end, and no request needs a response of its own.
  */
 static inline bool covers_all(const struct rc_qp *qp, psn_t end)
@@ -50,7 +50,10 @@ static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 	return psn_equal(end, win->snd_max) && win->cursor == win->started && qp->requester.rd_atomic_outstanding == 0;
 }
 
-/* Acknowledges everything before `end`, but stops at a request whose own response is missing: then false. */
+/*
+ * Acknowledges everything before `end`, but stops at a request whose own response is missing (Q-7), and then returns
+ * false.
+ */
 static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	psn_t snd_una = qp->win.snd_una;

@@ -22,7 +22,7 @@ void rc_credit_reset(struct rc_credit *credit);
 /* The clock has reached the probe's deadline, or may have. */
 void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns);
 
-/* An AETH of class ACK came, for a packet in the window or once more: its MSN and credit code. */
+/* An AETH of class ACK came, new or repeated: takes its MSN and its credit code. */
 void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code);
 
 /* May the next message start? If not, and all before it has been answered, the probe's timer runs from now on. */

@@ -33,8 +33,8 @@ static void doubt(struct rc_qp *qp, uint32_t acks)
 }
 
 /*
- * A peer that has answered what first left behind the last copy has answered all copies. Before that, an ACK that comes
- * once more may answer a copy, unless no copy left before the oldest packet in flight.
+ * When the peer has answered a packet that first left behind the last copy, it has answered all copies. Until then a
+ * repeated ACK may answer a copy, unless the first copy left behind the oldest packet in flight.
  */
 void rc_echoes_acknowledged(struct rc_qp *qp)
 {

@@ -180,8 +180,8 @@ static bool same_places(const struct rc_send_wqe *a, const struct rc_send_wqe *b
 }
 
 /*
- * Where responses to older requests land in the same memory as the responses to this one, do they land packet for
- * packet in the same places?
+ * Does each older request whose responses land in the same memory as the responses to this request have them packet for
+ * packet in the same places? Also true if there is no such request.
  */
 static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 {

@@ -39,15 +39,16 @@ static inline bool qp_misses_response(const struct rc_qp *qp, uint32_t slot)
 }
 
 /*
- * A response before the one at psn, which answers the request in this slot, is missing: may the one at psn be placed
- * now? Yes if it has not come yet, there is room to remember what is missing, and no response to an older request lands
- * there, unless packet for packet in the same places.
+ * The response at psn, to the request in this slot, has come while a response before it is missing: may it be placed
+ * now? Yes if it has not come before, if there is room to remember what is missing, and if no older request has the
+ * same memory. An older request may have the same memory if its responses land there packet for packet in the same
+ * places.
  */
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 
 /*
- * Has a newer request already brought what lies where this response would land? Then it is not copied there: in the end
- * memory is as if all had come in their order. Only while there are holes.
+ * Has the response to a newer request already been placed where this response would land? Then this response is not
+ * copied, so that in the end memory is as if all responses had come in order. Only while there are holes.
  */
 bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 

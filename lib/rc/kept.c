@@ -308,7 +308,7 @@ void rc_kept_refused(struct rc_qp *qp)
 
 /* ---- SACKs ---- */
 
-/* Has something come behind a missing packet? Behind a refused one nothing counts as come. */
+/* Has something come behind a missing packet? Behind a refused packet nothing counts as come. */
 static bool has_gap(const struct rc_qp *qp)
 {
 	return qp->responder.nak_outstanding && !qp->kept.refused;
@@ -387,8 +387,8 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 
 	if (blocks < 2 && kept->probed)
 		/*
-		 * if the tail was lost nothing behind ePSN has come: the second block shows that its packets are
-		 * missing
+		 * if the end of a flight was lost nothing behind ePSN has come: a SACK of the second block shows that
+		 * its packets are missing, too
 		 */
 		blocks = 2;
 	choose_repeats(kept, first, blocks);
@@ -407,7 +407,10 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* Takes a waiting PROBE that came over another path and has to be answered, too. Returns false if no PROBE waits. */
+/*
+ * Takes the next PROBE that waits for its answer: it came over another path than the last. Returns false if no PROBE
+ * waits.
+ */
 static bool turn_to_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_kept *kept = &qp->kept;

@@ -25,7 +25,7 @@ enum rc_mr_verdict { MR_OK, MR_BAD_KEY, MR_BAD_DOMAIN, MR_BAD_RIGHTS, MR_BAD_RAN
 
 enum rc_mr_kind { MR_FREE, MR_REGION, MR_WINDOW_1, MR_WINDOW_2 };
 
-/* a right that every region has and no window: a local key needs it */
+/* the right to be used by a local key: each region has it, no window has it */
 #define MR_ACCESS_LOCAL (1u << 31)
 
 struct rc_mr_entry {

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ops.c has the rows, and what each operation does at either end. A new operation is a number in wr.h, its opcodes in
- * lib/wire/opcodes.def, and a row in ops.c. Other files ask the row; none compares numbers of operations.
+ * lib/wire/opcodes.def, and a row in ops.c. Other files ask the row; no other file compares numbers of operations.
  */
 #ifndef RC_OP_H
 #define RC_OP_H
@@ -100,13 +100,16 @@ struct rc_op {
 			struct rc_replay_entry *entry);
 
 	/*
-	 * Adds the response, for which there is room, unless it is cut into packets. *ended is set to false if it takes
-	 * more time. A verdict other than MR_OK: the memory may not be used any more.
+	 * Adds the response, for which there is room; not called for a response that is cut into packets. Sets *ended,
+	 * to false if the response needs more time. Returns why the memory may not be used any more, or MR_OK.
 	 */
 	enum rc_mr_verdict (*respond)(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out,
 				      bool *ended);
 
-	/* Is the packet a duplicate of the request in the entry, which has the same opcode and rkey (S-9, S-10)? */
+	/*
+	 * Is the packet, of the same opcode and rkey as the request in the entry, a duplicate of that request (S-9,
+	 * S-10)?
+	 */
 	bool (*matches)(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet);
 };
 

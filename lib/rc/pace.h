@@ -1,12 +1,12 @@
 /* pace.h - spreads what a QP sends over time, at the rate that congestion control allows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While the QP is ahead of its rate no SEND, WRITE or READ response leaves, and no new request. Other responses, ACKs,
- * NAKs, probes and requests for what is missing leave, because they are short and peers wait for them. They do not
- * count against the rate: a peer may draw more of them than the rate allows, and everything else would then wait for
- * ever. The responses that READs ask for fill the path as well, and are counted apart. Requests wait for them. Our own
- * responses do not, because those READs may take seconds, and a peer does not wait that long. A QP that is not paced
- * pays for one comparison.
+ * While the QP is ahead of its rate it sends no SEND, WRITE, READ response or new request. It still sends short
+ * packets, because peers wait for them: ACKs, NAKs, probes, requests for missing responses, and responses to atomics
+ * and FLUSHes. Short packets do not count against the rate: a peer may draw more of them than the rate allows, and then
+ * everything else would wait for ever. The responses that our READs ask for fill the path as well, and are counted
+ * apart. Our next requests wait for these responses. The responses that we owe do not wait, because our READs may take
+ * seconds, and a peer does not wait that long. A QP that is not paced pays for one comparison.
  */
 #ifndef RC_PACE_H
 #define RC_PACE_H

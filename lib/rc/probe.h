@@ -13,8 +13,8 @@
  * already. The WRITE draws an ACK that tells how far the peer has come, and never overtakes a response (S-8). If the
  * ACK comes and the response to the oldest packet has not, that response or the oldest packet was lost. But an ACK of
  * the packet before the oldest may have another cause: an earlier copy, answered late, or credits that nobody asked for
- * (F-4). So as many ACKs as these causes may bring do not count. And right behind a true one a NAK may come that says
- * why the oldest packet was refused, so the loss counts only after a short wait.
+ * (F-4). So as many ACKs as these causes may bring do not count. And right behind a true answer a NAK may come that
+ * says why the oldest packet was refused, so the loss counts only after a short wait.
  *
  * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it
  * has one. Then whatever has left behind a copy of the oldest, be it the newest or a new packet, would look like a gap.

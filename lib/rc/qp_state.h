@@ -103,7 +103,7 @@ struct rc_kept {
 	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs: the next SACKs tell of that block */
 	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
-	uint8_t repeated;   /* the block that was told of again last, counted from PSN 0 modulo KEPT_SPAN */
+	uint8_t repeated;   /* the last block that SACKs repeated besides that of ePSN; modulo KEPT_SPAN */
 	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
 	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
 	bool elsewhere : 1; /* the last SACKs repeated the block `repeated`, not only that of ePSN */
@@ -282,7 +282,7 @@ struct rc_loss {
 	bool loses;     /* a loss was seen, and not many packets have come since */
 	bool beside;    /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
 	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
-	uint8_t asked;      /* how many of the silences only asked the peer and sent nothing again (T-3) */
+	uint8_t asked;      /* time-outs among `silences` that only asked the peer and sent nothing again (T-3) */
 	uint32_t reprieves; /* how often a sign of life may still give retries back at this snd_una */
 	struct rc_owed owed;
 };
@@ -404,8 +404,8 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP costs no more");
 
 /*
- * State, keep-alive, flow control, pacing, turns or paths have changed: sets again the fields that each packet reads in
- * place of those.
+ * Computes `seldom`, checked_needs and standing_work anew, which each packet reads. To be called when the state, the
+ * keep-alive, flow control, pacing, turns or paths have changed.
  */
 static inline void qp_note_attributes(struct rc_qp *qp)
 {

@@ -388,9 +388,9 @@ static uint32_t request_burst(const struct rc_qp *qp, bool paced, uint64_t now_n
 }
 
 /*
- * Counts what has left against the rate. If nothing has, the next packet waits for its time, and will ask for an ACK.
- * That is late for the ACK timer if the wait is long, and a falling rate makes it longer: then a probe asks at once.
- * Before a short wait no probe does, because probes would fill the queue that the rate is to empty.
+ * Counts what has left against the rate. If nothing has left, the next packet waits for its time, and will ask for an
+ * ACK then. Before a wait that is long for the ACK timer a probe asks at once, because a falling rate makes the wait
+ * still longer. Before a short wait no probe asks, because probes would fill the queue that the rate is to empty.
  */
 static void spend_rate(struct rc_qp *qp, uint32_t before, bool more, uint64_t now_ns, const struct rc_outbox *out)
 {

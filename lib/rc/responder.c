@@ -344,8 +344,9 @@ static bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet, c
 }
 
 /*
- * Takes the packet at ePSN, also after an RNR NAK, be it early or late (R-7, R-8). It takes effect before the next
- * packet (S-17). Until its ICRC is known, only memory changes that no application may look at yet.
+ * Takes the packet at ePSN. After an RNR NAK it takes that packet even before the wait is over (R-7, R-8). The packet
+ * takes effect before the next one (S-17). Until its ICRC is known, only memory changes that no application may look at
+ * yet.
  */
 INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 			 const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)

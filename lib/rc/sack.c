@@ -1,4 +1,4 @@
-/* sack.c - what the peer says has come behind a missing packet, and what is therefore sent again */
+/* sack.c - takes the peer's SACKs: which packets have come, and which are lost and sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/sack.h"
 
@@ -36,7 +36,7 @@ static uint32_t limit_of(psn_t psn)
 /* What the map of a SACK is worth. */
 struct judgement {
 	bool answered;  /* the SACK answers our PROBE, and was written after the PROBE came */
-	bool overtaken; /* a newer SACK has come before: what this one says is missing may have come */
+	bool overtaken; /* a newer SACK came before this one: packets that this one calls missing may have come */
 };
 
 /* May the packet at psn have come, as a SACK says? It is in flight, or acknowledged. */
@@ -125,7 +125,10 @@ static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t
 		return has_passed(qp, later, state & LIMIT_MASK);
 	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
-	/* What a rewind sent again may have come as its first copy: only a packet first sent later shows the order. */
+	/*
+	 * the packet at psn may have come as the copy before the rewind: only a packet first sent after the rewind
+	 * shows the order
+	 */
 	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
 		return ahead(qp, later) >= ahead(qp, sack->again_end);
 	return ahead(qp, psn) <= ahead(qp, later);
@@ -313,7 +316,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 						       judgement.answered, now_ns);
 	if (!handle_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
-	else if (news) /* what comes again after a rewind is no progress: the oldest packet may never come */
+	else if (news) /* after a rewind a packet that comes again is no progress: the oldest packet may never come */
 		rc_loss_more_has_come(qp, psn_next(cack), !qp->loss.rewound, now_ns);
 	else if (qp->sack.map == NULL)
 		loss_heard(qp, now_ns);
@@ -350,7 +353,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_o
 	return true;
 }
 
-/* Does nothing new follow that would show whether the packets sent again have come? */
+/* Is no new packet to follow the packets sent again? A new one would show whether those have come. */
 static bool ends_here(const struct rc_qp *qp)
 {
 	return qp->win.cursor == qp->win.tail || psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= cc_window(qp);

@@ -29,7 +29,7 @@ enum rc_sackmap_state {
 /* After this many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
 #define SACK_IDLE_PROBES 8u
 
-/* Borrows a board for a map in which nothing is known; only without a map. Returns false if there is no board. */
+/* Gives a QP that has no map an empty one, on a board that it borrows. Returns false if there is no board. */
 bool rc_sackmap_borrow(struct rc_qp *qp);
 
 /* The window is rewound, or nothing is sent any more: what SACKs have told is forgotten. */

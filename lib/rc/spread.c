@@ -17,7 +17,7 @@ static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 
 /* ---- the set ---- */
 
-/* Which paths take packets: the good ones; if there is none the one that has failed least often. */
+/* Lists the paths that take packets: the good ones or, if no path is good, the one that has failed least often. */
 static void fill_turn(struct rc_spread *spread)
 {
 	uint8_t least = 0;
@@ -85,7 +85,7 @@ void rc_spread_over(struct rc_qp *qp, uint32_t paths)
 	struct rc_board *board;
 
 	rc_spread_forget(qp);
-	/* Most boards stay for the losses of all QPs; without a board the packets take one path. */
+	/* Most boards are reserved for repairing the losses of all QPs; without a board the packets take one path. */
 	if (paths < 2 || !boards_has_one(pool) || boards_left_by_spreads(pool) <= pool->spreads)
 		return;
 	board = boards_lend(pool);
@@ -135,8 +135,8 @@ static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t
 }
 
 /*
- * Returns the PSN before which everything left at least LATE_TRIPS round trips before a mark; snd_una: nothing in
- * flight did. from: which mark; 0 is the newest one, and each further one is older.
+ * Returns a PSN: all packets before that PSN were sent at least LATE_TRIPS round trips earlier than mark `from`, where
+ * 0 is the newest mark and 1 the one before. Returns snd_una if no packet in flight was sent that early.
  */
 static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread, uint32_t from)
 {
@@ -243,8 +243,8 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 	struct rc_spread *spread = spread_of(qp);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
 	/*
-	 * If a packet is suspected the timer asks about all that others have overtaken, otherwise about all that was
-	 * silent.
+	 * If a packet is suspected the timer asks about all packets that others have overtaken, otherwise about all
+	 * packets in flight, of which those before quiet_end have been silent for long.
 	 */
 	bool suspects = by_timer && spread->suspects && !spread->asked;
 	psn_t end = suspects ? psn_next(qp->sack.newest) : spread->quiet_end;
@@ -267,8 +267,8 @@ uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
 	spread->patient_end = end;
 	spread->patient_from = spread->probes + 1;
 	/*
-	 * Two paths in turn are asked as well: if the path of the missing packets is dead, the answer over another one
-	 * tells.
+	 * A PROBE leaves over the next two paths in turn as well: if the path of the missing packets is dead, the
+	 * answer to that PROBE tells.
 	 */
 	for (uint32_t i = 0; i < 2 && i < spread->turns; i++)
 		paths |= 1ull << spread->turn[(spread->next + i) % spread->turns];

@@ -5,8 +5,8 @@
  * source port stands for a path. A QP that spreads its packets has a set of ports, and its requests take them in turn.
  * Packets on one path stay in order; those on different paths may overtake each other by as much as the paths differ.
  * So a packet is known to be lost when a packet that left later over the same path has come (S-23). A path that is dead
- * shows nothing: its packets are lost when others have come that left two round trips later, or when a PROBE is
- * answered that was sent over another path because they had been missing for long.
+ * shows nothing: its packets are lost when packets that left two round trips later have come over other paths. They are
+ * also lost when they have been missing for long, and a PROBE that therefore left over another path has been answered.
  *
  * A path is GOOD; SKIP for one rotation after a loss; or BAD after two losses in a row between which nothing has come
  * over it. A BAD path takes no packets but a PROBE now and then, whose answer makes it GOOD. While all are BAD the path
@@ -110,7 +110,7 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);
 
 /*
  * A SACK has come. received: how much the peer has received by then. answers: the SACK answers a PROBE. Returns false
- * if a newer SACK has overtaken this one, so what this one says is missing may have come.
+ * if a newer SACK has overtaken this one: then packets that this one calls missing may have come.
  */
 bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns);
 

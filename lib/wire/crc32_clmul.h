@@ -51,8 +51,8 @@ TARGET_128 INLINE __m128i fold_128(__m128i x, __m128i constants)
 }
 
 /*
- * Reduces 96 bits to the CRC by Barrett's method. The high part times x^95 / P gives a quotient; what the quotient
- * times P differs from x by, in the last 32 bits, is the remainder.
+ * Reduces 96 bits to the CRC by Barrett's method. The high part times x^95 / P gives a quotient. The remainder is the
+ * difference between x and the quotient times P, in the last 32 bits.
  */
 TARGET_128 INLINE uint32_t remainder_of(__m128i x)
 {
@@ -62,7 +62,9 @@ TARGET_128 INLINE uint32_t remainder_of(__m128i x)
 	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(times, barrett, 0x00)), 2);
 }
 
-/* Reduces the 128 bits of x to the CRC. First the first half is folded over the 32 zero bits that a CRC appends. */
+/*
+ * Reduces the 128 bits of x to the CRC. Before that the first half is folded over the 32 zero bits that a CRC appends.
+ */
 TARGET_128 INLINE uint32_t reduce(__m128i x)
 {
 	__m128i y = _mm_clmulepi64_si128(x, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW), 0x10);

@@ -66,7 +66,8 @@ struct wire_frame_origin {
 /*
  * Parses a usual frame: untagged IPv4 RoCE, without options and UDP checksum. Returns true if wire_encap_parse() and
  * wire_packet_parse() would accept the frame, too, and give the same values. Returns false if those two functions have
- * to judge the frame. check_checksums as in wire_encap_parse(). This function looks at the headers before the BTH.
+ * to judge the frame. check_checksums is as in wire_encap_parse(). This function looks only at the headers before the
+ * BTH.
  */
 static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, bool check_checksums,
 				       struct wire_frame_origin *origin)
@@ -94,7 +95,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 	return true;
 }
 
-/* Parses the packet of a frame that frame_parse_headers() has accepted; ip_bytes is what it returned. */
+/* Parses the packet of a frame that frame_parse_headers() has accepted; ip_bytes: from its origin. */
 static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, struct wire_packet *packet)
 {
 	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - WIRE_IPV4_BYTES - WIRE_UDP_BYTES;
@@ -104,8 +105,8 @@ static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, s
 
 /*
  * Does a frame have the same headers as the one before, from the EtherType to the BTH, whatever the source port? The
- * one before has the same length and was accepted by frame_parse_headers(), so what was found out about it is true of
- * this one, too. Most frames of a burst are such. Both frames contain their BTHs.
+ * frame before has the same length and was accepted by frame_parse_headers(), so what was found out about its headers
+ * is true of this frame, too. In a burst most frames repeat the headers. Both frames contain their BTHs.
  */
 static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {
@@ -123,7 +124,9 @@ static inline bool frame_repeats_bth(const uint8_t *frame, const uint8_t *before
 	return frame_load(frame + FRAME_BTH_AT) == frame_load(before + FRAME_BTH_AT);
 }
 
-/* Parses a frame with the headers and the BTH of the one before; *packet is still the packet of that one. */
+/*
+ * Parses a frame with the headers and the BTH of the frame before; *packet still holds the packet of the frame before.
+ */
 static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before, struct wire_packet *packet)
 {
 	const uint8_t *bth = frame + FRAME_BTH_AT;
@@ -181,7 +184,7 @@ static inline void frame_set_source_port(struct wire_frame_template *frame, uint
 	store_be16(frame->pseudo + FRAME_PSEUDO_PORT_AT, port);
 }
 
-/* The next ACK has the source port that frames have by then. */
+/* The next ACK is made from the path's template again, and so has the source port that was set last. */
 static inline void frame_renew_ack(struct wire_frame_template *frame)
 {
 	memset(frame->ack + FRAME_BTH_AT, 0, sizeof(uint64_t));

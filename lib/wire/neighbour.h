@@ -53,7 +53,7 @@ uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[1
 uint32_t wire_neighbour_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan_tci);
 /*
  * Turns an echo request of `bytes` bytes into its reply in place: MACs, addresses, hop limit, type, checksums. The
- * caller has parsed it, and the address that it pings is his own, not a multicast group.
+ * caller has parsed the request, and the address that is pinged is one of ours, not a multicast group.
  */
 void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes);
 
