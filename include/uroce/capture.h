@@ -26,18 +26,18 @@ struct uroce_capture_counts {
 };
 
 /*
- * From now on writes the frames of these ports to path, of each at most frame_bytes (0: all of it), until the capture
- * is stopped or the disk is full. Only the owner can read the file, because it contains what your peers send. Lcores
- * may poll meanwhile. Returns 0; -EBUSY: one of the ports is already being captured; -EINVAL: no port, or too many;
- * -ENOMEM; -ENOTSUP; -EAGAIN: no thread could be made; or why the file cannot be written.
+ * Writes the frames of these ports to the file at path, until the capture is stopped or the disk is full. At most
+ * frame_bytes bytes of each frame are written; 0 means whole frames. Only the owner can read the file, because it
+ * contains what your peers send. Lcores may poll meanwhile. Returns 0; -EBUSY: one of the ports is already being
+ * captured; -EINVAL: no port, or too many; -ENOMEM; -ENOTSUP; -EAGAIN: no thread could be made; or the negative errno
+ * with which the file could not be written.
  */
 UROCE_API int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, const char *path,
 				  uint32_t frame_bytes, struct uroce_capture **capture, struct uroce_error *error);
 /*
  * Ends the capture and writes what is still to be written; call it before one of its ports is closed. counts may be
  * NULL. Returns 0; the reason why the file is not complete, such as a full disk; or -ETIMEDOUT: an lcore has held a
- * frame for a second without going on. Then the file is finished as well, but the ports can neither be captured again
- * nor closed.
+ * frame for a second. Then the file is finished, too, but the ports can neither be captured again nor closed.
  */
 UROCE_API int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_counts *counts,
 				 struct uroce_error *error);

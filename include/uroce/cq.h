@@ -17,7 +17,7 @@ UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struc
 /*
  * Changes the depth; waiting completions stay in front. No thread may poll the CQ meanwhile. A mark (below) stays
  * valid. Returns 0; -EINVAL: depth is out of range, or more completions wait; -ENOMEM; -EBUSY: completions from before
- * the last change wait: poll first.
+ * the last change still wait, so poll first.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* Returns 0; -EBUSY while a QP uses it. */
@@ -43,7 +43,7 @@ UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
 /*
  * Sleeping instead of polling: after uroce_cq_arm() the next completion makes the descriptor readable, once; with
  * solicited_only the next completion that is an error or whose sender set UROCE_SEND_SOLICITED does. Completions that
- * came before give no wake-up, so:
+ * came before uroce_cq_arm() give no wake-up, so:
  *   1. poll until the CQ is empty
  *   2. uroce_cq_arm()
  *   3. poll again: what came between 1 and 2 is there

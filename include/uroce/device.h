@@ -23,7 +23,7 @@ struct rte_mempool;
 /* What an lcore does after a poll that found no work. */
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* polls on: for dedicated cores */
-	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
+	UROCE_IDLE_YIELD, /* gives the core to other threads after a while: for shared cores */
 	/* sleeps after a while as uroce_lcore_wait() does, for at most 50 us if frames would not end the sleep */
 	UROCE_IDLE_SLEEP
 };
@@ -69,7 +69,7 @@ struct uroce_device_config {
 	 * such a peer cannot be reached.
 	 */
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
-	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* VLAN of paths from the address of the same index that name none */
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* VLAN of paths that name none, by the index of their source */
 	uint32_t mtu_bytes;     /* largest path MTU, which the port must pass: 256 ... 4096; 0 means 4096 */
 	bool rx_checksums_done; /* the port drops frames with a wrong IP or UDP checksum, or marks them */
 	/* mbufs to send from, each with room for RTE_PKTMBUF_HEADROOM, the MTU and 128 bytes of headers */
@@ -111,7 +111,7 @@ UROCE_API enum uroce_idle uroce_engine_idle(const struct uroce_engine *engine);
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
 /*
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
- * once. Those of other threads wait for the next poll; when none comes within 10 s they return -ETIMEDOUT, and nothing
+ * once. Calls of other threads wait for the next poll; if no poll comes within 10 s they return -ETIMEDOUT, and nothing
  * has changed. Returns a measure of the work done: frames received and sent, completions written, posts of other
  * threads taken, timers expired, and calls of other threads carried out; 0: there was no work. A timer fires only if it
  * was already due when the poll before this one began: so frames that came while nobody polled are received first.

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For statistics, telemetry and prompts. Any thread may call at any time while the engine exists; QPs, devices and
- * regions may come and go meanwhile. An lcore that is not polled cannot answer, and is waited for at most a second.
+ * regions may come and go meanwhile. An lcore that is not polled cannot answer; a call waits for it at most a second.
  * Nothing is locked: a view is a copy, and its object may be gone when you read the view.
  */
 #ifndef UROCE_INSPECT_H
@@ -62,8 +62,8 @@ struct uroce_lcore_view {
 };
 
 /*
- * Writes QP numbers, at most `count`, to qp_nums. Set *next to 0 before the first call; each call sets it to where the
- * following one goes on. Returns how many were written; if fewer than count, there are no more.
+ * Writes at most `count` QP numbers to qp_nums. Set *next to 0 before the first call; each call sets it to where the
+ * next call goes on. Returns how many numbers were written; if fewer than count, there are no more.
  */
 UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *next, uint32_t *qp_nums,
 				     uint32_t count);
@@ -73,10 +73,10 @@ UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, str
 /* How many failures of queue pairs are kept for each lcore. */
 #define UROCE_INSPECT_FAILED_MAX 256
 /*
- * Returns the queue pairs of an lcore that went to ERR by themselves, one per call, oldest first. A view shows the
- * queue pair as it was when it failed; the queue pair may be gone by now. Set *next to 0 before the first call; each
- * call sets it to where the following one goes on. Returns true with the view in *view, or false if there are no more.
- * Only the last UROCE_INSPECT_FAILED_MAX are kept.
+ * Each call returns one of the queue pairs of an lcore that went to ERR by themselves, in the order of their failures.
+ * A view shows the queue pair as it was when it failed; the queue pair may be gone by now. Set *next to 0 before the
+ * first call; each call sets it to where the next call goes on. Returns true with the view in *view, or false if there
+ * are no more. Only the last UROCE_INSPECT_FAILED_MAX are kept.
  */
 UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *next,
 				    struct uroce_qp_view *view);
@@ -98,17 +98,17 @@ UROCE_API char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, si
 UROCE_API int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t out_bytes);
 
 /*
- * Ethdev ports with a device, at most `count` of them; returns how many were found. It asks one lcore after the other,
- * and stops at the first one that is not polled, because each such lcore would keep the caller for a second.
+ * Finds the ethdev ports with a device, at most `count`, and returns how many it has found. It asks one lcore after the
+ * other, and stops at the first lcore that is not polled, because each such lcore would keep the caller for a second.
  */
 UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, uint32_t count);
 /* Returns 0; -ENOENT: this port has no device of the engine; -ETIMEDOUT: an lcore is not polled. */
 UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view);
 
 /*
- * Writes memory regions and bound windows of a port's device, at most `count`, to views. Set *next to 0 before the
- * first call; each call sets it to where the following one goes on. Returns how many were written; if fewer than count,
- * there are no more; or -ENOENT, -ETIMEDOUT as above.
+ * Writes at most `count` memory regions and bound windows of a port's device to views. Set *next to 0 before the first
+ * call; each call sets it to where the next call goes on. Returns how many were written; if fewer than count, there are
+ * no more. Returns -ENOENT or -ETIMEDOUT as uroce_inspect_port().
  */
 UROCE_API int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *next,
 				struct uroce_mr_view *views, uint32_t count);

@@ -71,7 +71,7 @@ struct uroce_port_config {
 	uint32_t mbuf_bytes;       /* bytes in an mbuf; 0: a frame of path MTU 4096 fits into one */
 	/*
 	 * A directory. When a queue pair of the device fails, two files are written there: a pcapng file with the
-	 * headers of its last frames, 160 in each direction, which names the wrong frame; and a text that explains the
+	 * headers of its last frames, 160 in each direction, which names the wrong frame, and a text that explains the
 	 * failure. NULL: no file is written.
 	 */
 	const char *record_path;

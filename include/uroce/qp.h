@@ -23,7 +23,7 @@ enum uroce_qp_state {
 enum uroce_path_mig_state {
 	UROCE_PATH_MIGRATED, /* uses its only path, or the path that it has migrated to */
 	UROCE_PATH_REARM,    /* has an alternate path and waits for the peer to have one */
-	/* both ends have an alternate path: migrates when the path fails, the peer does, or software says so */
+	/* both ends have an alternate path: migrates when the path fails, the peer migrates, or software says so */
 	UROCE_PATH_ARMED,
 	UROCE_PATH_MIG_STATES
 };
@@ -47,7 +47,10 @@ struct uroce_qp_init_attr {
 	uint32_t lcore;
 };
 
-/* The path to the peer. If all but the addresses is 0, frames are best effort and have the VLAN of their source. */
+/*
+ * The path to the peer. If all fields but the addresses are 0, frames are best effort and have the VLAN of their
+ * source.
+ */
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
 	struct uroce_addr dest;   /* peer's address; if it is one of the device's, frames never leave the device */
@@ -135,15 +138,15 @@ struct uroce_qp_attr {
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
 	uint8_t cc;          /* enum uroce_cc; a query returns the algorithm in force */
 	/*
-	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only what is
-	 * lost is sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512, 1024 or
+	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only lost
+	 * packets are sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512, 1024 or
 	 * 2048. Both ends have to be uroce and to agree on it; cm.h does that for them. 0, the default: no SACKs, as
 	 * with every other peer.
 	 */
 	uint16_t sack_window;
 	/*
 	 * Requests are spread over so many paths, 4 ... 64, each with a UDP source port of its own, so that switches
-	 * that choose ways by ports use several (W-10). 0 or 1: one path, the default. Several paths need a
+	 * that choose ways by ports use several (W-10). 0 or 1 means one path, the default. Several paths need a
 	 * sack_window, and at both ends a device with one queue, or whose port does not choose queues by source ports.
 	 * If the lcore has no memory for several paths the QP has one, and a query returns 0.
 	 */
@@ -194,7 +197,7 @@ enum uroce_qp_attr_mask {
 /* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
 struct uroce_qp_error {
 	uint8_t status; /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
-	bool responder; /* the request that failed was the peer's, and failed at our end */
+	bool responder; /* the failed request was the peer's, and it failed at our end */
 	uint16_t reserved;
 	uint32_t cause;                                      /* enum uroce_cause */
 	uint32_t psn, aeth, retries, elapsed_us, path_index; /* as in struct uroce_wc */

@@ -22,7 +22,10 @@ struct uroce_stats {
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 };
 
-/* How many rows there are; for each row a name ("out_of_sequence") and a sentence; NULL past the last row. */
+/*
+ * The calls return how many rows there are, and a row's name ("out_of_sequence") and sentence, which are NULL past the
+ * last row.
+ */
 UROCE_API uint32_t uroce_counter_count(void);
 UROCE_API uint32_t uroce_qp_counter_count(void);
 UROCE_API const char *uroce_counter_name(uint32_t index);

@@ -15,9 +15,10 @@ extern "C" {
 #endif
 
 /*
- * From now on the commands tell about this engine; NULL: about none. The call with NULL waits for commands under way,
- * and must come before the engine is destroyed. Returns 0; -EBUSY: the commands tell about another engine; or an error
- * of DPDK, if it takes no commands. DPDK cannot remove commands, so they stay, and answer that there is no engine.
+ * From now on the commands tell about this engine, or with NULL about no engine. The call with NULL waits for commands
+ * under way, and must come before the engine is destroyed. Returns 0; -EBUSY: the commands tell about another engine;
+ * or an error of DPDK, if it takes no commands. DPDK cannot remove commands, so they stay, and answer that there is no
+ * engine.
  */
 UROCE_API int uroce_telemetry_show(struct uroce_engine *engine);
 

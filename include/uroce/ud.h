@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A datagram is one packet, at most the device's path MTU, to a queue pair whose number and Q_Key are known, by
- * uroce_cm_resolve_datagrams() or by means of your own. It may be lost, and nobody is told.
+ * uroce_cm_resolve_datagrams() or by means of your own. A datagram may be lost, and then nobody is told.
  *
- * There are no multicast groups: IGMP and MLD tell switches who is in one, and uroce speaks neither. The calls of verbs
- * and rdma_cm for them return EOPNOTSUPP.
+ * There are no multicast groups: switches learn the members of a group from IGMP and MLD, which uroce does not speak.
+ * The calls of verbs and rdma_cm for them return EOPNOTSUPP.
  */
 #ifndef UROCE_UD_H
 #define UROCE_UD_H

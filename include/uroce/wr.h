@@ -35,7 +35,10 @@ enum uroce_send_flags {
 	UROCE_SEND_FENCE = 1 << 3      /* the request waits for all earlier READs and atomics of the QP */
 };
 
-/* A piece of local memory inside a registered region. Address in the region's own address space, length in bytes. */
+/*
+ * A piece of local memory inside a registered region. The address is in the region's own address space, the length in
+ * bytes.
+ */
 struct uroce_sge {
 	uint64_t addr;
 	uint32_t length;

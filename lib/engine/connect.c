@@ -41,7 +41,7 @@ static uint32_t room_for(enum uroce_cm_event_type type)
 	return type == UROCE_CM_ALTERNATE ? CONNECT_EVENTS / 2 : CONNECT_EVENTS;
 }
 
-/* Makes room for an event. If the application is so far behind that there is none, the newest event is replaced. */
+/* Makes room for an event. If the application is so far behind that there is no room, the newest event is replaced. */
 static struct uroce_cm_event *take_slot(struct uroce_cm_id *id, enum uroce_cm_event_type type)
 {
 	uint32_t waiting = id->event_tail - id->event_head;

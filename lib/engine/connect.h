@@ -116,7 +116,10 @@ void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event);
 void engine_connect_forget_qp(struct uroce_qp *qp);
 /* Resolves the path to the peer, then does what id->aim says; at once if the MAC is known (C-29). */
 void engine_connect_begin(struct uroce_cm_id *id);
-/* The id moves to another lcore while its path is being resolved: this lcore stops, and the other one goes on. */
+/*
+ * The id moves to another lcore while its path is being resolved: this lcore stops resolving, and the other lcore goes
+ * on.
+ */
 void engine_connect_pause(struct uroce_cm_id *id);
 void engine_connect_go_on(struct uroce_cm_id *id);
 /* The id is about to be destroyed: its connection ends, and it gets no further events. */

@@ -103,8 +103,8 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 	if (!atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED))
 		return;
 	/*
-	 * If an eventfd's counter is full the descriptor is readable anyway; if a pipe is full the next completion
-	 * tries again.
+	 * A failed write does no harm: if an eventfd's counter is full the descriptor is readable anyway; if a pipe is
+	 * full the next completion tries again.
 	 */
 	if (eventfd_write(fd, cq->wake_value) != 0 && cq->fd_is_callers)
 		atomic_compare_exchange_strong(&cq->armed, &none, armed);

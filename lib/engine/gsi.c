@@ -179,8 +179,8 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 }
 
 /*
- * Is there an lcore with this index, and has it a queue of the device? Otherwise it has no QPs and no connections of
- * that device.
+ * Is there an lcore with this index, and has it a queue of the device? An lcore without a queue has no QPs and no
+ * connections of the device.
  */
 static bool owns(const struct uroce_engine *engine, uint32_t owner, const struct uroce_device *device)
 {
@@ -197,8 +197,8 @@ static bool begins(const uint8_t *mad)
 
 /*
  * Chooses the lcore whose manager gets a message. If the port wires each queue to one queue of the peer, a connection
- * belongs to the lcore that its REQ came to: all its frames will come there, and so will a repeated or a new REQ (C-11,
- * C-13). Otherwise nobody can tell where frames will come, and the managers share the connections evenly.
+ * belongs to the lcore that its REQ came to: all its frames will arrive at that lcore, and so will a repeated or a new
+ * REQ (C-11, C-13). Otherwise nobody can tell where frames will come, and the managers share the connections evenly.
  */
 static uint32_t choose_owner(const struct uroce_lcore *lcore, const struct uroce_device *device, const uint8_t *source,
 			     const uint8_t *mad)

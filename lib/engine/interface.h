@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Drivers of such ports know little: net_af_packet (22.11) always reports its link as up, and takes frames that the
- * kernel then keeps. But the interface knows its carrier, and a packet socket knows how many of the bytes given to it
- * have not left.
+ * kernel then keeps. But the interface knows its carrier, and a packet socket knows how many of the bytes that it was
+ * given have not left.
  */
 #ifndef ENGINE_INTERFACE_H
 #define ENGINE_INTERFACE_H

@@ -4,7 +4,7 @@
  * Some drivers call back when the link changes; net_tap only notes the change. With link interrupts on, as
  * drivers/ethdev sets them, the note is a word in memory, which costs nothing to read a thousand times a second. With
  * interrupts off, or with a driver that has none, the driver and the kernel's interface under the port are asked. With
- * some drivers that is expensive, but not at twenty times a second.
+ * some drivers each such question is expensive, but not at twenty times a second.
  */
 #include <errno.h>
 
@@ -110,10 +110,10 @@ void engine_link_forget(struct uroce_device *device)
 /*
  * Frames wait for a port that takes none, and cost no retries, because it may just be busy. They do not wait for a port
  * without a link, since a memif whose peer has gone takes nothing for ever. Nor do they wait for any port longer than
- * TX_PATIENCE_NS, since a driver may not know its link. After that they are dropped, and so is every frame until the
- * port takes one again, so that QPs go on or fail in time (T-4). Only a port that is behind is asked for its link,
- * because with some drivers that is expensive. As with timers, the port has had the whole of this poll to take frames,
- * for the thread may not have run for a while.
+ * TX_PATIENCE_NS, since a driver may not know its link. After that time they are dropped, and so is every frame until
+ * the port takes a frame again, so that QPs go on or fail in time (T-4). Only a port that is behind is asked for its
+ * link, because with some drivers that is expensive. As with timers, the port has had the whole of this poll to take
+ * frames, for the thread may not have run for a while.
  */
 static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *lcore)
 {

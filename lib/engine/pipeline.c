@@ -200,9 +200,9 @@ static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struc
 }
 
 /*
- * May the next QP send, or has the port taken its POLL_FRAMES of this poll? A QP that begins before those are spent may
- * send all that one service sends; otherwise the same QP could be cut short in every poll. A QP that owes nothing but
- * ACKs and NAKs, which are few, does not wait (S-18). An empty slot of the queue is passed over.
+ * May the next QP send, or has the port taken its POLL_FRAMES of this poll? A QP that begins before these frames are
+ * used up may send all that one service sends; otherwise the same QP could be cut short in every poll. A QP that owes
+ * nothing but ACKs and NAKs, which are few, does not wait (S-18). An empty slot of the queue is passed over.
  */
 static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *queue)
 {
@@ -258,8 +258,8 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 }
 
 /*
- * Serves the queued QPs, and passes their frames to the ports and then their completions to the CQs (S-18): a program
- * that ends with its last completion has acknowledged what it has received.
+ * Serves the queued QPs, and passes their frames to the ports, and after that their completions to the CQs (S-18): when
+ * a program ends with its last completion, the ACKs of what it has received have left.
  */
 static void send_all(struct uroce_lcore *lcore)
 {
@@ -278,7 +278,7 @@ static void send_all(struct uroce_lcore *lcore)
 /*
  * The time of a poll, which never goes back, for timers would wait that much longer. A clock that shows a little less
  * than before belongs to another core, to which the thread has moved: then time stands still until that clock has
- * caught up. A larger step back is added to the offset of the clock.
+ * caught up. If the clock steps back by more, that step is added to its offset.
  */
 static uint64_t read_clock(const struct uroce_lcore *lcore)
 {

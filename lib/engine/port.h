@@ -27,7 +27,10 @@ bool engine_port_make_room(struct engine_port *port);
  */
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count);
 
-/* Drops the waiting frames, as a cable that is not plugged in would, and counts them under this reason. */
+/*
+ * Drops the waiting frames, as a cable that is not plugged in would, and adds their number to the counter of this
+ * reason.
+ */
 void engine_port_drop(struct engine_port *port, enum rc_counter reason);
 
 /*
@@ -43,7 +46,7 @@ bool engine_port_hand_over(struct engine_port *port, struct uroce_lcore *owner, 
 int engine_port_attach(void *port);
 int engine_port_detach(void *port);
 
-/* Flushes the waiting frames. Usually no frame waits, and then the call costs a comparison. */
+/* Flushes the waiting frames. Usually no frame waits: then the call costs a comparison. */
 static inline void port_flush(struct engine_port *port)
 {
 	if (port->pending_count)

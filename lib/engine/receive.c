@@ -44,7 +44,8 @@ struct flow {
 };
 
 /*
- * May an ACK of the QP leave without a service? Yes, if no other frame of the QP waits, and its path has not changed.
+ * May an ACK of the QP leave without a service? Yes if the QP is not queued, its path is resolved and has not changed,
+ * and the port has room.
  */
 static inline bool may_send_at_once(const struct uroce_qp *qp)
 {
@@ -54,9 +55,9 @@ static inline bool may_send_at_once(const struct uroce_qp *qp)
 
 /*
  * Queues a QP that has taken packets, if they have made work. A QP that owes nothing but ACKs and NAKs goes to the
- * front, since those leave first (S-18); an ACK leaves at once unless another packet comes now that it could cover too.
- * Responses of a READ may be many, so they wait in the queue as requests do; otherwise the QP that is asked for most
- * would get the whole port (L3).
+ * front, since those leave first (S-18); an ACK leaves at once, unless another packet of the QP follows that the ACK
+ * could cover, too. A READ may have many responses, so they wait in the queue as requests do; otherwise the QP that is
+ * asked for most would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A run queue is a ring and not a list, so that the lines of the next QPs can be fetched into the cache ahead. An lcore
- * has one run queue for each of its ports, so that while a port has no room its QPs cost no time and delay no QPs of
- * other ports, and one for QPs without a port. Each has room for all QPs that the lcore can have. head and tail are
- * never wrapped. A QP that has left the queue leaves a hole: its entry is NULL.
+ * has one run queue for each of its ports, and one for QPs without a port. So while a port has no room its QPs cost no
+ * time and delay no QPs of other ports. Each has room for all QPs that the lcore can have. head and tail are never
+ * wrapped. A QP that has left the queue leaves a hole: its entry is NULL.
  */
 #ifndef ENGINE_RUN_QUEUE_H
 #define ENGINE_RUN_QUEUE_H

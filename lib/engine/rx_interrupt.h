@@ -12,7 +12,7 @@
 int engine_rx_interrupt_open(uint16_t port_id, uint16_t queue);
 void engine_rx_interrupt_close(uint16_t port_id, uint16_t queue, int fd);
 
-/* From now on a frame that comes raises an interrupt. One that has come before does not. */
+/* From now on each frame that comes raises an interrupt. Frames that have come before raise none. */
 void engine_rx_interrupt_arm(uint16_t port_id, uint16_t queue);
 
 /* No frame raises an interrupt any more; one that was raised is forgotten. */

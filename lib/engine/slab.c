@@ -110,8 +110,8 @@ static void *take_block(struct engine_slab *slab, uint64_t bytes)
 }
 
 /*
- * Rounds up to an odd number of cache lines. Of many blocks often just the same line is in use; with an odd distance
- * these lines may lie in every set of a cache, not only in every second or fourth.
+ * Rounds up to an odd number of cache lines. Often the same line of many blocks is in use; with an odd distance between
+ * blocks these lines may lie in every set of a cache, not only in every second or fourth.
  */
 static uint64_t round_up(uint64_t bytes)
 {

@@ -43,7 +43,7 @@ static bool qpn_is_reserved(uint32_t qpn)
 
 /*
  * Makes a QPN whose low digits are the index; the other digits were drawn at random. If this QPN is in time-wait, tries
- * some others at a fixed distance. 0: none of them may be used.
+ * some further QPNs at a fixed distance. Returns 0 if none of these may be used.
  */
 static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index, uint32_t drawn)
 {

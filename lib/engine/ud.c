@@ -43,8 +43,8 @@ static bool fits(const struct rc_recv_wqe *wqe, const struct wire_packet *packet
 }
 
 /*
- * Judges a datagram in the order of W-5: the ICRC comes last, because it costs most; but a damaged datagram takes
- * nothing from a shared queue. CNT_COUNTERS: it is accepted, and its receive is the first of the queue.
+ * Judges a datagram in the order of W-5: the ICRC comes last, because it costs most; but a damaged datagram takes no
+ * receive from a shared queue. CNT_COUNTERS: it is accepted, and its receive is the first of the queue.
  */
 static enum rc_counter judge(struct uroce_ud *ud, const struct wire_packet *packet, const struct rc_origin *origin)
 {
@@ -215,8 +215,8 @@ static void forget_first(struct uroce_ud *ud, enum rc_counter reason)
 }
 
 /*
- * The MAC is not known, or the port has no room: the datagram waits for its turn. If too many wait the oldest is
- * dropped.
+ * The MAC is not known, or the port has no room: the datagram waits for its turn. If too many datagrams wait the oldest
+ * one is dropped.
  */
 static void let_wait(struct uroce_ud *ud, const struct uroce_path *path, const struct wire_packet *packet)
 {

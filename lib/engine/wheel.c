@@ -112,8 +112,9 @@ static uint32_t find_occupied(const struct engine_wheel *wheel, int level, uint3
 }
 
 /*
- * The next tick at which a node fires or a slot is moved down. A node's digit on its level is greater than the present
- * one, so the lowest level with an occupied slot comes first; only on the highest level may the digit have wrapped.
+ * The next tick at which a node fires or a slot is moved down. A node's digit on its level is greater than the digit of
+ * the present tick, so the lowest level with an occupied slot comes first; only on the highest level may the digit have
+ * wrapped.
  */
 static uint64_t next_event(const struct engine_wheel *wheel)
 {

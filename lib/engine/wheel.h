@@ -31,7 +31,10 @@ struct engine_wheel {
 
 void engine_wheel_init(struct engine_wheel *wheel, uint64_t now_ns);
 
-/* Arms the node for deadline_ns, whether it was armed or not. A deadline in the past fires with the next advance. */
+/*
+ * Arms the node for deadline_ns, even if it was armed already. A node whose deadline is in the past fires with the next
+ * advance.
+ */
 void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node, uint64_t deadline_ns);
 void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *node);
 

@@ -71,7 +71,7 @@ struct rc_spread_path {
 	uint8_t missed;    /* packets lost in a row, between which nothing has come over the path */
 	uint8_t state : 2; /* enum rc_spread_state */
 	uint8_t tries : 6; /* BAD: PROBEs without an answer; each doubles the wait for the next */
-	psn_t newest;      /* the highest PSN that has come over the path, if that is in flight */
+	psn_t newest;      /* the highest PSN that has come over the path, if its packet is in flight */
 	psn_t probe_end;   /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
 	uint32_t probe;    /* number of the last PROBE over the path, counted from 1 over all paths; 0: none */
 	uint64_t retry_ns; /* BAD: when the next PROBE leaves */
@@ -98,7 +98,7 @@ struct rc_spread {
 	psn_t seen;        /* how much the peer has received, as its newest SACK has told */
 	psn_t quiet_end;   /* snd_max when the peer was last heard */
 	psn_t patient_end; /* everything before this PSN had been silent for long when a timer last sent PROBEs */
-	/* everything before this PSN left long before a packet that has come; snd_una: nothing did */
+	/* all packets before this PSN left long before a packet that has come; snd_una if no packet in flight did */
 	psn_t aged;
 	psn_t suspect;         /* the oldest packet that has not come although packets behind it have */
 	uint32_t probes;       /* counts PROBEs */
@@ -114,7 +114,7 @@ struct rc_spread {
 	struct rc_spread_path paths[SPREAD_MOST];
 	uint16_t waiting[SPREAD_MOST];
 	uint8_t turn[SPREAD_MOST];
-	uint8_t path_of[KEPT_SPAN]; /* path of a packet's last copy, by its PSN; with SPREAD_LOST: that copy was lost */
+	uint8_t path_of[KEPT_SPAN]; /* path of a packet's last copy, by PSN; SPREAD_LOST is set if that copy was lost */
 };
 
 struct rc_board {

@@ -1,8 +1,8 @@
 /* burst.h - how many packets go out at a time: a requester's, or a responder's READ responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes out behind a lost packet is sent in vain, until the peer's NAK or its second request for a READ has come.
- * So after a loss a call of rc_qp_transmit() sends only a few packets; the limit grows again while nothing is lost.
+ * Packets behind a lost one are sent in vain, until the peer's NAK or its second request for a READ has come. So after
+ * a loss a call of rc_qp_transmit() sends only a few packets; the limit grows again while nothing is lost.
  */
 #ifndef RC_BURST_H
 #define RC_BURST_H

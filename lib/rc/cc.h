@@ -4,7 +4,7 @@
  * The requester asks how much it may send, and loss detection tells what has happened. An algorithm is a row of
  * functions, each told of one kind of event; only these functions, cc.c and this header write struct rc_cc and struct
  * rc_cc_past. There is one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses
- * that they ask for. An algorithm sets a rate by pace.h, which limits whatever leaves, READ responses included.
+ * that they ask for. An algorithm sets a rate by pace.h, which limits READ responses as well.
  *
  * To add an algorithm: write a file cc_NAME.c with its row, name the row here and in cc.c, add the algorithm to enum
  * uroce_cc and its word to app/common/names.c, and what it has to remember to struct rc_cc_past or a struct of its own.
@@ -139,7 +139,7 @@ static inline uint32_t cc_burst(const struct rc_qp *qp)
 	return qp->cc.burst.packets;
 }
 
-/* Is the burst limited by the outbox alone? So it is when nothing was lost lately. */
+/* Is the burst limited by the outbox alone? It is when nothing was lost lately. */
 static inline bool cc_burst_is_full(const struct rc_qp *qp)
 {
 	return burst_is_full(&qp->cc.burst);

@@ -3,9 +3,10 @@
 /*
  * As NICs have it (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015); the names behind
  * the constants are those of the NICs' settings. alpha estimates how much of what is sent gets marked. A notification
- * lowers the rate by alpha/2. Without notifications the rate rises in steps: the first ones go half of the way back to
- * the rate before, later ones beyond it. A QP begins without a limit, and has none again when its rate has reached that
- * of the link. Time is looked at only when the QP sends or hears of congestion, so that an idle QP needs no timer.
+ * lowers the rate by alpha/2. Without notifications the rate rises in steps: the first steps go half of the way back to
+ * the earlier rate, later steps go beyond that rate. A QP begins without a limit, and has none again when its rate has
+ * reached that of the link. Time is looked at only when the QP sends or hears of congestion, so that an idle QP needs
+ * no timer.
  *
  * NICs are made for round trips of some 10 us and for notifications each 50 us. Four things make the algorithm fit
  * longer paths and slower links. Periods grow with the time between notifications, because a slow link sends these as
@@ -14,8 +15,8 @@
  * trip, if that is known.
  *
  * The first windows of many senders, or of one sender in front of a slow link, make a queue that is marked as long as
- * it drains, and no earlier round trip tells how long that is. So a packet that was in flight when the rate was lowered
- * does not lower the rate by alpha again: it lowers the rate at most to what the path carries.
+ * it drains, and no earlier round trip tells how long the queue takes to drain. So a packet that was in flight when the
+ * rate was lowered does not lower the rate by alpha again: it lowers the rate at most to what the path carries.
  */
 #include "rc/cc.h"
 #include "rc/pace.h"
@@ -216,8 +217,8 @@ static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
 }
 
 /*
- * The rate, or what the path has carried if that is less. It says something only of a QP whose window is full: another
- * QP may have had nothing to send.
+ * Returns the rate, or what the path has carried if that is less. What was carried says something only of a QP whose
+ * window is full: another QP may have had nothing to send.
  */
 static uint32_t carried_mbps(const struct rc_qp *qp, uint32_t now_us)
 {

@@ -1,11 +1,11 @@
 /* cc_delay.c - the algorithm delay: a window that keeps the queues of the path short, told by the round trip (N-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * It asks nothing of switches or of the peer. What a round trip takes longer than the shortest one was spent in queues
- * (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020). One
- * packet a round trip is timed (rtt.h), which is as often as the window may change: the next packet that is timed left
- * after the change. READs count with the responses that they ask for, so that a requester that reads limits the
- * responder.
+ * The algorithm asks nothing of switches or of the peer. What a round trip takes longer than the shortest one was spent
+ * in queues (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM
+ * 2020). One packet a round trip is timed (rtt.h), which is as often as the window may change: the next packet that is
+ * timed left after the change. READs count with the responses that they ask for, so that a requester that reads limits
+ * the responder.
  *
  * A thread that lost its core for a moment makes one round trip long; a queue makes all round trips through it long. So
  * the shorter one of the last two counts.

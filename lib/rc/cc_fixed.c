@@ -1,12 +1,11 @@
 /* cc_fixed.c - the algorithm fixed: a whole window until a loss, then about what arrived between the last two losses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes out behind a lost packet is sent in vain, and so is the response to what is asked for behind a lost
- * response. A peer that is slow, or that finishes each response before it looks at the next request, spends its time on
- * such packets, and where packets overtake each other each NAK would send a whole window again. So after a loss the
- * window is about as large as what arrived between the last two losses, and doubles whenever a whole window has arrived
- * without a loss. What waits in a queue does not count: in front of a peer that is slower than its link nearly a whole
- * window waits there.
+ * Packets behind a lost packet are sent in vain, and so are responses behind a lost response. A peer that is slow, or
+ * that finishes each response before it looks at the next request, spends its time on such packets, and where packets
+ * overtake each other each NAK would send a whole window again. So after a loss the window is about as large as what
+ * arrived between the last two losses, and doubles whenever a whole window has arrived without a loss. Packets that
+ * wait in a queue do not count: in front of a peer that is slower than its link nearly a whole window waits.
  */
 #include "rc/cc.h"
 

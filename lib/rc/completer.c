@@ -137,7 +137,7 @@ static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire
 	return !op->aeth || syndrome_class(packet->syndrome) == SYNDROME_ACK;
 }
 
-/* Do the opcode and the length of a READ response fit its place in the READ? */
+/* Do the opcode and the length of a READ response fit its number in the READ? */
 INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
@@ -215,8 +215,8 @@ INLINE bool find_places(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_
 }
 
 /*
- * The response at snd_una has come. cause: what is wrong with it; then the QP fails. Otherwise its payload goes to
- * `place`, unless it is there already (placed).
+ * The response at snd_una has come. cause: what is wrong with the response; then the QP fails. Otherwise its payload is
+ * copied to `place`, unless the payload is there already (placed).
  */
 INLINE void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
 			  enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
@@ -255,7 +255,7 @@ static void handle_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 	handle_credits(qp, packet);
 }
 
-/* The response at psn has been placed before its turn. A hole that has opened or is filled shows a loss. */
+/* The response at psn has been placed before its turn. A loss shows if this opens a hole or fills one. */
 static void note_early(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 {
 	uint32_t holes = rc_holes_count(qp);

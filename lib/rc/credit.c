@@ -63,8 +63,8 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 }
 
 /*
- * How many messages that need an entry may still start, so that a slow receiver never has to send an RNR NAK (F-5). "No
- * limit" is never used up.
+ * Returns how many messages that need an entry may still start, so that a slow receiver never has to send an RNR NAK
+ * (F-5). A peer's "no limit" is never used up.
  */
 static uint32_t left(const struct rc_credit *credit)
 {
@@ -80,7 +80,10 @@ bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t 
 
 	if (!qp->flow_control || credit->probe || !needs_receive(wqe) || left(credit) > 0)
 		return true;
-	/* An answer that is owed brings credits; if it is lost, the request leaves again. */
+	/*
+	 * While the peer owes an answer no timer is needed: the answer brings credits, and if it is lost the request
+	 * leaves again.
+	 */
 	if (credit->probe_deadline_ns == RC_NEVER && psn_equal(qp->win.snd_una, qp->win.snd_max))
 		credit->probe_deadline_ns = now_ns + (qp->loss.timeout_ns ? qp->loss.timeout_ns : PROBE_NS);
 	return false;

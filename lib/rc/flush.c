@@ -77,7 +77,7 @@ bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_v
 	if (!(entry->flush & UROCE_FLUSH_PERSISTENT))
 		return true;
 	if (entry->original >= bytes)
-		return true; /* nothing to flush, or the memory window has become smaller meanwhile */
+		return true; /* there is nothing to flush, or the memory window has become smaller meanwhile */
 	slice = bytes - entry->original < FLUSH_SLICE_BYTES ? bytes - entry->original : FLUSH_SLICE_BYTES;
 	if (qp_check_memory(qp, entry->rkey, va + entry->original, slice, rights, &host) == MR_OK)
 		write_back(host, slice);

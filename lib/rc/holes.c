@@ -264,8 +264,8 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 /* ---- what has come ---- */
 
 /*
- * The rest of a hole begins behind a response that has come. The peer is answering, so the wait for the next response
- * begins now.
+ * A response has come, and the rest of its hole begins behind it. The peer is answering, so the wait for the next
+ * response begins now.
  */
 static void begin_hole(struct rc_hole *hole, psn_t psn, uint64_t now_ns)
 {

@@ -4,11 +4,11 @@
  * A QP with read repair (read_repair) places a response behind snd_una at once: the response says where it belongs, and
  * the buffers of a READ are undefined until it completes (Q-15). The PSNs that are missing before it are a hole. Only
  * READs, atomics, FLUSHes and ATOMIC WRITEs have holes: a peer that has answered something has received every request
- * before it. Requests still complete in order: snd_una stands in front of the first hole, and when that is filled jumps
- * to the next.
+ * before it. Requests still complete in order: snd_una is the first PSN of the first hole, and when that hole is filled
+ * moves to the next hole.
  *
  * Of the holes in one READ only the first is asked for at a time, unless the peer is known to answer in any order
- * (Q-16): Linux never again answers a part that lies before one that it was asked for later.
+ * (Q-16): once Linux was asked for a part of a READ, it never answers parts before that one again.
  *
  * While a QP has holes it has a board for them (board.h). If there is no board, or there are too many holes, responses
  * that come early are dropped, and everything from snd_una on is asked for again (loss.h).
@@ -25,7 +25,7 @@
 /* Sets the pool that the QP, which has no holes, borrows boards from; NULL: it never has holes. */
 void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool);
 
-/* Nothing is missing any more, or nothing waits for it: returns the board to its pool. */
+/* No response is missing any more, or nothing waits for one: returns the board to its pool. */
 void rc_holes_forget(struct rc_qp *qp);
 
 /* A response behind snd_una has come to the request in this slot: is a response before it missing? */

@@ -3,9 +3,9 @@
 /*
  * Only for a peer that has agreed to it (rc_kept.window). A packet behind a missing one is copied to the store of the
  * lcore. When the missing packet comes the kept ones are judged and executed, each in its turn, as if they came then:
- * nothing of them is placed, counted, acknowledged or completed before (S-21). Instead of a NAK for the missing packet
- * SACKs leave, which tell for each PSN whether it has come (S-22). They promise nothing: what is kept may be dropped
- * until it is acknowledged.
+ * before that no kept packet is placed, counted, acknowledged or completed (S-21). Instead of a NAK for the missing
+ * packet SACKs leave, which tell for each PSN whether it has come (S-22). They promise nothing: what is kept may be
+ * dropped until it is acknowledged.
  *   1. rc_kept_offer() for each packet that comes before its turn
  *   2. when ePSN has come: rc_kept_next() and execute that, until there is none; then rc_kept_remains()
  *   3. rc_kept_say() when there is room for frames
@@ -59,7 +59,7 @@ static inline bool qp_keeps(const struct rc_qp *qp)
 /* A packet has come before its turn, and its ICRC is right: it is kept if there is room, and SACKs are due. */
 void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
 
-/* A PROBE has come: SACKs are due that tell of all that has come so far, and an ACK. */
+/* A PROBE has come: an ACK is due, and SACKs that tell of all that has come so far. */
 void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet);
 
 /* The kept packet at ePSN, which stays until the next call; NULL: none. Drops what lies before ePSN. */

@@ -115,9 +115,9 @@ static bool is_before_rnr(const struct rc_qp *qp)
 
 /*
  * Is the peer answering what was sent before the time-out? Surely, once it has answered something that was not sent
- * again. If it has answered exactly what was sent again, and a READ is next, probably: a probe would have found a loss,
- * and if the guess is wrong a probe finds that out. But if a request that needs a receive was sent again, the peer may
- * have refused the first copy, dropped everything behind that, and taken the second copy.
+ * again. If it has answered exactly what was sent again, and a READ is next, it probably does so: a probe would have
+ * found a loss, and a probe finds out if this guess is wrong. But if a request that needs a receive was sent again, the
+ * peer may have refused the first copy, dropped everything behind that, and taken the second copy.
  */
 static bool goes_on_with_first_flight(const struct rc_qp *qp)
 {
@@ -241,7 +241,7 @@ void rc_loss_migrate(struct rc_qp *qp)
 	rc_loss_path_changed(qp);
 }
 
-/* What came of taking a retry for something that has to be sent again. With RETRY_NONE the QP fails (T-4). */
+/* The outcome of taking a retry because something has to be sent again. With RETRY_NONE the QP fails (T-4). */
 enum retry { RETRY_TAKEN, RETRY_MIGRATED, RETRY_NONE };
 
 static enum retry take_retry(struct rc_qp *qp)
@@ -291,10 +291,10 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 }
 
 /*
- * Is it enough to ask about snd_una instead of sending it again? If the peer may not have a READ, it can only be
- * repeated as a whole (S-9), and a peer that is only slow answers each copy in full. So after one copy, while nothing
- * comes, an empty WRITE draws an ACK that says whether the peer has the READ (Q-8). With the last retry another copy is
- * sent, for a peer that does not answer such a WRITE.
+ * Is it enough to ask about snd_una instead of sending it again? A READ that the peer may not have can only be repeated
+ * as a whole (S-9), and a peer that is only slow answers each copy in full. So if nothing has come after one copy, an
+ * empty WRITE draws an ACK that says whether the peer has the READ (Q-8). With the last retry another copy is sent, for
+ * a peer that does not answer such a WRITE.
  */
 static bool asking_suffices(const struct rc_qp *qp)
 {
@@ -346,9 +346,10 @@ bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
 }
 
 /*
- * Does this response belong to the flight before the last rewind, however far that has got (Q-9)? It does if it lies at
- * or behind `snd_nxt`, which has not been sent again yet. It also does if it is newer than all responses since the
- * rewind, and was asked for before it: a flight moves forward, and the new one has started at snd_una.
+ * Does this response belong to the flight before the last rewind, however far that has got (Q-9)? Yes if its PSN is
+ * `snd_nxt` or later, because those packets have not been sent again yet. Yes also if the response is newer than all
+ * responses since the rewind, and was asked for before the rewind: a flight moves forward, and the new flight has
+ * started at snd_una.
  */
 static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 {
@@ -390,7 +391,7 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	bool old = goes_on_with_old_flight(qp, trigger);
 
-	/* the wait was to end with "the peer lacks snd_una", but the peer is answering */
+	/* the probe's wait was to end with the finding that the peer lacks snd_una, but the peer is answering */
 	if (old && qp->probe.answered)
 		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);

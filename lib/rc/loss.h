@@ -85,8 +85,9 @@ static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool as
 }
 
 /*
- * Packets up to `end` have gone out once more, `messages` of them of SENDs and WRITEs. A peer that already has such a
- * packet answers each copy, whether the copy asks or not (S-8). takes_receive: the peer may refuse the request (R-1).
+ * Packets up to `end` have gone out once more, `messages` of them of SENDs and WRITEs. A peer that has such a packet
+ * already answers each copy, even one that does not ask for an ACK (S-8). takes_receive: the peer may refuse the
+ * request (R-1).
  */
 static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, bool takes_receive)
 {
@@ -125,15 +126,16 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /*
- * The peer has said what it has received, and holes remember what is missing of that (Q-15): if the window was rewound,
- * sending goes on behind all that. The timer runs for the holes, because perhaps nothing leaves until they are filled.
+ * The peer has said what it has received, and holes remember the responses that are missing before that (Q-15). If the
+ * window was rewound, sending goes on behind everything that the peer has received. The timer runs for the holes,
+ * because perhaps nothing leaves until they are filled.
  */
 void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns);
 
 /*
  * The packet before `end` has reached the peer. If the packet that is being timed lies before `end`, its round trip
- * ends: it has come, too; or it is lost or on a longer path, and then the measure is that of a packet that left behind
- * it.
+ * ends. If the timed packet has not come, but is lost or on a longer path, the measure is that of a packet that left
+ * behind it.
  */
 void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
@@ -180,7 +182,7 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns);
  */
 bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
-/* Something has come that shows nothing but that the peer lives. */
+/* A packet has come that shows only that the peer lives. */
 static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 {
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
@@ -188,7 +190,7 @@ static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 
 /*
  * The peer lives and misses something, perhaps because a path is dead. If nothing else comes, a probe leaves after
- * patience_ns, or when a response must have come (T-5), if that is sooner.
+ * patience_ns or, if that is sooner, when a response must have come (T-5).
  */
 static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t patience_ns, uint64_t now_ns)
 {

@@ -4,7 +4,7 @@
  *   MIGRATED --modify: REARM--> REARM --a packet with MigReq 0--> ARMED
  *   ARMED --retries exhausted, port down, modify: MIGRATED, MigReq 1 from the alternate path--> MIGRATED
  *   REARM --MigReq 1 from the alternate path--> MIGRATED: the peer was armed already, and has migrated
- * In MIGRATED a side sends MigReq 1, so after a migration both sides do until software arms them again.
+ * In MIGRATED a side sends MigReq 1, so after a migration both sides send it until software arms them again.
  */
 #ifndef RC_MIGRATION_H
 #define RC_MIGRATION_H
@@ -58,7 +58,7 @@ static inline bool migration_may_be_asked(const struct rc_migration *migration, 
 /*
  * A valid packet came in REARM or ARMED; in MIGRATED both values of MigReq mean nothing (A-7). It may complete the
  * handshake (A-2). DONE: the peer migrates and this QP has followed (A-6), so the caller calls rc_loss_path_changed().
- * DROP: it asks to migrate to a path that is not the alternate one.
+ * DROP: the packet asks to migrate to a path that is not the alternate one.
  */
 enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet,
 						      const struct rc_origin *origin);

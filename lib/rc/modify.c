@@ -114,7 +114,10 @@ static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 
 	if (attr->path_mig_state == UROCE_PATH_REARM)
 		return !loaded;
-	/* In REARM the peer may already be armed, and would take MigReq 1 on this path for an error. */
+	/*
+	 * While this QP is in REARM the peer may already be armed, and would take MigReq 1 on this path for an error
+	 * (A-6)
+	 */
 	return attr->path_mig_state != UROCE_PATH_MIGRATED || qp->migration.state == UROCE_PATH_REARM;
 }
 

@@ -24,12 +24,12 @@ struct rc_send_wqe;
 struct wire_packet;
 
 /*
- * What a request needs to begin. Most need only a QP in RTS. A request is checked if it needs more, or if the QP is in
- * another state.
+ * What a request needs to begin. Most requests need only a QP in RTS. A request that needs more is checked, and so is
+ * each request of a QP in another state.
  */
 enum rc_send_needs {
 	NEEDS_RECEIVE = 1,  /* with flow control: a credit for a receive entry at the peer (F-3) */
-	NEEDS_RESPONSE = 2, /* one of the READs and atomics that the peer takes at a time */
+	NEEDS_RESPONSE = 2, /* room among the READs and atomics that the peer takes at a time */
 	/* the request is carried out here, once all requests before it are answered */
 	NEEDS_NO_PACKET = 4,
 	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before the request may be outstanding */

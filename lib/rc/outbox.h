@@ -5,7 +5,7 @@
  *   1. outbox_reset(), then outbox_next_packets() for each QP: how many frames its port can take now, and their memory
  *   2. rc_qp_receive() adds completions, rc_qp_respond() frames as well, and rc_qp_transmit() all: also events
  *   3. the host sends the frames and delivers completions[] and events[]
- * Everything is bounded: what does not fit stays in the QP, whose call returns true: it wants to be called again.
+ * Everything is bounded: what does not fit stays in the QP, whose call returns true: it has to be called again.
  */
 #ifndef RC_OUTBOX_H
 #define RC_OUTBOX_H
@@ -61,7 +61,7 @@ static inline bool outbox_has_packet_room(const struct rc_outbox *out)
 	return out->packet_count < out->packet_limit;
 }
 
-/* Leaves room for at most `frames` frames more. Returns the limit until now, which the caller restores. */
+/* Limits the room to at most `frames` frames more. Returns the earlier limit, which the caller restores. */
 static inline uint32_t outbox_hold_back(struct rc_outbox *out, uint32_t frames)
 {
 	uint32_t limit = out->packet_limit;

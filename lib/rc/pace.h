@@ -43,7 +43,7 @@ static inline uint32_t pace_request_room(const struct rc_qp *qp, uint64_t now_ns
 	return qp->asked_ns > now_ns ? 0 : qp->pace.room;
 }
 
-/* Returns the time from which on a request may leave, by what earlier calls have sent and asked for. */
+/* Returns the time from which on a request may leave, computed from what earlier calls have sent and asked for. */
 static inline uint64_t pace_request_ns(const struct rc_qp *qp)
 {
 	return qp->asked_ns > qp->pace.next_ns ? qp->asked_ns : qp->pace.next_ns;

@@ -28,8 +28,8 @@ struct rc_origin {
 };
 
 /*
- * Is the ICRC of a packet right? The payload lies at `payload`, behind the headers. Computes the ICRC unless that is
- * done.
+ * Is the ICRC of a packet right? The payload lies at `payload`, behind the headers. Computes the ICRC unless it is
+ * known to be right.
  */
 static inline bool origin_icrc_is_right(const struct rc_origin *origin, const void *payload)
 {

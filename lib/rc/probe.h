@@ -1,20 +1,20 @@
 /* probe.h - asking early when progress stops, so that a lost NAK, ACK or tail does not cost a timeout */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A loss in the middle of a flight shows by a NAK or by a response that is missing. Four losses do not show: that of
- * the last packet, of the ACK, of the NAK, of the first resent packet. All four look the same: nothing comes any more.
- * So some round trips after the last sign of life one packet goes out beside the window, whose state it does not touch.
- * It spends no retry, and the ACK timer runs on: only that timer finds that a peer is dead.
+ * A loss in the middle of a flight shows by a NAK or by a response that is missing. Four losses do not show: the loss
+ * of the last packet, of the ACK, of the NAK, and of the first resent packet. All four look the same: nothing arrives
+ * any more. So some round trips after the last sign of life one packet goes out beside the window, whose state it does
+ * not touch. It spends no retry, and the ACK timer runs on: only that timer finds that a peer is dead.
  *
  * A peer that is only slow answers the probe as well, after everything else, so a probe is small (T-6). If the oldest
  * and the newest packet together are not larger than one packet, both go: a peer that has all packets acknowledges
- * everything, and one that misses the oldest takes it and NAKs what is missing behind it. Otherwise the newest goes,
- * unless it is a READ, which is not asked for again, and behind it an empty WRITE, a duplicate of what is acknowledged
- * already. The WRITE draws an ACK that tells how far the peer has come, and never overtakes a response (S-8). If the
- * ACK comes and the response to the oldest packet has not, that response or the oldest packet was lost. But an ACK of
- * the packet before the oldest may have another cause: an earlier copy, answered late, or credits that nobody asked for
- * (F-4). So as many ACKs as these causes may bring do not count. And right behind a true answer a NAK may come that
- * says why the oldest packet was refused, so the loss counts only after a short wait.
+ * everything, and a peer that misses the oldest takes it and sends a NAK for what is missing behind it. Otherwise the
+ * newest goes, unless it is a READ, which is not asked for again, and behind it an empty WRITE, a duplicate of what is
+ * acknowledged already. The WRITE draws an ACK that tells how far the peer has come, and never overtakes a response
+ * (S-8). If the ACK comes and the response to the oldest packet has not, that response or the oldest packet was lost.
+ * But an ACK of the packet before the oldest may have another cause: an earlier copy, answered late, or credits that
+ * nobody asked for (F-4). So as many ACKs as these causes may bring do not count. And right behind a true answer a NAK
+ * may come that says why the oldest packet was refused, so the loss counts only after a short wait.
  *
  * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it
  * has one. Then whatever has left behind a copy of the oldest, be it the newest or a new packet, would look like a gap.
@@ -22,8 +22,8 @@
  *
  * When a packet has left twice, nobody knows which of the two copies was answered (T-5). So a peer that has become
  * slower would be asked before each of its responses, and never be timed. Hence Karn's rule: progress does not make the
- * waits short again. Only a measured round trip does, or a loss that becomes known or is made good: asking was right
- * then.
+ * waits short again. The waits become short again only by a measured round trip, or by a loss that becomes known or is
+ * repaired: then asking was right.
  */
 #ifndef RC_PROBE_H
 #define RC_PROBE_H
@@ -66,8 +66,9 @@ static inline uint64_t probe_pto_ns(const struct rc_probe *probe, const struct r
 }
 
 /*
- * A response is owed, and the peer was heard or asked just now: a probe is to leave after a silence. Not if the ACK
- * timer (timeout_ns) would expire first: then a probe gains nothing. That also bounds the number of tries.
+ * A response is owed, and the peer was heard or asked just now: a probe is to leave after a silence. No probe leaves if
+ * the ACK timer (timeout_ns) would expire first, because then a probe gains nothing. This also bounds the number of
+ * tries.
  */
 static inline void probe_start(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {

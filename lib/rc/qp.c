@@ -256,7 +256,10 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
  */
 static inline bool transmit_responses(struct rc_qp *qp, struct rc_outbox *out)
 {
-	/* Also in ERR: what was executed before is answered, and the NAK that names the error still leaves (K-0). */
+	/*
+	 * Also in ERR: requests that were executed before are answered, and the NAK that names the error still leaves
+	 * (K-0).
+	 */
 	return qp_work(qp, WORK_RESPONDER) && rc_responder_transmit(qp, out);
 }
 
@@ -272,14 +275,15 @@ NOINLINE void set_turn(struct rc_qp *qp, bool requests_first)
 	qp_note_attributes(qp);
 }
 
-/* What is left to send after a call of rc_qp_transmit(). */
+/* What is still to be sent after a call of rc_qp_transmit(). */
 struct unsent {
 	bool responses, requests;
 };
 
 /*
- * Sends what the peer asks for, and what the application asks for. While there is more of both than may leave, they go
- * first in turns (S-15), because a peer may ask for ever. has_room: the rate lets something leave in this call.
+ * Sends what the peer asks for, and what the application asks for. While more of both is due than may leave, responses
+ * and requests go first in turn (S-15), because a peer may ask for ever. has_room: the rate lets something leave in
+ * this call.
  */
 static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t now_ns, struct rc_outbox *out)
 {

@@ -164,7 +164,7 @@ struct rc_requester {
 	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
 	uint8_t max_rd_atomic;
 	bool read_restarted;    /* read_restart_end is valid */
-	psn_t read_restart_end; /* READs, or parts of them, were asked for again up to this PSN */
+	psn_t read_restart_end; /* READs, or parts of READs, were asked for again up to this PSN */
 };
 
 /* Responses that are missing while later ones have come. */
@@ -241,8 +241,8 @@ struct rc_owed {
 	uint32_t acks;      /* ACKs, to SENDs, WRITEs and empty WRITEs */
 	psn_t first,
 		/*
-		 * snd_max when the first copy left, and when the last did: answers to newer packets come behind those
-		 * to copies
+		 * first, limit: snd_max when the first copy and the last copy left; answers to newer packets come after
+		 * those to copies
 		 */
 		limit;
 };
@@ -260,7 +260,7 @@ struct rc_loss {
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
 
-	/* the last rewind: the PSN, and whether that has left again */
+	/* the last rewind, and whether the PSN that it went back to has left again */
 	bool rewound; /* the window was rewound and snd_una has not moved since: `resent` is valid */
 	bool resent;
 	bool resending; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
@@ -306,9 +306,9 @@ struct rc_mr_cache {
 };
 
 /*
- * Ordered by cache lines, because fetching those costs most when there are many QPs. In turn: what every packet reads;
- * what the responder's packets read; keys and reports; the send window; what the requester's packets read.
- * rc_qp_prefetch_...() fetch just these. The rest is read seldom.
+ * The parts are ordered by cache lines, because fetching lines costs most when there are many QPs. In turn: what every
+ * packet reads; what the responder's packets read; keys and reports; the send window; what the requester's packets
+ * read. rc_qp_prefetch_...() fetch just these lines. The other lines are read seldom.
  */
 struct rc_qp {
 	uint8_t state; /* enum uroce_qp_state */

@@ -7,8 +7,8 @@
  * behind ePSN than the half window reaches.
  *
  * Entries to be answered stand in a queue that is linked through them, in request order (S-14) and each at most once. A
- * duplicate of an entry in the queue starts its response again in the same place; a duplicate of an earlier request
- * goes before a response that is under way.
+ * duplicate of an entry in the queue starts that entry's response again, and the entry keeps its place; a duplicate of
+ * an earlier request is answered before a response that is under way.
  */
 #ifndef RC_REPLAY_H
 #define RC_REPLAY_H

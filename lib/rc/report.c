@@ -104,7 +104,7 @@ bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->head);
 
 		if (!(wqe->flags & UROCE_SEND_SIGNALED)) {
-			/* the application gets the slot back with the next request that reports */
+			/* the application gets the slot back with the next request that has a completion */
 			sendwin_finish(win);
 			continue;
 		}
@@ -128,7 +128,8 @@ static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 }
 
 /*
- * E-6, E-1: the failed request completes even if it asked for no completion (E-9), then the ones behind it are flushed.
+ * E-6, E-1: the failed request completes even if it asked for no completion (E-9), then the requests behind it are
+ * flushed.
  */
 static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
 {

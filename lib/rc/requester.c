@@ -58,7 +58,10 @@ static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 	return PLAN_DONE;
 }
 
-/* May the request at `started` begin? It needs something that is not always there, or the QP is not in RTS. */
+/*
+ * May the request at `started` begin? Asked only if it needs something that is not always there, or if the QP is not in
+ * RTS.
+ */
 NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
@@ -112,8 +115,8 @@ NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wq
 }
 
 /*
- * How many packets of a SEND or WRITE leave now as one run, of `left` still to go; the window has room. A run ends with
- * the first packet that must ask for an ACK (Q-5), so that only its last packet asks.
+ * Returns how many of the `left` remaining packets of a SEND or WRITE leave now as one run; the window has room. A run
+ * ends with the first packet that must ask for an ACK (Q-5), so that only its last packet asks.
  */
 static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const struct rc_outbox *out)
 {
@@ -135,8 +138,8 @@ static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const s
 
 /*
  * Q-5: must the last packet of a run ask for an ACK? Yes at the end of a signaled message, where resent packets end,
- * and twice a window. Also before a pause: nothing else is posted, there is no more room, or the window is full. The
- * caller has counted the run as sent.
+ * and twice a window. Yes also before a pause, which begins if nothing else is posted, there is no more room, or the
+ * window is full. The caller has counted the run as sent.
  */
 static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bool ends, bool resent, bool last_room,
 			     uint64_t now_ns)
@@ -360,9 +363,9 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 
 /*
  * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
- * new packets. Packets that are sent again ask for an ACK themselves, so beside those the probe leaves only when they
- * had to wait for the response to a part of a READ. An ACK request that was put off leaves after new packets, if none
- * of them has asked. Returns true if there was no room for the probe.
+ * new packets. Packets that are sent again ask for an ACK themselves, so a probe leaves beside them only if they had to
+ * wait for the response to a part of a READ. An ACK request that was put off leaves after new packets, if none of them
+ * has asked. Returns true if there was no room for the probe.
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {

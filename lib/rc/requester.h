@@ -33,7 +33,7 @@ static inline bool qp_una_was_restarted(const struct rc_qp *qp)
 	return qp_was_restarted(qp, qp->win.snd_una);
 }
 
-/* READs, or parts of them, were asked for again up to `end`. */
+/* READs, or parts of READs, were asked for again up to `end`. */
 static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 {
 	struct rc_requester *req = &qp->requester;

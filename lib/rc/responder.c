@@ -70,8 +70,8 @@ static uint32_t rights_for(const struct rc_op *op, const struct wire_packet *pac
 }
 
 /*
- * The verdict for an opcode that is not enabled or does not come in sequence: the first reason in the order of S-1. A
- * FLUSH always comes here, because the rights that it needs stand in the packet; it may be accepted.
+ * The verdict for an opcode that is not enabled or does not come in sequence: the first reason in the order of S-1.
+ * Each FLUSH is judged here, because its packet names the rights that it needs; it may be accepted.
  */
 NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_packet *packet)
 {
@@ -325,7 +325,8 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 
 /*
  * An RNR NAK is due and has not left. The packets behind the refused one are dropped, and the peer learns only from
- * that NAK that it has to send them again. So a copy of the refused packet comes too early, and is dropped as well.
+ * that NAK that it has to send them again. So a copy of the refused packet that comes before the NAK has left is
+ * dropped as well.
  */
 static inline bool owes_rnr_nak(const struct rc_responder *resp)
 {

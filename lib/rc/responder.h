@@ -20,12 +20,12 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 			  uint64_t now_ns, struct rc_outbox *out);
 
 /*
- * Executes what was kept and has its turn now (S-21). Returns false if the outbox has no room for the completions of
+ * Executes the kept packets whose turn has come (S-21). Returns false if the outbox has no room for the completions of
  * all.
  */
 bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out);
 
-/* The peer's rights have changed, or how many READs and atomics may wait for their responses. */
+/* The peer's rights have changed, or the number of READs and atomics that may wait for their responses. */
 void rc_responder_enable(struct rc_qp *qp);
 
 /* Adds READ responses, atomic responses, ACKs and NAKs, in request order. Returns true if something did not fit. */

@@ -192,7 +192,10 @@ static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 	ack_repeat_said(&qp->responder.ack);
 }
 
-/* Sends what is seldom due besides an ACK; there is room for a frame. Returns false if not all has been sent. */
+/*
+ * Sends the rare packets that are due besides an ACK; there is room for a frame. Returns false if not all has been
+ * sent.
+ */
 NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (qp->responder.ack.due & WORK_REPEAT_ACK)
@@ -200,7 +203,10 @@ NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
 	return !(qp->responder.ack.due & WORK_SACK) || (rc_responder_take_kept(qp, out) && rc_kept_say(qp, out));
 }
 
-/* Answers what was asked for. Returns false if there is more to answer, which comes before any ACK (S-14). */
+/*
+ * Answers the peer's READs, atomics and the like. Returns false if there is more to answer, which comes before any ACK
+ * (S-14).
+ */
 static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (__builtin_expect(qp->replay.has_parts, 0) && !respond_parts(qp, out))

@@ -55,8 +55,8 @@ static inline uint64_t rtt_without_queue_ns(const struct rc_rtt *trip)
 }
 
 /*
- * Should this packet be timed? While no round trip is known, packets that do not ask are timed, too, because others
- * which ask follow: where much is lost the last packet of a flight is hardly ever the one that is answered.
+ * Should this packet be timed? While no round trip is known, packets that do not ask are timed, too, because packets
+ * that ask follow: where much is lost the last packet of a flight is seldom answered.
  */
 static inline bool rtt_wants(const struct rc_rtt *trip, bool asks)
 {

@@ -107,9 +107,9 @@ static bool has_passed(const struct rc_qp *qp, psn_t later, uint32_t limit)
 }
 
 /*
- * Is a PROBE's answer alone reason enough to send a packet again that was already sent again, or that the peer had and
- * has given up? While such answers tell nothing new, they are reason enough only for the oldest packet: perhaps no
- * packet of its length passes at all, and the others would follow it in vain.
+ * The packet at psn was sent again, or the peer had it and has given it up: is a PROBE's answer alone reason enough to
+ * send it again? While such answers tell nothing new, they are reason enough only for the oldest packet: perhaps no
+ * packet of its length passes at all, and further packets would be sent in vain.
  */
 static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 {
@@ -126,8 +126,8 @@ static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t
 	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
 	/*
-	 * the packet at psn may have come as the copy before the rewind: only a packet first sent after the rewind
-	 * shows the order
+	 * The packet at psn may have come as the copy before the rewind: only a packet first sent after it shows the
+	 * order.
 	 */
 	if (sack->again && ahead(qp, psn) < ahead(qp, sack->again_end))
 		return ahead(qp, later) >= ahead(qp, sack->again_end);
@@ -191,8 +191,8 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 }
 
 /*
- * Notes which paths work by what a SACK says has come. It runs before the packets are judged, because their paths
- * count.
+ * Notes which paths work, by the packets that a SACK says have come. It runs before lost packets are judged, because
+ * the state of the paths counts.
  */
 static void note_paths(struct rc_qp *qp, const struct wire_packet *packet, uint32_t limit)
 {

@@ -25,8 +25,9 @@ bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t co
 uint32_t rc_scatter_copy_rest(const struct rc_scatter *place, const uint8_t *data, uint32_t crc);
 
 /*
- * Finds [offset, offset + bytes) in the memory that `count` pieces describe. The QP must be allowed to write all of it,
- * or nothing may be written (Q-11). Returns false if the QP may not; then place->why says why.
+ * Finds where [offset, offset + bytes) of a message lies in the memory that `count` pieces describe. The QP must be
+ * allowed to write all of it, or nothing may be written (Q-11). Returns false if the QP may not; then place->why says
+ * why.
  */
 static inline bool scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset,
 				uint32_t bytes, struct rc_scatter *place)

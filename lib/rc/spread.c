@@ -159,8 +159,8 @@ static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
 	if (newest >= sendwin_outstanding(&qp->win) || qp->rtt.srtt_ns == 0)
 		return;
 	/*
-	 * Finds the newest mark that is not behind the newest packet that has come. A mark before snd_una is of no
-	 * use: nothing that left long before it is in flight.
+	 * Finds the newest mark that is not behind the newest packet that has come. A mark before snd_una is of no use,
+	 * because no packet that left long before that mark is in flight.
 	 */
 	for (uint32_t i = 0; i < SPREAD_MARKS && spread->marks[(spread->mark - i) % SPREAD_MARKS].at_ns; i++) {
 		if (ahead(qp, spread->marks[(spread->mark - i) % SPREAD_MARKS].psn) <= newest) {
@@ -193,8 +193,9 @@ static uint8_t next_path(const struct rc_spread *spread, uint32_t path)
 }
 
 /*
- * The peer asks though nothing seems to be missing, perhaps because ACKs and SACKs of ours were lost: they take another
- * path. READ responses keep their path, because the peer asks again for a response that others have overtaken.
+ * The peer asks though nothing seems to be missing, perhaps because ACKs and SACKs of ours were lost: ACKs and SACKs
+ * take another path from now on. READ responses keep their path, because the peer asks again for a response that others
+ * have overtaken.
  */
 static void move_answers(const struct rc_qp *qp, struct rc_outbox *out)
 {

@@ -9,8 +9,8 @@
  * also lost when they have been missing for long, and a PROBE that therefore left over another path has been answered.
  *
  * A path is GOOD; SKIP for one rotation after a loss; or BAD after two losses in a row between which nothing has come
- * over it. A BAD path takes no packets but a PROBE now and then, whose answer makes it GOOD. While all are BAD the path
- * that has failed least often goes on.
+ * over it. A BAD path takes no packets but a PROBE now and then, whose answer makes it GOOD. While all paths are BAD
+ * the packets take the one that has failed least often.
  */
 #ifndef RC_SPREAD_H
 #define RC_SPREAD_H
@@ -100,8 +100,8 @@ bool rc_spread_answered(struct rc_qp *qp, uint16_t id);
 
 /*
  * rc_spread_probed(): the peer has sent a PROBE; answers take another path from now on if nothing is missing. id: an
- * earlier PROBE that has to wait for its answer; 0: none. rc_spread_next_probe(): returns the id of a PROBE that has
- * waited, to be answered now over another path than the one before; 0: none.
+ * earlier PROBE that has to wait for its answer; 0 if there is none. rc_spread_next_probe(): returns the id of a PROBE
+ * that has waited, to be answered now over another path than the one before; 0: none.
  */
 void rc_spread_probed(struct rc_qp *qp, uint16_t id);
 uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);

@@ -29,7 +29,7 @@ struct verdict_row {
 	uint8_t cause;          /* enum uroce_cause; for VERDICT_ACCESS the memory check gives it */
 	uint8_t event;          /* enum uroce_event_type that is raised if no receive was in use */
 	uint8_t counter;        /* enum rc_counter */
-	bool retry;             /* the QP lives on, and waits for the request to come again */
+	bool retry;             /* the QP does not fail: it waits for the request to come again */
 };
 
 extern const struct verdict_row rc_verdicts[VERDICTS];

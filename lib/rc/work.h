@@ -7,8 +7,8 @@
 #include "wire/hints.h"
 
 /*
- * The work of the kinds in `asked` that rc_qp_transmit() would find. After nothing but requests have come, a caller
- * does not ask for the requester's work, and so does not read its cache lines. X-3: requests start in RTS, and in SQD
+ * The work of the kinds in `asked` that rc_qp_transmit() would find. If only requests have come, a caller does not ask
+ * for the requester's work, and so does not read the requester's cache lines. X-3: requests start in RTS, and in SQD
  * those that have started go on.
  */
 INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)

@@ -61,7 +61,8 @@ enum wire_frame {
 
 /*
  * Reads a frame. check_checksums: those of IPv4 and UDP, unless the port has checked them already. Fills *encap as far
- * as it can be read, and sets the rest to zero; for ROCE all is filled. Reads nothing beyond `bytes`.
+ * as the frame can be read, and sets the rest to zero; for WIRE_FRAME_ROCE all of *encap is filled. Reads nothing
+ * beyond `bytes`.
  */
 enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_encap *encap);
 

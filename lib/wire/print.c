@@ -61,7 +61,7 @@ static void append_flags(struct wire_line *line, uint32_t flags)
 		wire_print_append(line, " becn");
 }
 
-/* named: the packet's name, if it has one, has already told the syndrome. */
+/* named: the packet has a name, which has already told the syndrome. */
 static void append_aeth(struct wire_line *line, const struct wire_packet *packet, bool named)
 {
 	uint32_t low = syndrome_value(packet->syndrome);
