@@ -1,4 +1,6 @@
-/* ack.h - ACKs as two words: the usual ACK that comes, and the ACK or NAK that is due, without a struct wire_packet */
+/*
+ * ack.h - ACKs as two words: the usual ACK that arrives, and the ACK or NAK that is due, without a struct wire_packet
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_ACK_H
 #define RC_ACK_H
@@ -99,7 +101,7 @@ static inline void ack_repeat_said(struct rc_ack *ack)
 	ack->due &= (uint8_t)~WORK_REPEAT_ACK;
 }
 
-/* SACKs are due, or packets that were kept may have their turn. */
+/* SACKs are due, or the turn of kept packets may have come. */
 static inline void ack_sack_is_due(struct rc_ack *ack)
 {
 	ack->due |= WORK_SACK;

@@ -1,11 +1,11 @@
 /* ackreq.h - when a packet asks for an ACK because a pause follows, and whether a response is owed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A packet need not ask for an ACK if more packets are to follow. But those may have to wait: for room at the port, for
- * other QPs, for the window, for the rate. Meanwhile the peer would be silent only because no packet asked it, and its
- * silence would look like a loss. So the last packet before such a pause asks. Where the queue runs empty behind
- * unsignaled requests, no application waits for the ACK: then only one in a few packets asks, or else a probe asks
- * later (deadlines_put_off_ask()).
+ * A packet need not ask for an ACK if more packets are to follow. But the next packets may have to wait: for room at
+ * the port, for other QPs, for the window, or for the rate. Meanwhile the peer would be silent only because no packet
+ * asked it, and its silence would look like a loss. So the last packet before such a pause asks. Where the queue runs
+ * empty behind unsignaled requests, no application waits for the ACK: then only one in a few packets asks, or else a
+ * probe asks later (deadlines_put_off_ask()).
  */
 #ifndef RC_ACKREQ_H
 #define RC_ACKREQ_H

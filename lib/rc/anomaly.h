@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A forged packet whose PSN is wrong does no harm: it is dropped or answered like any other packet. Many such packets
- * raise an event, so that an operator can act before one of them has the right PSN. Counted are responses to what was
- * never sent, SACKs that no honest peer makes, and packets farther from the expected PSN than any flight reaches,
- * except READs that are asked for again.
+ * raise an event, so that an operator can act before one of them has the right PSN. Counted are responses to packets
+ * that were never sent, SACKs that no honest peer makes, and packets farther from the expected PSN than any flight
+ * reaches, except READs that are asked for again.
  */
 #ifndef RC_ANOMALY_H
 #define RC_ANOMALY_H

@@ -156,7 +156,7 @@ static inline uint32_t boards_left_by_spreads(const struct rc_boards *pool)
 	return (uint32_t)(pool->end - pool->all) - pool->spreads;
 }
 
-/* Has the pool a board to lend? It may be NULL: then it has none. */
+/* Has the pool a board to lend? A pool that is NULL has none. */
 static inline bool boards_has_one(const struct rc_boards *pool)
 {
 	return pool && (pool->free || pool->next != pool->end);

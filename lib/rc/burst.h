@@ -26,7 +26,7 @@ static inline void burst_reset(struct rc_burst *burst)
 	*burst = (struct rc_burst){ .packets = OUTBOX_PACKETS };
 }
 
-/* Something was lost and is about to be sent again: the limit shrinks. */
+/* A packet was lost and is about to be sent again: the limit shrinks. */
 static inline void burst_notice_loss(struct rc_burst *burst)
 {
 	*burst = (struct rc_burst){ .packets = BURST_AFTER_LOSS };

@@ -1,4 +1,4 @@
-/* cc.c - the table of congestion control algorithms, and the calls that go to the QP's own */
+/* cc.c - the table of congestion control algorithms, and the calls that are passed to the QP's algorithm */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/cc.h"
 

@@ -71,7 +71,10 @@ extern const struct rc_cc_row rc_cc_fixed, rc_cc_dcqcn, rc_cc_delay;
 void rc_cc_choose(struct rc_qp *qp, enum uroce_cc cc);
 enum uroce_cc rc_cc_chosen(const struct rc_qp *qp);
 
-/* Does the algorithm listen to notifications? Then switches may be told that packets can be marked instead of lost. */
+/*
+ * Does the algorithm listen to notifications? Then packets may be sent as ones that switches can mark instead of
+ * dropping.
+ */
 bool rc_cc_listens(const struct rc_qp *qp);
 
 /* ---- what has happened ---- */

@@ -1,12 +1,12 @@
 /* cc_dcqcn.c - the algorithm dcqcn: the window of cc_fixed.c, and a rate that congestion notifications lower (N-2) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * As NICs have it (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015); the names behind
- * the constants are those of the NICs' settings. alpha estimates how much of what is sent gets marked. A notification
- * lowers the rate by alpha/2. Without notifications the rate rises in steps: the first steps go half of the way back to
- * the earlier rate, later steps go beyond that rate. A QP begins without a limit, and has none again when its rate has
- * reached that of the link. Time is looked at only when the QP sends or hears of congestion, so that an idle QP needs
- * no timer.
+ * The algorithm of NICs (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015); the names
+ * behind the constants are those of the NICs' settings. alpha estimates how much of what is sent gets marked. A
+ * notification lowers the rate by alpha/2. Without notifications the rate rises in steps: the first steps go half of
+ * the way back to the earlier rate, later steps go beyond that rate. A QP begins without a limit, and has none again
+ * when its rate has reached that of the link. Time is looked at only when the QP sends or hears of congestion, so that
+ * an idle QP needs no timer.
  *
  * NICs are made for round trips of some 10 us and for notifications each 50 us. Four things make the algorithm fit
  * longer paths and slower links. Periods grow with the time between notifications, because a slow link sends these as
@@ -134,7 +134,7 @@ static void raise_rate(struct rc_qp *qp, uint64_t now_ns)
 		step = dcqcn->target_mbps / 16 + 1;
 	dcqcn->target_mbps += step;
 	if (!psn_before(qp->win.snd_una, dcqcn->cut_at)) {
-		/* keeps cut_at up with snd_una: half of all PSNs later cut_at would seem to lie ahead */
+		/* moves cut_at along with snd_una: half of all PSNs later an old cut_at would seem to lie ahead */
 		dcqcn->cut_at = qp->win.snd_una;
 		begin_sample(qp, (uint32_t)(now_ns / 1000));
 	}

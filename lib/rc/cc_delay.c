@@ -158,7 +158,7 @@ static void trip(struct rc_qp *qp, uint64_t took_ns, uint64_t now_ns)
 		shorter = delay->last_ns;
 	delay->last_ns = took;
 	if (!psn_before(qp->win.snd_una, delay->cut_at))
-		/* keeps cut_at up with snd_una: half of all PSNs later cut_at would seem to lie ahead */
+		/* moves cut_at along with snd_una: half of all PSNs later an old cut_at would seem to lie ahead */
 		delay->cut_at = qp->win.snd_una;
 	if (shorter > target_ns(delay))
 		shrink(qp, shorter, now_ns);

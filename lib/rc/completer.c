@@ -15,7 +15,7 @@
 #include "rc/scatter.h"
 #include "wire/hints.h"
 
-/* What a NAK that is no RNR or sequence NAK does to the request that it names (K-REQ). */
+/* What a NAK that is neither an RNR NAK nor a sequence NAK does to the request that it names (K-REQ). */
 struct nak_row {
 	uint8_t status;  /* enum uroce_wc_status */
 	uint8_t counter; /* enum rc_counter */

@@ -26,8 +26,8 @@ static bool needs_receive(const struct rc_send_wqe *wqe)
 
 /*
  * How many messages have needed a receive entry, not counting the newest `behind` messages. The slots of reported
- * messages may have been used again, so a message whose slot is gone counts as one that needed an entry. That errs on
- * the safe side: too few credits only make the requester wait, too many would make it draw an RNR NAK (F-3).
+ * messages may have been used again, so a message whose slot is gone counts as one that needed an entry. That is the
+ * safe side: with too few credits the requester only waits, with too many it would draw an RNR NAK (F-3).
  */
 static uint32_t receives_up_to(const struct rc_qp *qp, uint32_t behind)
 {

@@ -2,10 +2,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requester: each AETH says how many receive entries the peer had when it had received MSN messages. Of the messages
- * behind that MSN at most so many may need an entry. With no credit left the requester waits for another AETH. When no
- * answer has been owed for an ACK timeout it sends one message as a probe, so that a lost AETH cannot stop it for ever.
- * Responder: each AETH of class ACK says how many entries are free. After it has said "none" the responder sends an ACK
- * unasked as soon as there are entries. A QP without flow control says "no limit" and ignores what the peer says.
+ * behind that MSN at most so many may need an entry. With no credit left the requester waits for another AETH. When the
+ * peer has owed no answer for the length of an ACK timeout the requester sends one message as a probe, so that a lost
+ * AETH cannot stop it for ever. Responder: each AETH of class ACK says how many entries are free. After it has said
+ * "none" the responder sends an ACK unasked as soon as there are entries. A QP without flow control says "no limit" and
+ * ignores what the peer says.
  */
 #ifndef RC_CREDIT_H
 #define RC_CREDIT_H
@@ -19,7 +20,7 @@ struct rc_send_wqe;
 
 void rc_credit_reset(struct rc_credit *credit);
 
-/* The clock has reached the probe's deadline, or may have. */
+/* To be called when the probe's deadline has passed, or may have passed. */
 void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns);
 
 /* An AETH of class ACK came, new or repeated: takes its MSN and its credit code. */

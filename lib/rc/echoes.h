@@ -19,7 +19,7 @@
  */
 void rc_echoes_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
 
-/* A response, or an ACK, has come that is of no other use. Returns false if no copy can have drawn it. */
+/* A response or an ACK that is of no other use has come. Returns false if no copy can have drawn it. */
 bool rc_echoes_take(struct rc_qp *qp, bool ack);
 
 /* snd_una has moved. Call it only while qp->loss.echoes.expected is true. */

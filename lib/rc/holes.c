@@ -196,7 +196,7 @@ static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 	return true;
 }
 
-/* Is lands_apart() true for this slot and all before it? holes.clear remembers for which slots that was found. */
+/* Is lands_apart() true for this slot and all before it? holes.clear remembers up to which slot it was. */
 static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 {
 	uint32_t clear = qp->win.acked + 1; /* the oldest request has none before it */

@@ -41,8 +41,7 @@ static inline bool qp_misses_response(const struct rc_qp *qp, uint32_t slot)
 /*
  * The response at psn, to the request in this slot, has come while a response before it is missing: may it be placed
  * now? Yes if it has not come before, if there is room to remember what is missing, and if no older request has the
- * same memory. An older request may have the same memory if its responses land there packet for packet in the same
- * places.
+ * same memory, except one whose responses land there packet for packet in the same places.
  */
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 
@@ -67,23 +66,23 @@ void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns);
  */
 uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns);
 
-/* What was asked for may have been lost: every hole is asked for again. */
+/* Requests for holes may have been lost: every hole is asked for again. */
 void rc_holes_doubt(struct rc_qp *qp);
 
 /*
- * The window is about to be rewound. Only for a QP with holes; there may be none afterwards. Returns the PSN from which
- * on everything is sent again; what is missing before it is asked for hole by hole.
+ * The window is about to be rewound. Only for a QP with holes, which may have none afterwards. Returns the PSN from
+ * which on everything is sent again; responses that are missing before that PSN are asked for hole by hole.
  */
 psn_t rc_holes_rewind(struct rc_qp *qp);
 
 /*
- * The window has been rewound, and responses have come meanwhile. What has come is not sent again: sending goes on
- * behind the newest of them, and what is missing before it is asked for hole by hole. Only for a QP with holes; there
- * may be none afterwards. Returns false if nothing is left to send again.
+ * The window has been rewound, and responses have come meanwhile. Requests that were answered are not sent again:
+ * sending goes on behind the newest response, and responses that are missing before it are asked for hole by hole. Only
+ * for a QP with holes, which may have none afterwards. Returns false if nothing is left to send again.
  */
 bool rc_holes_skip(struct rc_qp *qp);
 
-/* The hole to ask for next; NULL: none, for now. Only for a QP with holes. */
+/* Returns the hole to ask for next, or NULL if there is none for now. Only for a QP with holes. */
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns);
 
 /* The slot of the request that this hole lies in. */

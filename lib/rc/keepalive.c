@@ -46,7 +46,8 @@ void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
- * Ends the connection. With no request an event tells the application; requests posted from now on are flushed (E-1).
+ * Ends the connection. If the QP has no request an event tells the application; requests posted from now on are flushed
+ * (E-1).
  */
 static void give_up(struct rc_qp *qp, uint64_t now_ns)
 {

@@ -209,7 +209,7 @@ static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t no
 	return true;
 }
 
-/* The next SACKs tell of the blocks from that of `from` to that of `to`. */
+/* The next SACKs tell of all blocks from the one with `from` to the one with `to`. */
 static void tell_blocks(struct rc_kept *kept, psn_t from, psn_t to)
 {
 	uint32_t blocks = psn_distance(block_of(to), block_of(from)) / KEPT_BLOCK;

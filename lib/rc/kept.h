@@ -7,7 +7,8 @@
  * packet SACKs leave, which tell for each PSN whether it has come (S-22). They promise nothing: what is kept may be
  * dropped until it is acknowledged.
  *   1. rc_kept_offer() for each packet that comes before its turn
- *   2. when ePSN has come: rc_kept_next() and execute that, until there is none; then rc_kept_remains()
+ *   2. when ePSN has come: rc_kept_next(), and execute the packet that it returns, until it returns none; then
+ *   rc_kept_remains()
  *   3. rc_kept_say() when there is room for frames
  *
  * The store is bounded, and shared. While more than half of it is used each QP has an equal share. A QP whose missing
@@ -38,7 +39,7 @@ struct rc_store {
 	uint32_t count, used, touched;
 	uint32_t free;                    /* index of the first free one, plus 1; 0: none */
 	uint32_t holders;                 /* QPs that keep something */
-	struct rc_board *oldest, *newest; /* boards of the holders, in the order in which a missing packet last came */
+	struct rc_board *oldest, *newest; /* the holders' boards, in the order in which a missing packet last came */
 };
 
 /* Makes a store of these `count` packets of the caller. */
@@ -62,7 +63,10 @@ void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t 
 /* A PROBE has come: an ACK is due, and SACKs that tell of all that has come so far. */
 void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet);
 
-/* The kept packet at ePSN, which stays until the next call; NULL: none. Drops what lies before ePSN. */
+/*
+ * Returns the kept packet at ePSN, which stays until the next call, or NULL if there is none. Drops packets before
+ * ePSN.
+ */
 const struct wire_packet *rc_kept_next(struct rc_qp *qp);
 
 /* The missing packet at ePSN has come, after a gap. */

@@ -46,8 +46,9 @@ static void put_off_timer(struct rc_loss *loss, uint64_t now_ns)
 }
 
 /*
- * A peer that still answers copies will reach snd_una after them, so the retries spent on its silence are given back.
- * The number of reprieves is fixed at the first time-out, so that a peer that repeats itself for ever runs out of them.
+ * A peer that still answers copies will reach snd_una after these copies, so the retries spent on its silence are given
+ * back. The number of reprieves is fixed at the first time-out, so that a peer that repeats itself for ever runs out of
+ * them.
  */
 static void take_back_silence(struct rc_loss *loss)
 {
@@ -133,7 +134,7 @@ static bool goes_on_with_first_flight(const struct rc_qp *qp)
 }
 
 /*
- * The window was rewound after silence alone. If the peer was only slow, the rest of what it was sent first is not sent
+ * The window was rewound after silence alone. If the peer was only slow, the rest of the first flight is not sent
  * again. Returns how many packets are in flight.
  */
 NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
@@ -365,7 +366,7 @@ static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 	return loss->rewound && newer && ahead < psn_distance(loss->rewind_limit, win->snd_una);
 }
 
-/* The response at snd_una was lost, unless this is an echo. heard: everything before it has reached the peer. */
+/* The response at snd_una was lost, unless this is an echo. Everything before `heard` has reached the peer. */
 static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
 	if (loss_waits_for_receiver(qp) || is_echo(qp, now_ns))

@@ -11,10 +11,11 @@
  * that owns snd_una.
  *
  * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
- * retransmission of a PSN is at once. The next one has to wait until a response can answer the first one: a round trip
- * and its deviation (T-5), and after each further one twice as long. So the budget is spent by time-outs and by
- * responses to what was last sent, never by echoes of earlier packets. Stale responses are signs of life: they restart
- * the ACK timer and give back the retries that silence has cost, as often as there are copies that may draw them.
+ * retransmission of a PSN leaves at once. The second one waits until a response to the first one can have come: a round
+ * trip and its deviation (T-5). Each further retransmission waits twice as long as the one before. So the budget is
+ * spent by time-outs and by responses to what was last sent, never by echoes of earlier packets. Stale responses are
+ * signs of life: they restart the ACK timer and give back the retries that silence has cost, as often as there are
+ * copies that may draw them.
  */
 #ifndef RC_LOSS_H
 #define RC_LOSS_H
@@ -32,7 +33,7 @@
 /* RESET: nothing is in flight. The settings stay. */
 void rc_loss_reset(struct rc_qp *qp);
 
-/* Fills the retry budget: no retry that silence has cost is left to be given back. */
+/* Fills the retry budget, so that there are no retries of silences left to give back. */
 static inline void loss_fill_budget(struct rc_loss *loss)
 {
 	loss->retries_left = loss->retry_cnt;
@@ -71,12 +72,15 @@ static inline void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
 
 /* ---- what has happened ---- */
 
-/* The packets from psn on went out, for the first time or again. asks: the peer owes a response to the last of them. */
+/*
+ * The packets from psn on have left, for the first time or again. asks: the peer owes a response to the last of them.
+ */
 void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns);
 
 /*
- * Does rc_loss_sent() need to be told of packets from psn on? Only if the oldest in flight is among them, which starts
- * the ACK timer, if one of them is to be timed, or if the last one is the first that asks for a response.
+ * Does rc_loss_sent() need to be told of packets from psn on? Yes if the oldest packet in flight is among them, which
+ * starts the ACK timer; if one of them is to be timed; or if the last of them is the first packet in flight that asks
+ * for a response.
  */
 static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
 {
@@ -151,12 +155,12 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
  */
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns);
 
-/* A hole has been asked for again, which draws so many responses. */
+/* A hole has been asked for again, which draws `responses` responses. */
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
 
 /*
- * A packet that SACKs say is lost has left once more. It draws so many responses, or an ACK if that is 0. A running
- * wait for a probe goes on: otherwise a QP that sends again and again would never probe.
+ * A packet that SACKs say is lost has left once more. It draws `responses` responses, or an ACK if `responses` is 0. A
+ * running wait for a probe goes on: otherwise a QP that sends again and again would never probe.
  */
 static inline void rc_loss_sent_again(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
@@ -213,7 +217,7 @@ void rc_loss_path_changed(struct rc_qp *qp);
 /* The alternate path becomes the path, and all unanswered packets go out again over it. Only in ARMED. */
 void rc_loss_migrate(struct rc_qp *qp);
 
-/* The clock has reached rc_qp_deadline(), or may have. Returns true if the ACK timer has expired. */
+/* To be called when rc_qp_deadline() has passed, or may have passed. Returns true if the ACK timer has expired. */
 bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 
 /* The ACK timer has expired for what is in flight. */

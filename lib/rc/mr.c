@@ -52,7 +52,7 @@ static bool region_is_valid(uint64_t va, uintptr_t host, uint64_t bytes, uint32_
 	return true;
 }
 
-/* Returns a free slot, whose kind the caller sets. NULL: none. */
+/* Returns a free slot, whose kind the caller sets, or NULL if there is none. */
 static struct rc_mr_entry *find_free(struct rc_mr_table *table)
 {
 	if (table->used == table->count)
@@ -176,7 +176,7 @@ uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_
 
 /* ---- windows: an lcore changes one while others read it ---- */
 
-/* Has this window had the key, has it the key, or can it get the key? Its keys differ in their tags only. */
+/* Was the key one of this window's, is it, or can it become one? The keys of a window differ only in their tags. */
 static bool has_body(const struct rc_mr_entry *window, uint32_t key)
 {
 	return (__atomic_load_n(&window->last, __ATOMIC_RELAXED) ^ key) >> 8 == 0;

@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One table a device. Control calls insert and remove entries, one call at a time, for the host locks; lcores look up
- * without locks. A key is an index, permuted with a secret to 24 bits, and an 8-bit tag. The index is that of the slot,
- * and above it how often the slot has been used: so a slot's next key looks like none of its earlier ones (TC-G-1), and
- * the earlier ones are refused (TC-D-8). After rc_mr_remove() no new lookup succeeds; the host waits for lookups under
- * way before the memory may go (M-2). A memory window has a slot like a region, but lcores change it while others read
- * it. Its version is odd during the change: a reader that sees an odd or another version discards what it has read. A
- * region with bound windows is not removed.
+ * without locks. A key is an index, permuted with a secret to 24 bits, and an 8-bit tag. The low bits of the index are
+ * that of the slot, the high bits count how often the slot has been used. So a slot's next key looks like none of its
+ * earlier keys (TC-G-1), and the earlier keys are refused (TC-D-8). After rc_mr_remove() no new lookup succeeds; the
+ * host waits for lookups under way before the memory may go (M-2). A memory window has a slot like a region, but lcores
+ * change it while others read it. Its version is odd during the change: a reader that sees an odd or another version
+ * discards what it has read. A region with bound windows is not removed.
  */
 #ifndef RC_MR_H
 #define RC_MR_H
@@ -69,8 +69,9 @@ uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uin
 			 uint32_t access, int *error);
 
 /*
- * Change a region in two steps. rc_mr_close() makes the key invalid: 0; -EINVAL: the new values are not valid; -ENOENT;
- * -EBUSY: windows are bound. When lookups under way have ended, rc_mr_reopen() gives the key the new values.
+ * Change a region in two steps. rc_mr_close() makes the key invalid and returns 0; -EINVAL: the new values are not
+ * valid; -ENOENT; -EBUSY: windows are bound. When lookups under way have ended, rc_mr_reopen() gives the key the new
+ * values.
  */
 int rc_mr_close(struct rc_mr_table *table, uint32_t key, const void *host, uint64_t bytes, uint64_t va,
 		uint32_t access);
@@ -80,8 +81,8 @@ void rc_mr_reopen(struct rc_mr_table *table, uint32_t key, uint32_t pd, void *ho
 int rc_mr_remove(struct rc_mr_table *table, uint32_t key);
 
 /*
- * Adds a window that is not bound. Returns a key, from which its later keys are made by changing the tag; 0: table
- * full.
+ * Adds a window that is not bound. Returns a key, from which its later keys are made by changing the tag, or 0 if the
+ * table is full.
  */
 uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_kind kind);
 
@@ -97,8 +98,8 @@ struct rc_mr_bind {
 };
 
 /*
- * Binds a window on behalf of a QP; a type 1 window with 0 bytes is unbound. false: refused, for a reason in
- * uroce/mr.h.
+ * Binds a window on behalf of a QP; a type 1 window with 0 bytes is unbound. Returns false if the bind is refused, for
+ * one of the reasons in uroce/mr.h.
  */
 bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const struct rc_mr_bind *bind);
 
@@ -117,7 +118,7 @@ enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t 
 enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
 				uint32_t access, uint64_t *va, uint64_t *bytes);
 
-/* The slot of a key, valid or not; NULL: no slot can have it. It stays the same while the table lives. */
+/* Returns the slot of a key, valid or not, or NULL if no slot can have the key. A key's slot never changes. */
 static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, uint32_t key)
 {
 	uint32_t index = permute24_back(&table->space, key >> 8) & ((1u << table->index_bits) - 1);

@@ -82,11 +82,14 @@ struct rc_op {
 	/* Carries a local request out. Returns false if the request fails. */
 	bool (*carry_out)(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
-	/* Writes the request's packet. One that is cut asks for `responses` responses from number `index` on. */
+	/* Writes the request's packet. A READ asks for `responses` responses from number `index` on. */
 	void (*write)(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t slot, uint32_t index,
 		      uint32_t responses, struct rc_outbox *out);
 
-	/* The rights that the packet asks for; 0: it asks for nothing that exists. NULL: `rights`. */
+	/*
+	 * Returns the rights that the packet asks for, or 0 if it asks for nothing that exists. NULL: it asks for
+	 * `rights`.
+	 */
 	uint32_t (*rights_of)(const struct wire_packet *packet);
 
 	/* May the peer use the memory that the packet names? NULL: `rights` are needed to a range from its va on. */
@@ -130,7 +133,7 @@ enum rc_rule {
 	RULE_ONLY = RULE_STARTS | RULE_ENDS
 };
 
-/* A request's opcode: its operation, and what the packet means. NULL and 0: it is no request. */
+/* The operation of a request's opcode, and what the packet means; NULL and 0 for an opcode that is no request. */
 struct rc_op_packet {
 	const struct rc_op *op;
 	uint8_t rule;

@@ -5,7 +5,7 @@
  *   1. outbox_reset(), then outbox_next_packets() for each QP: how many frames its port can take now, and their memory
  *   2. rc_qp_receive() adds completions, rc_qp_respond() frames as well, and rc_qp_transmit() all: also events
  *   3. the host sends the frames and delivers completions[] and events[]
- * Everything is bounded: what does not fit stays in the QP, whose call returns true: it has to be called again.
+ * The outbox is bounded: what does not fit stays in the QP, and the call returns true and has to be repeated.
  */
 #ifndef RC_OUTBOX_H
 #define RC_OUTBOX_H

@@ -3,22 +3,23 @@
 /*
  * A loss in the middle of a flight shows by a NAK or by a response that is missing. Four losses do not show: the loss
  * of the last packet, of the ACK, of the NAK, and of the first resent packet. All four look the same: nothing arrives
- * any more. So some round trips after the last sign of life one packet goes out beside the window, whose state it does
+ * any more. So some round trips after the last sign of life one packet is sent beside the window, whose state it does
  * not touch. It spends no retry, and the ACK timer runs on: only that timer finds that a peer is dead.
  *
  * A peer that is only slow answers the probe as well, after everything else, so a probe is small (T-6). If the oldest
- * and the newest packet together are not larger than one packet, both go: a peer that has all packets acknowledges
- * everything, and a peer that misses the oldest takes it and sends a NAK for what is missing behind it. Otherwise the
- * newest goes, unless it is a READ, which is not asked for again, and behind it an empty WRITE, a duplicate of what is
- * acknowledged already. The WRITE draws an ACK that tells how far the peer has come, and never overtakes a response
- * (S-8). If the ACK comes and the response to the oldest packet has not, that response or the oldest packet was lost.
- * But an ACK of the packet before the oldest may have another cause: an earlier copy, answered late, or credits that
- * nobody asked for (F-4). So as many ACKs as these causes may bring do not count. And right behind a true answer a NAK
- * may come that says why the oldest packet was refused, so the loss counts only after a short wait.
+ * and the newest packet together are not larger than one packet, both are sent: a peer that has all packets
+ * acknowledges everything, and a peer that misses the oldest takes it and sends a NAK for what is missing behind it.
+ * Otherwise the newest is sent, unless it is a READ, which is not asked for again, and behind it an empty WRITE, a
+ * duplicate of what is acknowledged already. The WRITE draws an ACK that tells how far the peer has come, and never
+ * overtakes a response (S-8). If the ACK comes and the response to the oldest packet has not, that response or the
+ * oldest packet was lost. But an ACK of the packet before the oldest may have another cause: an earlier copy, answered
+ * late, or credits that nobody asked for (F-4). So as many ACKs as these causes may bring do not count. And right
+ * behind a true answer a NAK may come that says why the oldest packet was refused, so the loss counts only after a
+ * short wait.
  *
  * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it
- * has one. Then whatever has left behind a copy of the oldest, be it the newest or a new packet, would look like a gap.
- * So the oldest does not go if it needs a receive and others are in flight behind it.
+ * has one. Then each packet that has left behind a copy of the oldest, the newest or a new one, would look like a gap.
+ * So the oldest is not sent if it needs a receive and others are in flight behind it.
  *
  * When a packet has left twice, nobody knows which of the two copies was answered (T-5). So a peer that has become
  * slower would be asked before each of its responses, and never be timed. Hence Karn's rule: progress does not make the
@@ -137,7 +138,7 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
-/* While no probe has been in vain: a running wait ends after patience_ns at the latest. */
+/* If no probe has been in vain, a running wait ends after patience_ns at the latest. */
 static inline void probe_sooner(struct rc_probe *probe, uint64_t patience_ns, uint64_t now_ns)
 {
 	bool runs = probe->deadline_ns != UINT64_MAX && !probe->paid && !probe->deferred && !probe->answered;
@@ -166,7 +167,7 @@ static inline void probe_ask_now(struct rc_probe *probe)
 	probe->due = true;
 }
 
-/* The probe leaves with the next transmit. put_off: it is an ACK request that was put off. */
+/* The probe leaves with the next transmit. put_off: the probe is an ACK request that was put off. */
 static inline void probe_ask(struct rc_probe *probe, bool put_off)
 {
 	probe->due = true;
@@ -212,7 +213,7 @@ static inline void probe_forget_behind(struct rc_probe *probe)
 	probe->behind_una = 0;
 }
 
-/* So many copies of packets may still draw an ACK of the packet before snd_una. */
+/* `answers` copies of packets may still draw an ACK of the packet before snd_una. */
 static inline void probe_doubt(struct rc_probe *probe, uint8_t answers)
 {
 	probe->unsure = answers;
@@ -223,7 +224,7 @@ static inline void probe_enable(struct rc_probe *probe, bool enabled)
 	probe->enabled = enabled;
 }
 
-/* No probe is wanted: no response is owed, nothing is in flight, or something else decides when to send. */
+/* No probe is wanted, because no response is owed, nothing is in flight, or something else decides when to send. */
 static inline void probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = UINT64_MAX;

@@ -251,7 +251,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 }
 
 /*
- * X-3: before RTR there is nothing to answer; requests start in RTS, and in SQD those that have started go on:
+ * X-3: before RTR there is nothing to answer. Requests start in RTS, and requests that have started go on in SQD: see
  * qp_work().
  */
 static inline bool transmit_responses(struct rc_qp *qp, struct rc_outbox *out)
@@ -316,7 +316,7 @@ static bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	rc_cc_sent(qp, qp->pace.bytes, now_ns);
 	if (rc_pace_end(qp, unsent.responses, unsent.requests, now_ns))
 		return true;
-	/* responses or requests may be left for another reason than the rate */
+	/* responses or requests may still wait for another reason than the rate */
 	return ((unsent.responses || unsent.requests) && !outbox_has_packet_room(out)) ||
 	       (unsent.responses && !rc_responder_waits_for_rate(qp));
 }

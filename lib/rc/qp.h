@@ -82,7 +82,10 @@ int rc_qp_post_bind(struct rc_qp *qp, const struct uroce_send_wr *wr, const stru
 /* The QP's port has failed. Returns true if the QP was armed and has migrated. */
 bool rc_qp_port_failed(struct rc_qp *qp);
 
-/* No host answers for the address of the path: an armed QP migrates, any other fails as if retries were spent (T-4). */
+/*
+ * No host answers for the address of the path: an armed QP migrates, any other QP fails as if its retries were spent
+ * (T-4).
+ */
 void rc_qp_unreachable(struct rc_qp *qp);
 
 /* After RESET: sets the random PSN at which the next connection starts (P-2). */
@@ -121,8 +124,8 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /*
  * As rc_qp_transmit(), for a QP to which only requests have come since the last call: adds only responses, and does not
- * read the send queue. true also if an event is due, or the QP is paced or spreads its requests over several paths:
- * then the host calls rc_qp_transmit().
+ * read the send queue. Returns true also if an event is due, or the QP is paced or spreads its requests over several
+ * paths: then the host calls rc_qp_transmit().
  */
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 
@@ -132,7 +135,7 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
 /* The QP is about to be destroyed: it returns its boards. */
 void rc_qp_return_boards(struct rc_qp *qp);
 
-/* For modify.c: forgets everything in flight and everything owed. */
+/* For modify.c: forgets all packets in flight and all responses owed. */
 void rc_qp_forget(struct rc_qp *qp);
 
 #endif

@@ -3,8 +3,8 @@
 /*
  * Every file may read a part, and only the module of its name writes it: NAME.c and the inline functions of NAME.h.
  * Other files call that module to tell it what has happened. `make tidy` finds each other writer, whatever pointer it
- * writes through; PARTS in test/tidy/writers says whose a part is. One exception: deadlines.h ends the deadlines of
- * three parts when a QP goes to ERR.
+ * writes through; PARTS in test/tidy/writers says which file a part belongs to. One exception: deadlines.h ends the
+ * deadlines of three parts when a QP goes to ERR.
  */
 #ifndef RC_QP_STATE_H
 #define RC_QP_STATE_H
@@ -51,7 +51,7 @@ enum rc_work {
 	WORK_ACK = 1,
 	WORK_NAK = 2,
 	WORK_REPEAT_ACK = 4, /* an ACK for a duplicate */
-	WORK_SACK = 8,       /* SACKs, and packets that were kept and may have their turn */
+	WORK_SACK = 8,       /* SACKs, and kept packets whose turn may have come */
 	WORK_RESPONSE = 16,  /* responses to READs, atomics and FLUSHes */
 	WORK_CREDIT = 32,    /* perhaps: the QP counts credits, and may have to tell the peer of new ones */
 	WORK_EVENT = 64,     /* perhaps: the QP's state or a shared receive queue may raise an event */
@@ -96,7 +96,7 @@ struct rc_responder {
 	uint32_t write_rkey;
 };
 
-/* What the responder keeps behind a missing packet, and what it owes the peer about that (S-21, S-22). */
+/* What the responder keeps behind a missing packet, and the SACKs that it owes the peer (S-21, S-22). */
 struct rc_kept {
 	struct rc_board *map; /* NULL: nothing is kept */
 	psn_t newest;         /* the newest packet that has come behind the missing one */
@@ -161,7 +161,7 @@ struct rc_failures {
 
 struct rc_requester {
 	uint32_t rd_atomic_outstanding; /* READs, atomics and the like that have started and are not answered */
-	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
+	uint32_t since_ackreq;          /* packets sent since the last packet that asked for an ACK */
 	uint8_t max_rd_atomic;
 	bool read_restarted;    /* read_restart_end is valid */
 	psn_t read_restart_end; /* READs, or parts of READs, were asked for again up to this PSN */
@@ -192,8 +192,8 @@ struct rc_cc_past {
 
 /* The rate at which frames may leave: written by pace.h. */
 struct rc_pace {
-	uint64_t next_ns; /* when everything that has left so far should have left at this rate */
-	uint64_t wake_ns; /* when to look at the rate again, while something waits */
+	uint64_t next_ns; /* when the frames that have left so far should have left at this rate */
+	uint64_t wake_ns; /* when to look at the rate again, while a frame waits */
 	uint32_t mbps;
 	/* bytes of the frames that this call of rc_qp_transmit() has added and that count against the rate */
 	uint32_t bytes;
@@ -381,7 +381,7 @@ struct rc_qp {
 		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
 	} board;
 	struct rc_keepalive keepalive;
-	uint64_t asked_ns; /* when all that READs have asked for should have come at the rate; written by pace.h */
+	uint64_t asked_ns; /* when all responses to READs should have come at the rate; written by pace.h */
 	uint32_t access;   /* enum uroce_access: what the peer may do */
 	uint16_t max_mtu_bytes;
 	struct rc_spread_at spread;

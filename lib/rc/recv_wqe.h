@@ -10,7 +10,7 @@
 
 struct rc_recv_wqe {
 	uint64_t wr_id;
-	uint32_t total_bytes; /* length of all pieces together; more than 2^32 - 1 is stored as that */
+	uint32_t total_bytes; /* length of all pieces together, at most 2^32 - 1: a greater one is stored as that */
 	uint32_t sge_count;
 	struct uroce_sge sges[];
 };
@@ -21,7 +21,7 @@ static inline uint32_t recv_wqe_slot_bytes(uint32_t sge_limit)
 	return (uint32_t)(sizeof(struct rc_recv_wqe) + sizeof(struct uroce_sge) * sge_limit);
 }
 
-/* Copies wr; reads each field once (M-6). Returns false if too many pieces, or a count without a list. */
+/* Copies wr; reads each field once (M-6). Returns false if there are too many pieces, or a count without a list. */
 static inline bool recv_wqe_fill(struct rc_recv_wqe *wqe, const struct uroce_recv_wr *wr, uint32_t sge_limit)
 {
 	uint32_t count = wr->num_sge;

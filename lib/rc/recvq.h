@@ -59,7 +59,10 @@ int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr);
 /* Drops all entries without completions. */
 void rc_recvq_reset(struct rc_recvq *queue);
 
-/* The entry for the message at hand: the oldest one, or one taken from the shared queue. NULL: there is none. */
+/*
+ * Returns the entry for the message at hand, the oldest one or one taken from the shared queue; NULL if there is none
+ * (R-1).
+ */
 struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue);
 
 static inline struct rc_recv_wqe *recvq_slot(const struct rc_recvq *queue, uint32_t index)

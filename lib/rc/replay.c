@@ -79,7 +79,7 @@ static void evict_oldest(struct rc_replay *replay)
 	uint16_t index = index_of(replay, entry);
 	uint16_t *link = bucket(replay, entry->first_psn);
 
-	/* An entry that is still queued was answered once and asked for again; the peer has moved on since. */
+	/* An entry that is still queued was answered once and asked for again, but the peer has moved on since. */
 	if (entry->queued)
 		unlink_from_queue(replay, entry);
 	while (*link != index)
@@ -128,8 +128,8 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 }
 
 /*
- * A smaller depth evicts the oldest entries, but none that is not answered yet. Those are the newest, and fewer than
- * the depth when the next request comes in (S-12).
+ * A smaller depth evicts the oldest entries, but none that is not answered yet. The unanswered entries are the newest,
+ * and fewer than the depth when the next request comes in (S-12).
  */
 void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth)
 {

@@ -6,9 +6,9 @@
  * distance from ePSN, not of the half window: a READ may own half of all PSNs, and its first PSN may then lie farther
  * behind ePSN than the half window reaches.
  *
- * Entries to be answered stand in a queue that is linked through them, in request order (S-14) and each at most once. A
- * duplicate of an entry in the queue starts that entry's response again, and the entry keeps its place; a duplicate of
- * an earlier request is answered before a response that is under way.
+ * Entries to be answered are linked to a queue, in request order (S-14) and each at most once. A duplicate of an entry
+ * in the queue starts that entry's response again, and the entry keeps its place; a duplicate of an earlier request is
+ * answered before a response that is under way.
  */
 #ifndef RC_REPLAY_H
 #define RC_REPLAY_H
@@ -81,7 +81,8 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn);
 
 /*
- * rc_replay_find(): the entry that begins at psn; rc_replay_find_owner(): the one that owns psn. NULL: there is none.
+ * rc_replay_find(): the entry that begins at psn; rc_replay_find_owner(): the entry that owns psn. Both return NULL if
+ * there is none.
  */
 struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn);
 struct rc_replay_entry *rc_replay_find_owner(const struct rc_replay *replay, psn_t psn);

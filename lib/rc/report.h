@@ -39,7 +39,7 @@ static inline void report_raise(struct rc_qp *qp, enum uroce_event_type event)
 	qp->report.events |= 1u << event;
 }
 
-/* The QP failed. in_use: a message had begun to use the oldest receive, which completes with the error. */
+/* The QP failed. in_use: a message had begun to use the oldest receive; then that receive completes with the error. */
 static inline void report_receive_failed(struct rc_qp *qp, bool in_use)
 {
 	qp->report.recv_failed = in_use;

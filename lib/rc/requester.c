@@ -1,4 +1,4 @@
-/* requester.c - turns posted requests into packets: a run of them is judged, then committed, then written */
+/* requester.c - turns posted requests into packets: judges a run of packets, then commits it, then writes it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/requester.h"
 
@@ -25,7 +25,7 @@ enum plan { PLAN_BEGIN, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
 
 /*
  * A local fault is reported when all requests before have completed; until then no request behind it starts (E-2). A QP
- * with imprecise_errors reports it at once, on the oldest request (E-3).
+ * with imprecise_errors reports the fault at once, on the oldest request (E-3).
  */
 NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
 {
@@ -36,7 +36,8 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 }
 
 /*
- * May another READ leave? If none is outstanding it may; otherwise its responses must fit into the congestion window.
+ * May another READ leave? Yes if none is outstanding; otherwise the responses to the READ must fit into the congestion
+ * window.
  */
 NOINLINE bool fits_window(struct rc_qp *qp, uint32_t psn_count)
 {
@@ -90,7 +91,7 @@ NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 }
 
 /*
- * How many responses of a READ to ask for again at `snd_nxt`; 0: none for now.
+ * Returns how many responses of a READ to ask for again at `snd_nxt`; 0 if none for now.
  * - If nothing shows that the peer has the READ, it is repeated whole, since the peer would take a part for a request
  *   of its own. After a time-out one READ is repeated at a time, and after a second one only the oldest, because a peer
  *   that is only slow has them all and answers each copy.
@@ -312,8 +313,8 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
- * An ACK request that was put off has left. If a READ or atomic is not answered, the ACK will cover neither that nor
- * anything behind it (S-8): those packets have still not asked.
+ * An ACK request that was put off has left. If a READ or atomic is not answered, the ACK will cover neither that
+ * request nor any packet behind it (S-8): for those packets none has asked yet.
  */
 static void note_ask(struct rc_qp *qp)
 {
@@ -323,9 +324,9 @@ static void note_ask(struct rc_qp *qp)
 }
 
 /*
- * Sends lost packets again (T-7), and asks for the responses that are missing before others (Q-15). If memory for
- * one may not be written any more, the QP fails when that request is the oldest. Returns true if there was no room for
- * all.
+ * Sends lost packets again (T-7), and asks for the responses that are missing before others (Q-15). If the memory for
+ * such a response may not be written any more, the QP fails when its request is the oldest. Returns true if there was
+ * no room for all.
  */
 NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {

@@ -258,7 +258,7 @@ static bool receive_in_use(const struct rc_qp *qp, uint32_t rule, enum verdict v
 	return (rule & RULE_TAKES) && verdict > VERDICT_NO_RECEIVE;
 }
 
-/* The cause to report (E-4). For a refused key it is the reason that the check of the key gave. */
+/* The cause to report (E-4). For a refused key the cause is the reason that the check of the key gave. */
 static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
 {
 	if (verdict == VERDICT_ACCESS)
@@ -286,7 +286,7 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 
 /*
  * May the payload be placed before its ICRC is known? Yes for SENDs, whose buffer is undefined until the receive
- * completes, and for middle packets of WRITEs: their address is our own, and the peer sends a damaged one again. Not
+ * completes, and for middle packets of WRITEs: their address is our own, and the peer sends a damaged packet again. No
  * while an earlier READ is still being answered, because its response might show damaged data (docs/decisions/0004).
  */
 static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const struct rc_scatter *place,
@@ -296,7 +296,7 @@ static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const 
 	       ((rule & RULE_SEND) || qp->replay.queue_head == REPLAY_NONE);
 }
 
-/* A PSN in the half window behind ePSN is a duplicate, in the other half it shows a gap (S-2, P-6). */
+/* A PSN in the half window behind ePSN is a duplicate; a PSN in the other half shows a gap (S-2, P-6). */
 NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				   uint64_t now_ns)
 {
@@ -386,8 +386,8 @@ static bool has_completion_room(const struct rc_outbox *out)
 }
 
 /*
- * Gives the packets that were kept behind ePSN their turn, one by one (S-21). The ACK tells the peer how far that went.
- * Returns false if the outbox has no room for the completions of all.
+ * Gives the packets that were kept behind ePSN their turn, one by one (S-21). The ACK tells the peer up to which packet
+ * that went. Returns false if the outbox has no room for the completions of all.
  */
 bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out)
 {
@@ -423,9 +423,9 @@ static void take_after_gap(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 }
 
 /*
- * Takes the packet at ePSN after a NAK or, of a peer that has agreed to SACKs, after a gap. What the NAK or the SACKs
- * ask for is this packet, so that a NAK is not due any more, unless this packet is refused as well. While an RNR NAK is
- * due the packet is dropped, for that NAK asks for it.
+ * Takes the packet at ePSN after a NAK or, of a peer that has agreed to SACKs, after a gap. The NAK or the SACKs ask
+ * for just this packet, so a NAK is not due any more, unless the packet is refused as well. While an RNR NAK is due the
+ * packet is dropped, for that NAK asks for it.
  */
 NOINLINE bool receive_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				uint64_t now_ns, struct rc_outbox *out)

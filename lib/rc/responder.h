@@ -31,7 +31,7 @@ void rc_responder_enable(struct rc_qp *qp);
 /* Adds READ responses, atomic responses, ACKs and NAKs, in request order. Returns true if something did not fit. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);
 
-/* rc_responder_transmit() of a QP that has a rate returned true: is it the rate that the next response waits for? */
+/* rc_responder_transmit() has returned true for a QP that has a rate: does the next response wait for the rate? */
 bool rc_responder_waits_for_rate(const struct rc_qp *qp);
 
 /* Forgets everything about the connection. */

@@ -93,7 +93,7 @@ NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 }
 
 /*
- * A READ or FLUSH may not go on: a NAK takes the place of the first response that never left. A duplicate draws nothing
+ * A READ or FLUSH may not go on: a NAK is sent in place of the first response that never left. A duplicate draws no NAK
  * (K-RULE).
  */
 static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict why)
@@ -156,7 +156,7 @@ static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* respond_all() with a limit after a loss, because what leaves behind a lost response is sent in vain. */
+/* respond_all() with a limit after a loss, because responses behind a lost response are sent in vain. */
 static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
 	uint32_t limit = outbox_hold_back(out, qp->response_burst.packets), before = out->packet_count;
@@ -168,8 +168,8 @@ static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 }
 
 /*
- * F-4: sends the newest ACK once more, for its credits; before the first request has come, the ACK of the PSN before
- * that of the first request. Returns true if there is no room.
+ * F-4: sends the newest ACK once more, for its credits. If no request has come yet that is the ACK of the PSN before
+ * the first request. Returns true if there is no room.
  */
 static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 {

@@ -1,8 +1,8 @@
 /* rtt.h - the round trip: how long the peer takes to answer, measured with one packet at a time */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only a packet that asks and goes out for the first time is timed: if it has gone out twice, nobody knows which of the
- * two copies was answered (T-5, Karn's rule).
+ * Only a packet that asks and goes out for the first time is timed: if it has been sent twice, nobody knows which of
+ * the two copies was answered (T-5, Karn's rule).
  */
 #ifndef RC_RTT_H
 #define RC_RTT_H

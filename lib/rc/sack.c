@@ -88,8 +88,8 @@ static bool is_right(const struct rc_qp *qp, const struct wire_packet *packet)
 }
 
 /*
- * Does a packet of its own belong to this PSN? A READ has one packet, and a PSN for each response. slot: a request at
- * or before psn, from where the search begins; set to the request that owns psn.
+ * Does a request packet belong to this PSN? A READ has one packet, but a PSN for each response. slot: a request at or
+ * before psn, from where the search begins; set to the request that owns psn.
  */
 static bool is_packet(const struct rc_qp *qp, psn_t psn, uint32_t *slot)
 {
@@ -261,7 +261,7 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 	return true;
 }
 
-/* Everything up to cack has come, so that nothing of it is sent again. */
+/* All packets up to cack have come, so none of them is sent again. */
 static void handle_cack(struct rc_qp *qp, psn_t cack)
 {
 	while (map_of(qp)->lost > 0 && !psn_before(cack, rc_sackmap_first_lost(qp)))
@@ -290,7 +290,9 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		return;
 	}
 	judgement.answered = is_answer(qp, packet);
-	/* If something is missing the SACK says what a sequence NAK says (S-22), so an error record shows it as one. */
+	/*
+	 * A SACK that says that a packet is missing is like a sequence NAK (S-22), so an error record shows it as one.
+	 */
 	if (packet->ooo_count > 0)
 		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
 	if ((qp->loss.resending && !judgement.answered) || loss_waits_for_receiver(qp) ||

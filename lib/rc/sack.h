@@ -1,12 +1,12 @@
 /* sack.h - takes the peer's SACKs: which packets have come, and which are lost and sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only for a peer that has agreed to it (rc_kept.window). SACKs tell what the peer keeps, each SACK of 64 PSNs
- * (kept.h). A packet is lost when a SACK says that it has not come although something that left behind it has come
- * (T-7). Behind a first copy that is a packet with a higher PSN, behind a further copy a packet that was first sent
- * after that copy, and behind either the answer to a PROBE that left after it. A lost packet is sent again by itself,
- * costs no retry, and the window goes on. A SACK acknowledges nothing: requests complete by ACKs and responses alone
- * (Q-17), and when the ACK timer expires or the peer refuses a request all that SACKs have told is forgotten.
+ * Only for a peer that has agreed to it (rc_kept.window). SACKs tell which packets the peer keeps, each SACK for 64
+ * PSNs (kept.h). A packet is lost when a SACK says that it has not come although something that left behind it has come
+ * (T-7). For a first copy, that is a packet with a higher PSN; for a further copy, a packet that was first sent after
+ * the copy; for both, the answer to a PROBE that left after the copy. A lost packet is sent again by itself, costs no
+ * retry, and the window goes on. A SACK acknowledges nothing: requests complete by ACKs and responses alone (Q-17), and
+ * when the ACK timer expires or the peer refuses a request all that SACKs have told is forgotten.
  */
 #ifndef RC_SACK_H
 #define RC_SACK_H

@@ -1,4 +1,4 @@
-/* sackmap.c - what is known of the packets in flight, by SACKs and because they were sent again */
+/* sackmap.c - the map of packets in flight: which have come, as SACKs tell, and which were sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/sackmap.h"
 

@@ -1,4 +1,4 @@
-/* sackmap.h - what is known of the packets in flight, by SACKs and because they were sent again */
+/* sackmap.h - the map of packets in flight: which have come, as SACKs tell, and which were sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP borrows a board for the map (board.h) while something is known; sack.h alone fills and uses it. Loss detection
@@ -14,9 +14,9 @@
 #include "rc/qp_state.h"
 
 /*
- * What is known of a packet. RESENT: it was sent again, and the low bits name the first packet that left behind its
- * last copy. When that packet or a later one has come and the copy has not, the copy is lost, too. RESENT_SINCE: the
- * copy left after the last PROBE.
+ * The state of a packet. RESENT: the packet was sent again, and the low bits name the first packet that left behind its
+ * last copy. When the named packet or a later one has come and the copy has not, the copy is lost, too. RESENT_SINCE:
+ * the copy left after the last PROBE.
  */
 enum rc_sackmap_state {
 	SACK_IN_FLIGHT = 0,
@@ -38,7 +38,7 @@ void rc_sackmap_forget(struct rc_qp *qp);
 /* RESET. */
 void rc_sackmap_reset(struct rc_qp *qp);
 
-/* The functions from here on are called only while qp->sack.map is set. This one returns the state of a packet. */
+/* This function and all below are called only while qp->sack.map is set. It returns the state of a packet. */
 static inline uint16_t sackmap_state(const struct rc_qp *qp, psn_t psn)
 {
 	return qp->sack.map->sack.states[psn.v % KEPT_SPAN];

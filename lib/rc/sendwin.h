@@ -7,8 +7,8 @@
  *   [acked, started) own PSNs; snd_una lies in slot `acked`
  *   [started, tail)  posted, without PSNs
  * Local operations own no PSN, and are never in the middle part. Three PSNs: snd_una (oldest not acknowledged), snd_nxt
- * (leaves next), snd_max (first never sent). After a rewind snd_nxt < snd_max: what lies between is sent again. Only
- * this file maps a PSN to its request.
+ * (leaves next), snd_max (first never sent). After a rewind snd_nxt < snd_max: the packets between the two are sent
+ * again. Only this file maps a PSN to its request.
  */
 #ifndef RC_SENDWIN_H
 #define RC_SENDWIN_H
@@ -24,7 +24,9 @@
 #include "rc/op.h"
 #include "rc/psn.h"
 
-/* A posted request. The application's thread writes it until it is published, the lcore afterwards. */
+/*
+ * A posted request. The application's thread writes it until it publishes the request; the lcore writes it afterwards.
+ */
 struct rc_send_wqe {
 	uint64_t wr_id;
 	uint8_t opcode;    /* enum uroce_wr_opcode */
@@ -111,7 +113,7 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 /* The request at `started` was carried out here and is answered. Only while no request is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
-/* The slot of the request that owns a PSN in flight; the search takes a step for each request before it. */
+/* Returns the slot of the request that owns a PSN in flight; the search takes a step for each older request. */
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
 /* As rc_sendwin_owner(), but the search begins at the slot of a request that is not newer than the owner. */
 uint32_t rc_sendwin_owner_from(const struct rc_sendwin *win, uint32_t slot, psn_t psn);
@@ -132,8 +134,8 @@ uint32_t rc_sendwin_answer_through(struct rc_sendwin *win, psn_t end);
 bool rc_sendwin_go_to(struct rc_sendwin *win, psn_t next);
 
 /*
- * How many responses to READs and the like are due: asked for and not answered. heard: the peer has sent all responses
- * before it, which may have been lost.
+ * Returns how many responses to READs and the like are due: asked for, and not sent by the peer. The peer has sent all
+ * responses before `heard`, which may have been lost.
  */
 uint32_t rc_sendwin_responses_due(const struct rc_sendwin *win, psn_t heard);
 

@@ -180,7 +180,7 @@ void rc_spread_answers(const struct rc_qp *qp, struct rc_outbox *out)
 		frame_set_source_port(out->template, spread->paths[spread->ack_path].port);
 }
 
-/* The next path behind this one that is not bad; this one if all others are. */
+/* Returns the next path behind this one that is not bad, or this path if all others are bad. */
 static uint8_t next_path(const struct rc_spread *spread, uint32_t path)
 {
 	for (uint32_t i = 1; i < spread->count; i++) {
@@ -365,8 +365,8 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 	spread->quiet_end = qp->win.snd_max;
 	find_aged(qp, spread);
 	/*
-	 * A SACK that tells of less than `seen` is old, unless it answers a PROBE that left after `seen` was known:
-	 * then the peer has given up something that it had.
+	 * A SACK that tells of less than `seen` is old. But if it answers a PROBE that left after `seen` was known, the
+	 * peer has given up packets that it had.
 	 */
 	if (less && !(answers && spread->paths[spread->answer_path].probe > spread->seen_after))
 		return false;
@@ -378,8 +378,8 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
 }
 
 /*
- * Has something come that left behind the packet at psn? If the packet was sent again: has a PROBE left behind its last
- * copy?
+ * Has a packet that left behind the one at psn come? If the packet at psn was sent again: has a PROBE left behind its
+ * last copy?
  */
 static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
 {

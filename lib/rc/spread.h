@@ -44,8 +44,8 @@ static inline struct rc_spread *spread_of(const struct rc_qp *qp)
 }
 
 /*
- * For any QP. rc_spread_over() spreads the packets over `paths` paths; if that is 0 or 1, or no board is free, over
- * one.
+ * For any QP. rc_spread_over() spreads the packets over `paths` paths, or over one path if `paths` is 0 or 1 or no
+ * board is free.
  */
 void rc_spread_over(struct rc_qp *qp, uint32_t paths);
 uint32_t rc_spread_count(const struct rc_qp *qp);
@@ -84,8 +84,9 @@ static inline void spread_leaves(const struct rc_qp *qp, psn_t psn, struct rc_ou
 /* ---- PROBEs ---- */
 
 /*
- * Bit i: a PROBE is to leave over path i, because a packet is missing there. by_timer: nothing has come for long.
- * Otherwise a path is left out if a PROBE has already left there behind the packet, because its answer is on its way.
+ * Bit i: a PROBE is to leave over path i, because a packet that took that path is missing. by_timer: nothing has come
+ * for long. If by_timer is false, a path over which a PROBE has left behind the packet is skipped, because the answer
+ * is on its way.
  */
 uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer);
 
@@ -99,9 +100,9 @@ uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out)
 bool rc_spread_answered(struct rc_qp *qp, uint16_t id);
 
 /*
- * rc_spread_probed(): the peer has sent a PROBE; answers take another path from now on if nothing is missing. id: an
+ * rc_spread_probed(): the peer has sent a PROBE; if nothing is missing, answers take another path from now on. id: an
  * earlier PROBE that has to wait for its answer; 0 if there is none. rc_spread_next_probe(): returns the id of a PROBE
- * that has waited, to be answered now over another path than the one before; 0: none.
+ * that has waited, which is to be answered now over another path than the PROBE before; 0 if no PROBE waits.
  */
 void rc_spread_probed(struct rc_qp *qp, uint16_t id);
 uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);
@@ -132,7 +133,7 @@ bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent);
 /* The packet at psn is lost. */
 void rc_spread_lost(struct rc_qp *qp, psn_t psn);
 
-/* For any QP. The window is rewound: nothing that SACKs told holds any more. */
+/* For any QP. The window is rewound: what SACKs have told does not count any more. */
 void rc_spread_rewound(struct rc_qp *qp);
 
 /* A new map begins, in which nothing behind snd_una has come. */

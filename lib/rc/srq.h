@@ -46,7 +46,7 @@ bool rc_srq_pop(struct rc_srq *srq, struct rc_recv_wqe *wqe);
 /* Arms the limit. */
 void rc_srq_arm(struct rc_srq *srq, uint32_t limit);
 
-/* Is the limit armed and reached? true once per arming; the caller raises the event. */
+/* Is the limit armed and reached? Returns true once per arming; the caller raises the event. */
 bool rc_srq_limit_reached(struct rc_srq *srq);
 
 static inline uint32_t srq_count(const struct rc_srq *srq)

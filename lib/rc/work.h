@@ -7,9 +7,9 @@
 #include "wire/hints.h"
 
 /*
- * The work of the kinds in `asked` that rc_qp_transmit() would find. If only requests have come, a caller does not ask
- * for the requester's work, and so does not read the requester's cache lines. X-3: requests start in RTS, and in SQD
- * those that have started go on.
+ * Returns the work that rc_qp_transmit() would find, of the kinds in `asked`. If only requests have come, a caller does
+ * not ask for the requester's work, and so does not read the requester's cache lines. X-3: requests start in RTS, and
+ * requests that have started go on in SQD.
  */
 INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 {
