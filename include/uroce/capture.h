@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * tshark, Wireshark and uroce-decode read the file. A received frame is captured after the faults that a program may
- * inject at the port, a sent one when it is offered to the driver. Traffic never waits for the file: a frame that comes
- * while the file is written too slowly is left out and counted. For the last frames of a queue pair that fails see
- * record_path in port.h.
+ * inject at the port; a frame to be sent is captured when it is offered to the driver. Traffic never waits for the
+ * file: a frame that comes while the file is written too slowly is left out and counted. For the last frames of a queue
+ * pair that fails see record_path in port.h.
  */
 #ifndef UROCE_CAPTURE_H
 #define UROCE_CAPTURE_H

@@ -11,8 +11,8 @@
  * The client: uroce_cm_id_create(), uroce_cm_qp_create(), post receives, uroce_cm_connect(), uroce_cm_wait() for
  * ESTABLISHED; then as the server from 5 on.
  *
- * No event tells of an address that changes or a device that goes: a device keeps its addresses as long as it exists,
- * and only your own program destroys it. A link that goes down is an event of the device (event.h).
+ * No event tells that an address changes or a device vanishes: a device keeps its addresses as long as it exists, and
+ * only your own program destroys it. A link that goes down is an event of the device (event.h).
  *
  * Only one thread at a time may call about an id, and only one may read a channel. All calls are safe while lcores run.
  * The peer may be any rdma_cm of an RDMA NIC or of Linux over RoCEv2.
@@ -88,9 +88,7 @@ struct uroce_cm_event {
 	bool peer_flow_control;
 	bool has_alternate;  /* of a REQUEST: it names an alternate path */
 	uint32_t extensions; /* REQUEST: extensions that the client has; ESTABLISHED: extensions that both ends have */
-	/*
-	 * length of the private data field in the message, because messages do not tell how much of the field is used
-	 */
+	/* bytes of the whole private data field, because messages do not tell how many of them are used */
 	uint32_t private_bytes;
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
@@ -99,8 +97,8 @@ struct uroce_cm_event {
 enum uroce_cm_family { UROCE_CM_ANY_FAMILY, UROCE_CM_IPV4, UROCE_CM_IPV6 };
 
 /*
- * Bits of `given`: each says that a 0 in its option means 0, and not the default. rdma_cm sets them all, because its
- * programs set every option.
+ * Bits of `given`: each bit says that a 0 in its option means 0, and not the default. rdma_cm sets them all, because
+ * its programs set every option.
  */
 enum uroce_cm_given {
 	UROCE_CM_GIVEN_TIMEOUT = 1 << 0,            /* no ACK timer */
@@ -224,9 +222,9 @@ UROCE_API int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family f
 UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*
  * Destroys the id in any state. The peer is told once, the id gets no further events, and its waiting events are
- * dropped. Its QP is not destroyed, but goes to ERR if it was connected. A listener's unread REQUESTs are dropped and
- * their clients refused; the ids of REQUESTs that were read remain. Returns 0; -ETIMEDOUT: the lcore did not answer,
- * and the id still exists.
+ * dropped. The id's QP is not destroyed, but goes to ERR if it was connected. A listener's unread REQUESTs are dropped
+ * and their clients refused; the ids of REQUESTs that were read remain. Returns 0; -ETIMEDOUT: the lcore did not
+ * answer; then the id still exists.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
 /* Destroys the id, and its QP if it has one. Errors as uroce_cm_id_destroy(). */
@@ -252,11 +250,11 @@ UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);
 UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
 
 /*
- * Chooses the device and the source address that lead to dest, before there is a QP. uroce_cm_device() returns the
+ * Chooses the device and the source address for packets to dest, before there is a QP. uroce_cm_device() returns the
  * device at once. A ROUTED event tells the addresses once the MAC of the next hop is known, or that it was not found
- * within timeout_ms (0: 3000). source: as for uroce_cm_connect(), but of any device of the engine, unless the id has a
- * device. You may call it again; the last call counts. Returns 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as
- * uroce_cm_connect().
+ * within timeout_ms (0: 3000). source is as for uroce_cm_connect(), but may be an address of any device of the engine,
+ * unless the id has a device. You may call it again; the last call counts. Returns 0; -EINVAL; -EISCONN;
+ * -EADDRNOTAVAIL, -ENETUNREACH as uroce_cm_connect().
  */
 UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			     unsigned timeout_ms);
@@ -274,8 +272,8 @@ UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *
 			       uint16_t port, const struct uroce_cm_options *options);
 /*
  * Asks dest for the queue pair for datagrams that serves this port; a RESOLVED or UNREACHABLE event tells the answer.
- * The question leaves from an address of device, chosen as by uroce_cm_connect(). Returns 0; -EINVAL; -EADDRNOTAVAIL;
- * -ENETUNREACH; -EISCONN: the id is in use.
+ * The question is sent from an address of device, which is chosen as by uroce_cm_connect(). Returns 0; -EINVAL;
+ * -EADDRNOTAVAIL; -ENETUNREACH; -EISCONN: the id is in use.
  */
 UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device,
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
@@ -300,10 +298,10 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 /* ---- a QP that you make and move yourself, with uroce_qp_create() and uroce_qp_modify() ---- */
 
 /*
- * Returns the attributes with which you modify the QP of the connection to INIT, RTR or RTS. Those for INIT are known
- * at once, the others when the peer has asked or answered. Before uroce_cm_accept() the attributes grant all that the
- * peer asks for. You may lower max_dest_rd_atomic, to what the QP was created for, and sack_window (0 is no_sack); then
- * give uroce_cm_accept() the same values.
+ * Returns the attributes with which you modify the QP of the connection to INIT, RTR or RTS. The attributes for INIT
+ * are known at once, the others when the peer has asked or answered. Before uroce_cm_accept() the attributes grant all
+ * that the peer asks for. You may lower max_dest_rd_atomic, to what the QP was created for, and sack_window (0 is
+ * no_sack); then give uroce_cm_accept() the same values.
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
  * Any lcore may own the QP. You move it to ERR at the end and whenever the connection fails. When the QP itself fails,
@@ -318,7 +316,7 @@ UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state
  */
 UROCE_API int uroce_cm_establish(struct uroce_cm_id *id);
 /*
- * Call it if UROCE_EVENT_COMM_EST (event.h) comes before ESTABLISHED: a packet of the peer shows as well that the
+ * Call it if UROCE_EVENT_COMM_EST (event.h) comes before ESTABLISHED: a packet of the peer, too, shows that the
  * connection is established. Returns 0; -ENOTCONN.
  */
 UROCE_API int uroce_cm_packet_came(struct uroce_cm_id *id);

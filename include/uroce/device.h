@@ -37,9 +37,9 @@ struct uroce_engine_config {
 	uint32_t max_qps; /* QPs per engine, those for datagrams included; 0 means 4096 */
 	uint32_t max_mrs; /* regions and windows per device; 0 means 4096 */
 	/*
-	 * Place no byte before its ICRC is known; costs a fifth of the throughput. For memory that one peer writes to
-	 * while another one may read it, or that the application reads while READs fill it: otherwise a damaged packet
-	 * may lie there for a moment.
+	 * Place no byte before its ICRC is known; costs a fifth of the throughput. Use it for memory that one peer
+	 * writes to while another peer may read it, or that the application reads while READs fill it: otherwise a
+	 * damaged packet may lie there for a moment.
 	 */
 	bool check_icrc_first;
 	bool no_cnp;   /* packets that a switch has marked (ECN) draw no congestion notification; they are counted */
@@ -121,10 +121,10 @@ UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 /*
  * For a thread that polls an lcore and shares its core: sleeps until a frame has come, one of the caller's descriptors
  * (at most 16) is readable, another thread has posted a request or made a call, a timer of the lcore is due, or most_ns
- * have passed; it does not sleep if a poll is due. Two kinds of ports wake the thread when a frame comes: net_af_packet
- * ports, and NICs with interrupts that were opened for an engine with UROCE_IDLE_SLEEP. With such a NIC the call polls
- * once before it sleeps. If the lcore serves any other port, uroce_lcore_wakes() returns false: then choose a short
- * most_ns.
+ * have passed; the call does not sleep if a poll is due. Two kinds of ports wake the thread when a frame comes:
+ * net_af_packet ports, and NICs with interrupts that were opened for an engine with UROCE_IDLE_SLEEP. With such a NIC
+ * the call polls once before it sleeps. If the lcore serves any other port, uroce_lcore_wakes() returns false: then
+ * choose a short most_ns.
  */
 UROCE_API void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns);
 /* Does a frame that comes to any port of the lcore end uroce_lcore_wait()? */

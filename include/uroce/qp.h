@@ -119,7 +119,7 @@ enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN, UROCE_CC_DELAY
 /* Attributes of a QP. The mask of uroce_qp_modify() says which ones are meant. */
 struct uroce_qp_attr {
 	enum uroce_qp_state qp_state;
-	uint32_t access_flags; /* what peers may do: UROCE_ACCESS_REMOTE_* and UROCE_ACCESS_FLUSH_* */
+	uint32_t access_flags; /* the rights of peers: UROCE_ACCESS_REMOTE_* and UROCE_ACCESS_FLUSH_* */
 	uint16_t pkey;         /* default 0xFFFF */
 	uint32_t path_mtu;     /* payload bytes: 256, 512, 1024, 2048, 4096 */
 	uint32_t dest_qp_num;
@@ -154,8 +154,8 @@ struct uroce_qp_attr {
 	uint32_t rate_mbps; /* a query returns the rate that congestion control allows, in Mbit/s; 0: no limit */
 	/*
 	 * Time in ms after which an idle QP asks its peer by itself whether it is alive; 0: never, the default. The
-	 * death of a peer is then reported within that time and the retry budget: QP_FATAL, and uroce_qp_last_error()
-	 * returns UROCE_CAUSE_KEEPALIVE.
+	 * death of a peer is then reported within that time plus the time that all retries take: QP_FATAL, and
+	 * uroce_qp_last_error() returns UROCE_CAUSE_KEEPALIVE.
 	 */
 	uint32_t keepalive_ms;
 	struct uroce_path path;

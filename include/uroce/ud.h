@@ -47,7 +47,7 @@ struct uroce_ud_addr {
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
 /*
  * After it returns the queue pair receives nothing. Posted receives have no completion. Receives of an SRQ stay posted,
- * except one that was already taken for a datagram that did not fit. Returns 0; -ETIMEDOUT.
+ * except a receive that was already taken for a datagram that did not fit. Returns 0; -ETIMEDOUT.
  */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);

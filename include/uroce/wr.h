@@ -142,7 +142,7 @@ enum uroce_wc_flags {
 /*
  * One completion, 64 bytes. wr_id, status, opcode, qp_num and qp_context are always valid. An error has vendor_err. The
  * completion of the request that failed has psn, aeth, retries, elapsed_us and path, too (E-4), which are 0 in a
- * flushed completion. Other fields are valid only with UROCE_WC_SUCCESS.
+ * flushed completion. All other fields are valid only with UROCE_WC_SUCCESS.
  */
 struct uroce_wc {
 	uint64_t wr_id;
@@ -200,8 +200,8 @@ UROCE_API const char *uroce_wc_opcode_name(uint8_t opcode);
 UROCE_API const char *uroce_cause_text(uint32_t vendor_err);
 
 /*
- * One line that a person can act on: what failed, why, when, and what to look at next. Writes at most out_bytes
- * (UROCE_EXPLAIN_BYTES always suffice), ends with NUL, returns out.
+ * Explains a completion in one line for a person: what failed, why, when, and what to look at next. Writes at most
+ * out_bytes (UROCE_EXPLAIN_BYTES always suffice), ends with NUL, returns out.
  */
 #define UROCE_EXPLAIN_BYTES 512
 UROCE_API char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes);

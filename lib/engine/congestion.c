@@ -32,8 +32,8 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 		return;
 	qp->notified_us = now_us;
 	/*
-	 * This QP has asked for the response. If the QP asks for fewer responses it slows even a peer that ignores
-	 * CNPs.
+	 * This QP has asked for the response that was marked. By asking for fewer responses it slows even a peer that
+	 * ignores CNPs.
 	 */
 	if (response && rc_cc_listens(rc))
 		rc_cc_notified(qp_core(qp), lcore->now_ns);

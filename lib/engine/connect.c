@@ -31,8 +31,8 @@
 /* ---- events ---- */
 
 /*
- * Returns how many events may wait before an event of this type replaces the last one, if that has the same type. Only
- * the newest route and the newest alternate path count, so these two types leave room for the others.
+ * Returns how many events may wait before an event of this type replaces the last one of the same type. Only the newest
+ * route and the newest alternate path count, so events of these two types leave room for other types.
  */
 static uint32_t room_for(enum uroce_cm_event_type type)
 {
@@ -191,7 +191,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 
 /* ---- QPs ---- */
 
-/* The window that both ends have offered; 0: an end sends no SACKs. */
+/* Returns the SACK window that both ends have offered, or 0 if an end sends no SACKs. */
 static uint16_t window_of(uint32_t ece)
 {
 	if (!(ece & CM_ECE_KEEP) || !(ece & CM_ECE_SACK))
@@ -356,7 +356,7 @@ bool engine_connect_catch_up(struct uroce_qp *qp)
 	return qp->cm_id && engine_mailbox_call(qp->owner, catch_up_on_owner, qp) == 0;
 }
 
-/* During a burst nothing but the burst's packets may change a QP, so the event waits for the end of the poll. */
+/* During a burst only the burst's packets may change a QP, so the event waits for the end of the poll. */
 void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event)
 {
 	struct uroce_cm_id *id = qp->cm_id;

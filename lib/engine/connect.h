@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A connection belongs to the lcore of its QP, and all functions here run on that lcore; calls of lib/api/cm.c are sent
- * there. An id is the application's view of a connection. Its events wait in the id, so none is lost for want of
- * memory, and the id stands in the queue of its channel at most once.
+ * there. An id is the application's view of a connection. Its events wait in the id, so no event is lost for want of
+ * memory, and the id is in the queue of its channel at most once.
  */
 #ifndef ENGINE_CONNECT_H
 #define ENGINE_CONNECT_H
@@ -48,9 +48,9 @@ struct uroce_cm_id {
 	bool datagrams; /* in the port space of UDP */
 
 	/* the port number that the id holds; under the engine's lock */
-	bool is_bound; /* no other id may have the port; false: the id connects from this port, and others may, too */
+	bool is_bound; /* no other id may have the port; false: the id and perhaps others connect from it */
 	uint16_t port;
-	/* valid: all of it while the id listens; service_id, addr and family while it is only bound */
+	/* all fields are valid while the id listens; service_id, addr and family while the id is only bound */
 	struct cm_listener listener;
 	LIST_ENTRY(uroce_cm_id) with_bound;
 	bool listens;
@@ -86,9 +86,9 @@ struct engine_connect {
 	LIST_HEAD(, uroce_cm_id) with_qp_events;
 	uint64_t resolve_ns;
 	uint64_t sent;                   /* datagrams sent */
-	uint64_t looked_ns, data_frames; /* when the flow of data was last measured, and the frame count then */
+	uint64_t looked_ns, data_frames; /* when the flow of data was last measured, and the frame count at that time */
 	bool data_flows;
-	/* until when time has been charged for datagrams, and for REQs: see is_paid() */
+	/* up to when datagrams have used up their time, and up to when REQs have: see is_paid() */
 	uint64_t spent_ns, req_spent_ns;
 	uint64_t unresolved; /* datagrams dropped because a MAC or room was missing */
 };
@@ -134,7 +134,7 @@ int engine_connect_to_rtr(struct uroce_cm_id *id);
  */
 int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
 				  struct uroce_path *path);
-/* The device of the engine that has this address, or NULL. */
+/* Returns the device of the engine that has this address, or NULL. */
 struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr);
 
 /* The path for datagrams along a route. */

@@ -24,7 +24,7 @@ enum engine_cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
 struct uroce_cq {
 	struct uroce_device *device;
 	struct rte_ring *_Atomic ring; /* entries are struct uroce_wc, as CQ_PIECES pieces each */
-	/* after a resize: the old ring until the application has emptied it, else NULL */
+	/* after a resize: the old ring, until the application has emptied that; else NULL */
 	struct rte_ring *before;
 	_Atomic uint32_t users;
 	_Atomic bool overflowed;

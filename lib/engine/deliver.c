@@ -95,7 +95,7 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 
 	if (fd < 0)
 		return;
-	/* N1: completions are in the ring before we read `armed`; a reader sets `armed` before it looks at the ring */
+	/* N1: completions are in the ring before we read `armed`; a reader sets `armed` before it reads the ring */
 	atomic_thread_fence(memory_order_seq_cst);
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	if (armed == CQ_NOT_ARMED || !wakes(wc, count, armed))

@@ -22,8 +22,8 @@ static inline void deliver_all(struct uroce_lcore *lcore)
 }
 
 /*
- * Call it after adding completions: it empties an outbox that is half full, so that the next packet has room for its
- * own.
+ * To be called after adding completions: empties an outbox that is half full, so that the next packet's completions
+ * have room.
  */
 static inline void deliver_when_many(struct uroce_lcore *lcore)
 {

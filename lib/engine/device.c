@@ -27,7 +27,7 @@
 /* the longest headers, pad and ICRC together */
 #define FRAME_HEADERS_BYTES (WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES)
 
-/* Does a frame of the largest path MTU fit into one mbuf of the pool? Then no frame fails later for want of room. */
+/* Does a frame of the largest path MTU fit into one mbuf of the pool? If so no frame fails later for want of room. */
 static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
 {
 	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + FRAME_HEADERS_BYTES + mtu_bytes;
@@ -60,7 +60,7 @@ static bool port_is_started(uint16_t port_id)
 		if (!rte_eth_dev_is_valid_port(other))
 			return rte_eth_fp_ops[port_id].rx_pkt_burst != rte_eth_fp_ops[other].rx_pkt_burst;
 	}
-	return true; /* every port number is in use, so there is no missing port to compare with */
+	return true; /* every port number is in use, so there is no port that does not exist to compare with */
 }
 
 static int refuse_port(uint16_t port_id)

@@ -14,7 +14,7 @@ struct uroce_lcore;
 /* Traits of a port that not every driver reports; the creator of the device finds them out. */
 struct engine_port_traits {
 	uint32_t mtu_bytes;    /* the longest IP packet that passes whole; 0: not known */
-	bool has_wired_queues; /* each queue receives just what one queue of the other end sends */
+	bool has_wired_queues; /* each queue receives just the frames that one queue of the other end sends */
 };
 
 /* As uroce_device_create(). */
@@ -22,8 +22,8 @@ int engine_device_create(struct uroce_engine *engine, const struct uroce_device_
 			 const struct engine_port_traits *traits, struct uroce_device **result);
 
 /*
- * Returns the lcore for a new QP of device: wish n asks for lcore n - 1, wish 0 spreads QPs. NULL: there is no such
- * lcore.
+ * Returns the lcore for a new QP of device: `wish` n asks for lcore n - 1, 0 spreads QPs. Returns NULL if there is no
+ * such lcore.
  */
 struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish);
 

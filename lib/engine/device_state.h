@@ -33,7 +33,7 @@ struct uroce_device {
 	uint32_t next_queue;      /* the queue of the next QP */
 	bool queues_are_wired;    /* does not change: see struct engine_port_traits */
 	_Atomic uint32_t users;   /* PDs, CQs, and QPs of other devices whose paths lead through this port */
-	rte_spinlock_t link_lock; /* held while the link is read and a change is reported */
+	rte_spinlock_t link_lock; /* held while the link is read and a change of the link is reported */
 	_Atomic bool link_down;
 	bool link_is_noted; /* the driver keeps the link state in memory: reading it costs nothing */
 	bool link_is_asked; /* the driver or the kernel's interface is asked for the link state now and then */
@@ -46,7 +46,7 @@ struct uroce_device {
 
 /*
  * Does a QP of the device receive packets of several UDP source ports on one queue (W-10)? A NIC chooses a queue by
- * that port, and packets on other queues overtake each other on their way to the QP's lcore.
+ * that port, and packets on different queues overtake each other on their way to the QP's lcore.
  */
 static inline bool device_takes_several_paths(const struct uroce_device *device)
 {

@@ -39,7 +39,10 @@ struct uroce_engine {
 	/* counts events that concern QPs of every lcore: a CQ overflowed, a link changed */
 	_Atomic uint32_t broadcast_epoch;
 
-	/* QP table, index -> QP; an index ends with the digits of its lcore, and a QPN with those of its index */
+	/*
+	 * QP table, from index to QP; an index ends with the digits of its lcore, and a QPN with the digits of its
+	 * index
+	 */
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
@@ -54,7 +57,7 @@ struct uroce_engine {
 
 	/* queue pairs for datagrams, in no order; under the lock */
 	struct uroce_ud *_Atomic uds[ENGINE_UDS];
-	_Atomic uint32_t ud_count; /* number of entries in uds; 0: nobody searches uds */
+	_Atomic uint32_t ud_count; /* number of entries in uds; while it is 0 nobody searches uds */
 };
 
 #endif

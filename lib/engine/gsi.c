@@ -89,9 +89,9 @@ void engine_gsi_close(struct uroce_engine *engine)
 
 /*
  * While data flows, setting up connections may take a tenth of an lcore's time (C-30). So each REQ uses up REQ_NS, and
- * each datagram of any kind DATAGRAM_NS. AT_A_TIME of them are taken at once: as many as an honest host sends when it
- * opens all its connections. Without data there is no limit. *spent_ns is the time up to which the accepted datagrams
- * have used the budget. A sender gains nothing if its MAD names a false kind.
+ * each datagram of any kind DATAGRAM_NS. AT_A_TIME datagrams are taken at once: as many as an honest host sends when it
+ * opens all its connections. While no data flows there is no limit. *spent_ns is the time up to which the accepted
+ * datagrams have used the budget. A sender gains nothing if its MAD names a false kind.
  */
 #define REQ_NS 100000ull
 #define DATAGRAM_NS 10000ull

@@ -52,8 +52,8 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 
 /*
  * Asks the kernel by the interface's index, because the interface may be renamed. /sys is not asked, because it may
- * belong to another network namespace. data: for questions that need it, else NULL. Returns 0; -1: there is no such
- * interface; 1: the kernel cannot be asked.
+ * belong to another network namespace. data: for questions that need data, else NULL. Returns 0; -1 if there is no such
+ * interface; 1 if the kernel cannot be asked.
  */
 static int ask(unsigned index, unsigned long what, void *data, struct ifreq *answer)
 {

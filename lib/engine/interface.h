@@ -17,7 +17,7 @@
 
 /* The kernel's interface under a port. The driver owns the sockets. */
 struct engine_interface {
-	unsigned index; /* 0: the port has no interface, and each question below is answered with "nothing is wrong" */
+	unsigned index; /* 0: the port has no interface, and each function below answers that nothing is wrong */
 	int sockets[INTERFACE_SOCKETS];
 	unsigned socket_count;
 };

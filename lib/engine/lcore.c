@@ -115,7 +115,7 @@ static void free_engine(struct uroce_engine *engine)
 	free(engine);
 }
 
-/* Are the ids EAL worker lcores, each of them given once? */
+/* Are the ids those of EAL worker lcores, and is each id given only once? */
 static bool lcore_ids_are_valid(const struct uroce_engine_config *config)
 {
 	for (unsigned i = 0; config->lcore_ids && i < config->lcore_count; i++) {

@@ -48,9 +48,9 @@ struct uroce_lcore {
 	uint8_t *scratch;                       /* a frame that came in several segments is copied here */
 	struct engine_failed *failed;           /* its QPs that failed most recently */
 	struct rc_boards boards;                /* the boards that QPs of the lcore borrow to repair losses */
-	struct rc_board *board_memory;          /* LCORE_BOARDS of them; a board that was never lent costs no memory */
+	struct rc_board *board_memory;          /* LCORE_BOARDS boards; a board that was never lent costs no memory */
 	struct rc_store store;                  /* where QPs of the lcore keep requests before their turn */
-	struct rc_kept_packet *kept_memory;     /* LCORE_KEPT packets; one that was never used costs no memory */
+	struct rc_kept_packet *kept_memory;     /* LCORE_KEPT packets; a packet that was never used costs no memory */
 	struct engine_connect *_Atomic connect; /* NULL: the engine has no channel */
 
 	struct rte_ring *doorbells; /* entries are QP indexes */
@@ -74,7 +74,7 @@ static inline bool lcore_is_ours(const struct uroce_lcore *lcore)
 	       pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
 }
 
-/* An entry was added to a ring of the lcore: wakes its thread if that sleeps. */
+/* An entry was added to a ring of the lcore: wakes the lcore's thread if the thread sleeps. */
 static inline void lcore_wake(struct uroce_lcore *lcore)
 {
 	/* pairs with K1 in sleep_for() of wait.c: the entry is in the ring before we read `asleep` */

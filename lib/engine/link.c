@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Some drivers call back when the link changes; net_tap only notes the change. With link interrupts on, as
- * drivers/ethdev sets them, the note is a word in memory, which costs nothing to read a thousand times a second. With
- * interrupts off, or with a driver that has none, the driver and the kernel's interface under the port are asked. With
+ * drivers/ethdev sets them, the note is a word in memory, which costs nothing to read a thousand times a second. If
+ * interrupts are off, or if the driver has none, the driver and the kernel's interface under the port are asked. With
  * some drivers each such question is expensive, but not at twenty times a second.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define ASK_NS 50000000ull /* how often drivers and the kernel are asked; each question takes a few microseconds */
 /* frames count as held once none has left for this long: more than pauses of a network, less than all retries */
 #define HELD_NS 200000000ull
-/* how long frames wait for a port; the failure of a request may be late by twice that */
+/* how long frames wait for a port; a request's failure may come late by twice this time */
 #define TX_PATIENCE_NS 500000000ull
 
 /*

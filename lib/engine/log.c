@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct {
-	pthread_mutex_t lock; /* callback and context belong together, and do not change while the callback runs */
+	pthread_mutex_t lock; /* the lock keeps callback and context together and unchanged while the callback runs */
 	_Atomic bool wanted;
 	uroce_log_callback *callback;
 	void *context;

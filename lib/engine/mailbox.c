@@ -25,8 +25,8 @@ struct engine_call {
 };
 
 /*
- * Waits until the owner has run the call. If the caller gives up, the call stays in the ring as withdrawn, and the
- * owner frees it.
+ * Waits until the owner has run the call. If the caller gives up, the call stays in the ring, marked as withdrawn, and
+ * the owner frees the call.
  */
 static int wait_for(const struct uroce_lcore *lcore, struct engine_call *call, uint64_t limit_ns)
 {

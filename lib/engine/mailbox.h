@@ -9,9 +9,9 @@ struct uroce_lcore;
 typedef int engine_call_function(void *argument);
 
 /*
- * Runs function on the lcore's owner and returns what it returned. If the calling thread is the owner, or there is
- * none, it runs at once. -ETIMEDOUT: the owner did not poll for 10 s, and the call was withdrawn; -EAGAIN: the mailbox
- * is full; -ENOMEM.
+ * Runs function on the lcore's owner and returns what it returned. If the calling thread is the owner, or if there is
+ * no owner, the function runs at once. -ETIMEDOUT: the owner did not poll for 10 s, and the call was withdrawn;
+ * -EAGAIN: the mailbox is full; -ENOMEM.
  */
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 

@@ -49,9 +49,9 @@ struct modification {
 };
 
 /*
- * Checks a path. The port has a queue on the QP's lcore and takes the path MTU; the source is one of its addresses,
- * since frames to others do not come here; and the peer can be reached, or the MAC of a router is given. What cannot
- * work is refused now, not found out when it is needed. Returns 0, -EINVAL or -ENETUNREACH.
+ * Checks a path. The port has a queue on the QP's lcore and takes the path MTU; the source is one of the port's
+ * addresses, since frames to other addresses do not arrive here; and the peer can be reached, or the MAC of a router is
+ * given. A path that cannot work is refused now, not when it is needed. Returns 0, -EINVAL or -ENETUNREACH.
  */
 static int check_path(struct modification *modification, const struct uroce_path *path, uint32_t mtu_bytes)
 {
@@ -189,7 +189,7 @@ static int modify_on_owner(void *argument)
 		error = forget_connection(qp, rest_ns);
 	engine_modify_hold_devices(qp, (struct uroce_device *)rc->path.device,
 				   (struct uroce_device *)rc->migration.path.device);
-	/* Also after a migration: the QP does not use the old port any more. */
+	/* A migration changes the path as well: the QP does not use the old port any more. */
 	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_resolve_start(qp->owner, qp);
 	/* The MAC of the alternate path is asked for now, so that it is known when the QP migrates. */

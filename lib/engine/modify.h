@@ -11,8 +11,8 @@ struct uroce_qp;
 struct uroce_qp_attr;
 
 /*
- * As uroce_qp_modify(): it runs on the owner. A refused call changes nothing, and *bad_mask, if not NULL, has the
- * attribute.
+ * As uroce_qp_modify(), but to be called on the owner. A refused call changes nothing, and *bad_mask, if not NULL, has
+ * the attribute.
  */
 int engine_modify_qp(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 
@@ -20,8 +20,8 @@ int engine_modify_qp(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint
 uint64_t engine_modify_time_wait_ns(const struct uroce_qp *qp);
 
 /*
- * Devices in use by the QP's paths cannot be destroyed. Holds the two given devices, NULL for none, instead of the
- * earlier ones.
+ * Devices that the QP's paths use cannot be destroyed. Holds the two given devices, of which either may be NULL,
+ * instead of the earlier two.
  */
 void engine_modify_hold_devices(struct uroce_qp *qp, struct uroce_device *first, struct uroce_device *second);
 

@@ -23,8 +23,8 @@ static uint32_t hash(const struct uroce_addr *addr, uint16_t vlan_id)
 }
 
 /*
- * Finds the entry of the address. If there is none and `make` is true, takes an unused one, or the one that was unused
- * for longest; else NULL.
+ * Returns the entry of the address. If there is none and `make` is true, takes an unused entry, or the one that was not
+ * used for longest; if `make` is false, returns NULL.
  */
 static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 				       bool make)

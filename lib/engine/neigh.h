@@ -1,6 +1,6 @@
 /* neigh.h - the neighbour table: which MAC an address has, learned from ARP and neighbour discovery (W-8) */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One small table a device, under a lock: read when a path is resolved, not for each packet. */
+/* Each device has one small table, under a lock: the table is read when a path is resolved, not for each packet. */
 #ifndef ENGINE_NEIGH_H
 #define ENGINE_NEIGH_H
 

@@ -8,8 +8,8 @@
 struct rte_ring;
 
 /*
- * Returns zeroed, page-aligned memory on a NUMA node (-1: any), or NULL. It does not come from the EAL heap, which is
- * small and fixed without hugepages, while QPs come and go. Large areas ask for huge pages.
+ * Returns zeroed, page-aligned memory on a NUMA node (-1: any), or NULL. The memory is not from the EAL heap: without
+ * hugepages that heap is small and fixed, but QPs come and go. Large areas ask for huge pages.
  */
 void *engine_numa_alloc(uint64_t bytes, int node);
 void engine_numa_free(void *memory, uint64_t bytes);

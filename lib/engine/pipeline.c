@@ -46,8 +46,8 @@ static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 
 /*
  * Runs the timers that were due when the poll before this one began. A thread that did not run for a while finds
- * deadlines that have passed. Before it acts on them, it has received what came meanwhile, and the other end has had a
- * poll to answer.
+ * deadlines that have passed. Before it acts on these, it has received the frames that came meanwhile, and the other
+ * end has had a poll to answer.
  */
 static void fire_timers(struct uroce_lcore *lcore)
 {
@@ -121,8 +121,8 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 /*
  * Serves a QP, which writes at most `room` frames and reports its completions. Returns true if the QP has more to do. A
- * QP that has sent SERVICE_BYTES early in a poll waits for the next poll, because what the peer answers meanwhile may
- * change what it sends next.
+ * QP that has sent SERVICE_BYTES early in a poll waits for the next poll, because answers that come meanwhile may
+ * change what the QP sends next.
  */
 static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
@@ -141,7 +141,7 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 	if (bytes >= SERVICE_BYTES)
 		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
-	/* A QP without a MAC has nothing more to do until the MAC is found, which queues the QP again. */
+	/* A QP without a MAC has nothing more to do until the MAC is found; then the QP is queued again. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count) {
 		if (qp->port)
@@ -185,8 +185,8 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 }
 
 /*
- * While a port has no room, one of its QPs is served without room, another one in each poll: its work may need no port,
- * and the port may never have room again. QPs that need room keep their places in the queue.
+ * While a port has no room, each poll serves one of its QPs without room, in turn: the QP's work may need no port, and
+ * the port may never have room again. QPs that need room keep their places in the queue.
  */
 static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
 {
@@ -250,8 +250,8 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 			served[count++] = qp;
 	}
 	/*
-	 * QPs with more to do are added here: adding within the loop could close the holes of a full queue, which
-	 * `services` has counted.
+	 * QPs with more to do are queued only here: queueing them within the loop could close holes of a full queue,
+	 * and `services` has counted these holes.
 	 */
 	for (uint32_t i = 0; i < count; i++)
 		run_queue_add(served[i]);
@@ -276,9 +276,9 @@ static void send_all(struct uroce_lcore *lcore)
 }
 
 /*
- * The time of a poll, which never goes back, for timers would wait that much longer. A clock that shows a little less
- * than before belongs to another core, to which the thread has moved: then time stands still until that clock has
- * caught up. If the clock steps back by more, that step is added to its offset.
+ * Returns the time of a poll, which never goes back: otherwise timers would wait that much longer. A clock that shows a
+ * little less than before belongs to another core, to which the thread has moved: then time stands still until that
+ * clock has caught up. If the clock steps back by more, that step is added to its offset.
  */
 static uint64_t read_clock(const struct uroce_lcore *lcore)
 {

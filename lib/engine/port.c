@@ -12,9 +12,9 @@
 #include "engine/port_state.h"
 
 /*
- * Adds an mbuf to those at hand, in the state that it has in its pool: one segment, one reference, no flag set. Sending
- * sets its lengths. No driver reads the other fields without a flag, so the second cache line of the mbuf is not
- * touched.
+ * Adds an mbuf to the spare ones, in the state that an mbuf has in its pool: one segment, one reference, no flag set.
+ * Sending sets its lengths. No driver reads the other fields without a flag, so the second cache line of the mbuf is
+ * not touched.
  */
 static inline void put_spare(struct engine_spare *spare, uint32_t index, struct rte_mbuf *mbuf)
 {
@@ -80,7 +80,7 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 
-/* The port has taken only some of the frames that wait: the others move to the front. */
+/* The port has taken only some of the waiting frames: the remaining frames move to the front. */
 static __rte_noinline void close_up(struct engine_port *port, uint16_t taken)
 {
 	memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));

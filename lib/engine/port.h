@@ -15,9 +15,9 @@
 void engine_port_flush(struct engine_port *port);
 
 /*
- * The part of port_make_room() that is seldom needed. Fetches empty mbufs until OUTBOX_PACKETS are at hand or the pool
- * is empty, which is counted, and flushes the waiting frames; each of the two only if need be. Returns false if there
- * is no room.
+ * The part of port_make_room() that is seldom needed. If need be, fetches empty mbufs until OUTBOX_PACKETS are at hand
+ * or the pool is empty, which is counted; and, if need be, flushes the waiting frames. Returns false if there is no
+ * room.
  */
 bool engine_port_make_room(struct engine_port *port);
 
@@ -71,7 +71,7 @@ static inline uint32_t port_room(const struct engine_port *port)
 	return places < port->spare->count ? places : port->spare->count;
 }
 
-/* How many frames the port has taken since it was attached, and those that wait. */
+/* Returns the number of frames that the port has taken since it was attached, plus the number of waiting frames. */
 static inline uint64_t port_frames_out(const struct engine_port *port)
 {
 	return port->tx_frames + port->pending_count;
@@ -83,7 +83,10 @@ static inline uint8_t *port_frame(const struct engine_port *port)
 	return port->spare->places[port->spare->count - 1];
 }
 
-/* `count` frames have been written, each into the spare mbuf below the one before: queues them. Returns their bytes. */
+/*
+ * `count` frames have been written, each into the spare mbuf below the one before: queues these frames. Returns the sum
+ * of their bytes.
+ */
 static inline uint64_t port_send_frames(struct engine_port *port, const uint16_t *frame_bytes, uint32_t count)
 {
 	struct rte_mbuf **top = &port->spare->mbufs[port->spare->count],

@@ -38,7 +38,7 @@ struct engine_port {
 	bool has_own;           /* frames for the port itself may be among the pending ones */
 	struct rte_mbuf *pending[TX_PENDING];
 	uint64_t poll_ends_at; /* the value of port_frames_out() at which this poll stops sending */
-	uint64_t goal_frames;  /* the value of tx_frames once all that waited at goal_ns has left */
+	uint64_t goal_frames;  /* the value of tx_frames once all frames that waited at goal_ns have left */
 	uint64_t goal_ns;
 	struct engine_held {
 		uint64_t since_ns;    /* when something last left the port */
@@ -49,7 +49,7 @@ struct engine_port {
 	uint64_t unknown_since_ns;       /* start of the second in which frames of unknown senders count */
 	uint64_t unknown_counted;        /* their number until then */
 	bool unknown_told;               /* the event was raised in this second */
-	uint64_t counters[CNT_COUNTERS]; /* only the lcore touches the counters and the fields behind them */
+	uint64_t counters[CNT_COUNTERS]; /* only the lcore touches the counters and all fields below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of destroyed QPs of the device that lived on this lcore */
 };

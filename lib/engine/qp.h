@@ -28,7 +28,7 @@ struct uroce_qp {
 	struct uroce_lcore *owner; /* does not change */
 
 	/* only the lcore touches these */
-	/* run queue of the QP's port; while the QP has no port, that of the lcore */
+	/* run queue of the QP's port or, while the QP has no port, the lcore's own */
 	struct engine_run_queue *run_queue;
 	uint32_t queued_at;       /* its index in the run queue */
 	bool queued;              /* it is in the run queue */
@@ -44,7 +44,7 @@ struct uroce_qp {
 	uint64_t waiting_since_ns;            /* since when the QP has been waiting for the peer's MAC */
 	uint32_t notified_us;                 /* when the QP last sent a congestion notification; a clock that wraps */
 	uint64_t quiet_until_ns;              /* after RESET: no new connection before this time (P-7) */
-	struct uroce_device *held[2];         /* devices that the QP's paths use, which cannot be destroyed meanwhile */
+	struct uroce_device *held[2];         /* devices that the QP's paths use; these devices cannot be destroyed */
 	struct uroce_cm_id *cm_id;            /* the id of its connection; NULL: none */
 
 	/* does not change */

@@ -26,7 +26,10 @@
 
 #define BURST_WORTH_FETCHING 2u /* in a smaller burst cache lines that are fetched for a packet arrive too late */
 
-/* The last usual frame, whose headers the next frame mostly repeats, and the run of packets that it belongs to. */
+/*
+ * The last usual frame, whose headers the next frame mostly repeats, and the run of packets that the last frame belongs
+ * to.
+ */
 struct flow {
 	const uint8_t *frame; /* NULL: there is none */
 	uint32_t bytes;
@@ -167,7 +170,7 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 
 /*
  * Takes a RoCE packet in the order of W-5: it is counted, and answered at most by its QP (Y-1). The ICRC, which costs
- * most, is checked last, so that a stranger has to know addresses, QPN and P_Key to make us compute it (Y-2, Y-3).
+ * most, is checked last, so that a stranger has to know addresses, QPN and P_Key to make us compute an ICRC (Y-2, Y-3).
  * Returns true if another lcore owns the mbuf now.
  */
 static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
@@ -226,7 +229,10 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 	return false;
 }
 
-/* What a port that checks checksums has found wrong with a frame; CNT_COUNTERS: nothing. */
+/*
+ * Returns the counter of the fault that a port which checks checksums has found in a frame, or CNT_COUNTERS if there is
+ * none.
+ */
 static enum rc_counter marked_bad(const struct engine_port *port, const struct rte_mbuf *mbuf)
 {
 	if (!port->device->config.rx_checksums_done)
@@ -295,9 +301,9 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 }
 
 /*
- * Takes a plain ACK. It waits in flow->ack for the next frame, because of several such ACKs in a row only the last one
- * has to be taken. before: the frame before this one, if both have the same headers. Returns false if the frame is no
- * plain ACK; then no ACK waits any more.
+ * Takes a plain ACK. It waits in flow->ack for the next frame, because only the last of several such ACKs in a row has
+ * to be taken. before: the frame before this one, if both have the same headers. Returns false if the frame is no plain
+ * ACK; then no ACK waits any more.
  */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
 					    const uint8_t *before, struct flow *flow)
@@ -368,7 +374,7 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 /*
  * Fetches into the cache what the packets of a burst will touch, step by step for all of them: frames, entries of the
  * QP table, QPs; for consecutive packets to one QP only once. Opcode and QPN are read where the usual frame has them,
- * so for other frames something useless is fetched.
+ * so for other frames a useless line is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {

@@ -17,7 +17,7 @@
 #define HOP_LIMIT_DEFAULT 64
 #define LOOK_AGAIN_NS 1000000ull
 
-/* A frame for which there is no room is lost. What needs the MAC asks for it again. */
+/* A frame for which there is no room is lost. A QP or datagram that needs the MAC asks for it again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	if (!port_make_room(port) ||
@@ -195,7 +195,7 @@ void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
-	qp->waiting_since_ns = engine_now_ns(); /* lcore->now_ns may be old: the lcore may not have been polled yet */
+	qp->waiting_since_ns = engine_now_ns(); /* lcore->now_ns may be old if the lcore has not been polled yet */
 	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
 	lcore->seeks_mac = true;
 }

@@ -28,8 +28,8 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
 
 /*
- * While QPs or datagrams wait for a MAC: checks the QPs if that is due. Returns true if then the datagrams are due,
- * too.
+ * While QPs or datagrams wait for a MAC: checks the QPs if a check is due. Returns true if a check was due: then the
+ * datagrams have to be checked, too.
  */
 bool engine_resolve_poll(struct uroce_lcore *lcore);
 

@@ -60,8 +60,8 @@ static bool vlan_exists(uint16_t id, uint8_t priority)
 
 /*
  * How well an address suits as source for dest; 0: not at all. The order is that of RFC 6724: dest itself, then
- * addresses of the same scope. Among those first the neighbours of dest, the longest prefix first; then addresses with
- * a gateway, the one with most leading bits of dest first.
+ * addresses of the same scope. Among these, neighbours of dest come first, the longest prefix before shorter ones; then
+ * come addresses with a gateway, the one with most leading bits of dest first.
  */
 static unsigned suits(const struct uroce_device_config *config, uint32_t index, const struct uroce_addr *dest)
 {

@@ -15,7 +15,7 @@ static uint64_t ring_bytes(const struct engine_run_queue *queue)
 
 int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node)
 {
-	/* Room for every QP of an lcore, and as many holes before they are closed. */
+	/* Room for every QP of an lcore, and for as many holes before the holes are closed. */
 	queue->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
 	queue->head = queue->tail = queue->looks = 0;
 	queue->qps = engine_numa_alloc(ring_bytes(queue), node);
@@ -29,7 +29,9 @@ void engine_run_queue_free(struct engine_run_queue *queue)
 	queue->qps = NULL;
 }
 
-/* Closes the holes. Otherwise a QP that is created and destroyed again and again would fill the queue with them. */
+/*
+ * Closes the holes. Otherwise a program that creates and destroys QPs again and again would fill the queue with holes.
+ */
 void engine_run_queue_tidy(struct engine_run_queue *queue)
 {
 	uint32_t to = queue->head;

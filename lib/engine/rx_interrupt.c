@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How an interrupt descriptor has to be read depends on the kernel driver that gives the NIC to DPDK. DPDK's epoll
- * functions know the right way, and an epoll descriptor can be waited for beside others.
+ * functions know the right way, and a thread can wait for an epoll descriptor beside other descriptors.
  */
 #include "engine/rx_interrupt.h"
 

@@ -85,12 +85,12 @@ static bool add_chunk(struct engine_slab *slab)
 }
 
 /*
- * Cuts a block out of the newest chunk. If the chunk's end is too short, less than an eighth is lost until the slab is
- * freed.
+ * Cuts a block out of the newest chunk. If the rest of the chunk is too short, less than an eighth of the chunk is lost
+ * until the slab is freed.
  */
 static void *take_block(struct engine_slab *slab, uint64_t bytes)
 {
-	/* The size's class is made now, so that returning the block needs no memory. */
+	/* The class of this size is made now, so that returning the block needs no memory. */
 	struct engine_slab_class *class = find_class(slab, bytes, true);
 	void *block;
 

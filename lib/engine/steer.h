@@ -19,9 +19,9 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps);
 void engine_steer_free(struct uroce_engine *engine);
 
 /*
- * Reserves an index in the table and a QPN, neither lately in use (P-7), for a QP of the lcore. Returns 0; -ENOSPC: all
- * are in use or in time-wait; -EIO: the system has no random numbers. The caller holds the engine's lock. Packets find
- * an RC QP once it is published; packets to other QPNs go to engine_ud_receive().
+ * Reserves an index in the table and a QPN for a QP of the lcore; neither was in use lately (P-7). Returns 0; -ENOSPC:
+ * all are in use or in time-wait; -EIO: the system has no random numbers. The caller holds the engine's lock. Packets
+ * find an RC QP once it is published; packets to other QPNs go to engine_ud_receive().
  */
 int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *index, uint32_t *qpn);
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);
@@ -57,8 +57,8 @@ static inline const struct engine_qp_slot *steer_slot(const struct uroce_engine 
 }
 
 /*
- * The QP with this QPN, or NULL. An lcore that is not the owner may read a slot that changes; the owner looks it up
- * again.
+ * The QP with this QPN, or NULL. An lcore that is not the owner may read a slot while it changes; the owner looks the
+ * QP up again.
  */
 static inline struct uroce_qp *steer_lookup(const struct uroce_engine *engine, uint32_t qpn)
 {

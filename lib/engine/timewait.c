@@ -1,4 +1,4 @@
-/* timewait.c - a bitmap of the numbers in time-wait, and rings that say until when */
+/* timewait.c - a bitmap of the numbers in time-wait, and rings that say when their time-wait ends */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>

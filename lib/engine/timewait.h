@@ -1,4 +1,4 @@
-/* timewait.h - QPNs in time-wait: the number is not used again yet, its slot in the table may be (P-7, C-28) */
+/* timewait.h - QPNs in time-wait: such a number is not used again yet, but its slot in the table may be (P-7, C-28) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_TIMEWAIT_H
 #define ENGINE_TIMEWAIT_H

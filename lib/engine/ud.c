@@ -70,8 +70,8 @@ struct walk {
 };
 
 /*
- * Returns where the next bytes of the list lie; *bytes: how many of the wanted bytes lie there. NULL: the list has
- * ended, or the key of its piece does not allow the access.
+ * Returns where the next bytes of the list lie; *bytes: how many of the wanted bytes lie there. Returns NULL if the
+ * list has ended, or if the key of its piece does not allow the access.
  */
 static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 {
@@ -149,7 +149,10 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 		.qp_context = ud->context,
 		.ip_version = origin->ip && origin->ip[0] >> 4 == 6 ? 6 : 4,
 	};
-	/* popped before the completion is delivered: a thread that sees it may post the next receive at once */
+	/*
+	 * popped before the completion is delivered: a thread that sees the completion may post the next receive at
+	 * once
+	 */
 	recvq_pop(&ud->receives);
 	deliver_when_many(lcore);
 }
@@ -294,7 +297,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	ud->psn++;
 	if (ud->waiting_count || !engine_resolve_send(lcore, &path, &packet))
 		let_wait(ud, &path, &packet);
-	port_flush(engine_find_port(lcore, ud->device)); /* sends the datagram, or the question for the MAC */
+	port_flush(engine_find_port(lcore, ud->device)); /* sends the datagram, or asks for the MAC */
 	complete_send(ud, wr);
 	return 0;
 }

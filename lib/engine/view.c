@@ -47,7 +47,7 @@ void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *q
 	struct engine_failed_slot *slot = &failed->slots[count % UROCE_INSPECT_FAILED_MAX];
 
 	atomic_store_explicit(&slot->number, 0, memory_order_relaxed);
-	/* pairs with F1: a reader who sees a part of the new view also sees that the number has changed */
+	/* pairs with F1: a reader that sees a part of the new view also sees that the number has changed */
 	atomic_thread_fence(memory_order_release);
 	engine_view_qp(qp, &slot->view);
 	atomic_store_explicit(&slot->number, count + 1, memory_order_release);

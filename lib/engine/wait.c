@@ -35,7 +35,7 @@ static int port_fd(const struct engine_port *port)
 	return port->queue < interface->socket_count ? interface->sockets[port->queue] : port->rx_interrupt;
 }
 
-/* From now on frames raise interrupts at ports that have them. Returns whether any port has interrupts. */
+/* From now on frames raise interrupts at ports that have interrupts. Returns whether there is such a port. */
 static bool arm_interrupts(const struct uroce_lcore *lcore)
 {
 	bool armed = false;
@@ -143,7 +143,7 @@ void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 	if (next_deadline(lcore) <= engine_now_ns() || has_work(lcore))
 		return;
 	armed = arm_interrupts(lcore);
-	/* A frame that had come before raises no interrupt. */
+	/* A frame that came before interrupts were on raises none. */
 	if (!armed || engine_pipeline_poll(lcore) == 0)
 		sleep_for(lcore, fds, fd_count, most_ns);
 	if (armed)

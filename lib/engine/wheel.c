@@ -1,4 +1,4 @@
-/* wheel.c - the timer wheel: its slots are circular lists, and nodes move down a level as their time comes near */
+/* wheel.c - the timer wheel: its slots are circular lists, and a node moves down a level as its time comes near */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stddef.h>
 #include <string.h>

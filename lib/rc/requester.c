@@ -93,8 +93,8 @@ NOINLINE enum plan check_needs(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 /*
  * Returns how many responses of a READ to ask for again at `snd_nxt`; 0 if none for now.
  * - If nothing shows that the peer has the READ, it is repeated whole, since the peer would take a part for a request
- *   of its own. After a time-out one READ is repeated at a time, and after a second one only the oldest, because a peer
- *   that is only slow has them all and answers each copy.
+ *   of its own. After a time-out one READ is repeated at a time, and after a second time-out only the oldest READ,
+ *   because a peer that is only slow has all READs and answers each copy.
  * - Otherwise it is repeated part by part, as the congestion window allows. A part is not sent while the one before is
  *   unanswered, for the peer drops a part that the next one overtakes (S-9).
  */

@@ -1,10 +1,10 @@
 /* crc32_clmul.h - the CRC of the ICRC by carry-less multiplication, with or without a copy: for lib/wire only */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A CRC is a remainder, so a block of a message may be replaced by any that is congruent to it. "Folding" multiplies a
- * block by the remainder of x^distance and adds it to the block that lies this distance behind it, until 128 bits are
- * left. Barrett's method reduces those to 32. All is in the reflected bit order of Ethernet. The constants for a
- * distance of D bits are the reflected remainders of x^(D + 32) and x^(D - 32), shifted left by one.
+ * A CRC is a remainder, so a block of a message may be replaced by any congruent block. "Folding" multiplies a block by
+ * the remainder of x^distance and adds it to the block that lies this distance behind it, until 128 bits are left.
+ * Barrett's method reduces these 128 bits to 32. All values are in the reflected bit order of Ethernet. The constants
+ * for a distance of D bits are the reflected remainders of x^(D + 32) and x^(D - 32), shifted left by one.
  *
  * All functions are inlined into ones that are compiled for CPUs with the instructions (TARGET_128, TARGET_256,
  * TARGET_512).
@@ -100,8 +100,8 @@ TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool m
 }
 
 /*
- * Folds in the last bytes, n = 1 to 15. The 16 bytes of x and these n are cut anew: the first n are folded over the
- * other 16.
+ * Folds in the last n bytes, n = 1 to 15. Of the 16 bytes of x and these n bytes together, the first n are folded over
+ * the other 16.
  */
 TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes,
 					   bool moves)
@@ -126,7 +126,7 @@ TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uin
 	return _mm_xor_si128(fold_128(moved, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW)), rest);
 }
 
-/* Finishes a CRC of which x is what was folded so far: takes 16 bytes at a time, then fewer. */
+/* Finishes a CRC; x is the result of folding so far. Takes 16 bytes at a time, then the rest. */
 TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
 {
 	const __m128i constants = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
@@ -138,7 +138,7 @@ TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *sou
 	return reduce(bytes ? take_rest(x, target, source, bytes, moves) : x);
 }
 
-/* Goes on with a CRC of which x ... x3 are the last 64 bytes. */
+/* Continues a CRC whose last 64 bytes are in x, x1, x2 and x3. */
 TARGET_128 INLINE uint32_t go_on_128(__m128i x, __m128i x1, __m128i x2, __m128i x3, uint8_t *target,
 				     const uint8_t *source, uint64_t bytes, bool moves)
 {
@@ -207,7 +207,7 @@ TARGET_256 INLINE uint32_t reduce_256(__m256i x, __m256i x1)
 	return remainder_of(sum_halves(y));
 }
 
-/* Goes on with a CRC of which x and x1 are the last 64 bytes. */
+/* Continues a CRC whose last 64 bytes are in x and x1. */
 TARGET_256 INLINE uint32_t go_on_256(__m256i x, __m256i x1, uint8_t *target, const uint8_t *source, uint64_t bytes,
 				     bool moves)
 {
@@ -283,7 +283,7 @@ TARGET_512 INLINE uint32_t reduce_512(__m512i x)
 	return remainder_of(sum_lanes(fold_512(x, constants, last)));
 }
 
-/* Goes on with a CRC of which x is the last 64 bytes. */
+/* Continues a CRC whose last 64 bytes are in x. */
 TARGET_512 INLINE uint32_t go_on_512(__m512i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
 {
 	const __m512i far = _mm512_broadcast_i64x2(_mm_set_epi64x(FOLD_2048_HIGH, FOLD_2048_LOW));

@@ -50,8 +50,8 @@ static bool ipv4_source_is_bad(const uint8_t *source)
 }
 
 /*
- * Refuses mapped addresses: a struct wire_encap holds IPv4 addresses in that form, so they would be taken for IPv4
- * peers.
+ * Refuses mapped addresses: a struct wire_encap holds IPv4 addresses in that form, so mapped addresses would be taken
+ * for IPv4 peers.
  */
 static bool ipv6_addresses_are_bad(const uint8_t *source, const uint8_t *dest)
 {
@@ -137,7 +137,7 @@ static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_
 		default:
 			return WIRE_FRAME_OTHER;
 		}
-		/* A later fragment has the middle of a datagram here, and no further headers. */
+		/* A fragment that is not the first has the middle of a datagram here, and no further headers. */
 		if (later || bytes < 8)
 			return fragment ? WIRE_FRAME_FRAGMENT : WIRE_FRAME_IP_HEADER;
 		if (next == IPPROTO_FRAGMENT) {

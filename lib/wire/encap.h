@@ -43,8 +43,8 @@ struct wire_encap {
 
 /*
  * Kinds of frames. The faults stand in the order of judgement (W-5), and each has its own counter. A frame is judged
- * only if it may be for us: UDP to port 4791 or to a port that cannot be read, ICMP, ICMPv6, or with an IP header that
- * cannot be read.
+ * only if it may be for us: if it is UDP to port 4791 or to a port that cannot be read, ICMP or ICMPv6, or if its IP
+ * header cannot be read.
  */
 enum wire_frame {
 	WIRE_FRAME_ROCE, /* UDP to port 4791: encap is complete */
@@ -60,9 +60,9 @@ enum wire_frame {
 };
 
 /*
- * Reads a frame. check_checksums: those of IPv4 and UDP, unless the port has checked them already. Fills *encap as far
- * as the frame can be read, and sets the rest to zero; for WIRE_FRAME_ROCE all of *encap is filled. Reads nothing
- * beyond `bytes`.
+ * Reads a frame. check_checksums: whether to check the checksums of IPv4 and UDP, which some ports have checked
+ * already. Fills *encap as far as the frame can be read, and sets the rest to zero; for WIRE_FRAME_ROCE all of *encap
+ * is filled. Reads nothing beyond `bytes`.
  */
 enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_encap *encap);
 

@@ -81,7 +81,7 @@ NOINLINE uint32_t pad_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, ui
 	return bytes + pad_bytes + WIRE_ICRC_BYTES;
 }
 
-/* Writes the pad behind the first bytes of a frame, then the ICRC. Returns the frame's bytes. */
+/* Writes the pad behind the bytes that the frame has so far, then the ICRC. Returns the frame's bytes. */
 static inline uint32_t end_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, uint32_t crc)
 {
 	if (pad_bytes)
@@ -179,7 +179,7 @@ TARGET_128 static uint32_t crc_of_8_128(uint64_t data)
 
 #endif
 
-/* How much these 8 bytes change the CRC of a message that ends with them. */
+/* Returns the change of a message's CRC if the message ends with these 8 bytes instead of zeros. */
 static inline uint32_t crc_of_8(uint64_t data)
 {
 #ifdef __x86_64__

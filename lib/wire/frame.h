@@ -158,9 +158,9 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 #define FRAME_EXTENSION_MAX_BYTES 16u /* most bytes of extension headers that fit into a pseudo header */
 #define FRAME_ACK_ROOM_BYTES 64u
 
-/* Written by wire_frame_prepare() only, except `ack` and the source port. */
+/* Only wire_frame_prepare() writes this struct, except `ack` and the source port. */
 struct wire_frame_template {
-	/* IPv4: the last ACK with new BTH bytes 0 to 7, as it would be with PSN and AETH 0 */
+	/* IPv4: the last ACK whose BTH bytes 0 to 7 were new, as it would be with PSN and AETH 0 */
 	uint8_t ack[FRAME_ACK_ROOM_BYTES];
 	uint8_t bytes[FRAME_FRONT_BYTES]; /* the bytes in front of the BTH, with 0 for the lengths */
 	uint8_t ip_offset, bth_offset;
@@ -225,7 +225,7 @@ extern wire_frame_writer *const wire_frame_writers[WIRE_ICRC_IMPLS][FRAME_EXTENS
 
 /*
  * Writes a whole frame to out: headers, payload, pad, ICRC. Returns its bytes. out has room for them, and at least for
- * 128. Each byte of payload is read once.
+ * 128. The payload is read only once.
  */
 static inline uint32_t frame_write(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out)

@@ -30,7 +30,7 @@ struct pseudo_row {
 };
 
 #define HEADERS_MIN_BYTES 40u /* IPv4, UDP and BTH */
-/* at: where the IP header begins. Set to ones are TOS, TTL, the checksums of IP and UDP, and BTH byte 4. */
+/* at: where the IP header begins. Sets TOS, TTL, the checksums of IP and UDP, and BTH byte 4 to ones. */
 #define PSEUDO_ROW(at)                               \
 	{                                            \
 		.keep = ~0ull << (at), .ones = {     \
@@ -116,8 +116,8 @@ static uint32_t check_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *t
 #include "wire/crc32_clmul.h"
 
 /*
- * For CPUs with these instructions: defines two functions, of which one copies and one only reads. Both are made of
- * `frame`, which can do either.
+ * For CPUs with these instructions: defines two functions, of which one copies and one only reads. Both are made of the
+ * function `frame`, which can copy or only read.
  */
 #define PLACE_AND_CHECK(instructions, name, frame)                                                            \
 	instructions static uint32_t place_##name(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, \

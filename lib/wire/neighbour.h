@@ -26,14 +26,14 @@ struct wire_neighbour {
 	uint16_t vlan_tci;
 	uint8_t sender_mac[6]; /* MAC of the option; without the option: the source MAC of the frame */
 	uint8_t sender[16];    /* the sender; in a probe the unspecified address */
-	/* request: the address asked for; reply: the address that has sender_mac; echo: the address pinged */
+	/* request: the address that is asked for; reply: the address of sender_mac; echo: the address that is pinged */
 	uint8_t target[16];
 };
 
 /*
  * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. Returns false if the frame is malformed
- * (length, checksum, discovery with a hop limit other than 255, impossible addresses or MACs), or of no kind of enum
- * wire_neighbour_kind.
+ * (length, checksum, discovery with a hop limit other than 255, impossible addresses or MACs), or if it is of no kind
+ * of enum wire_neighbour_kind.
  */
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);
 

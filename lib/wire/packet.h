@@ -1,10 +1,10 @@
 /* packet.h - a transport packet as one plain value: parse it, build it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A packet is everything from the BTH to the end of the payload. Parsing bytes makes such a value, and so does the
- * protocol that wants bytes sent; building what was parsed gives the same bytes. Some fields are not kept, and built as
- * zeros, as every sender must write them: TVer, bits 4:0 of BTH byte 8, the reserved bytes of DETH, CNP, SACK and
- * PROBE, pad bytes.
+ * A packet is everything from the BTH to the end of the payload. Parsing makes such a value of bytes; the protocol
+ * makes one when it has a packet to send. Building a parsed packet gives the same bytes, except for fields that are not
+ * kept but built as zeros, as every sender must write them: TVer, bits 4:0 of BTH byte 8, the reserved bytes of DETH,
+ * CNP, SACK and PROBE, pad bytes.
  *   1. wire_encap_parse() finds the BTH and how many bytes follow it
  *   2. wire_packet_parse() fills the value; payload points into the frame
  *   3. wire_packet_build() writes BTH and extension headers; the caller writes payload, pad and ICRC
@@ -54,7 +54,7 @@ struct wire_packet {
 	uint32_t psn;                    /* 24 bits */
 	uint32_t dest_qpn;               /* 24 bits */
 	uint16_t pkey;
-	uint8_t pad_bytes; /* bytes of pad, 0 ... 3, as in the BTH; building writes the number as it is */
+	uint8_t pad_bytes; /* bytes of pad, 0 ... 3, as in the BTH; building writes this number unchecked */
 	uint8_t cwnd_pen;  /* SACK */
 	union {
 		struct { /* RETH, AtomicETH, FETH */
@@ -78,7 +78,7 @@ struct wire_packet {
 		};
 		struct {                       /* SACK, PROBE */
 			uint64_t sack_bitmap;  /* bit i is for the PSN sack_offset + i behind cack_psn */
-			uint32_t cack_psn;     /* 24 bits: everything up to this PSN has come in order */
+			uint32_t cack_psn;     /* 24 bits: all packets up to this PSN have come in order */
 			uint32_t rcvd_bytes;   /* 24 bits */
 			uint16_t control_kind; /* enum wire_control_kind */
 			union {
@@ -101,7 +101,7 @@ struct wire_packet {
 
 static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and the parser move whole lines");
 
-/* An ACK or NAK as in a frame: BTH bytes 0 to 7; then bytes 8 to 11 and the AETH. */
+/* An ACK or NAK as in a frame: `begin` has BTH bytes 0 to 7, `bth_end` has BTH bytes 8 to 11 and the AETH. */
 struct wire_ack {
 	uint64_t begin, bth_end;
 };

@@ -32,8 +32,8 @@ void wire_print_addr(struct wire_line *line, const uint8_t addr[16]);
  * Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST, NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL, NAK_INVALID_RD,
  * NAK_RESERVED (with its syndrome). Flags, each only when set: solicited migreq ackreq fecn becn. Responses with data
  * show credit= or syndrome=. bytes= is there for opcodes that may carry payload, and if any other opcode carries some;
- * pad= is there only if the pad is not what the payload needs. The text is cut to out_bytes (> 0) and always ends with
- * NUL; returns out.
+ * pad= is there only if the pad has not the length that the payload needs. The text is cut to out_bytes (> 0) and
+ * always ends with NUL; returns out.
  */
 char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes);
 
