@@ -47,8 +47,8 @@ enum uroce_cm_event_type {
 	 */
 	UROCE_CM_UNREACHABLE,
 	/*
-	 * status: 0: regularly; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted; -ETIMEDOUT: the peer
-	 * has not answered our disconnect request
+	 * status 0: a regular end; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted; -ETIMEDOUT: the
+	 * peer has not answered our disconnect request
 	 */
 	UROCE_CM_DISCONNECTED,
 	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status in the peer's APR */
@@ -75,7 +75,7 @@ struct uroce_cm_event {
 	uint64_t context;             /* context of the id; in a REQUEST the context of the listener */
 	struct uroce_addr local, peer;
 	uint16_t peer_port; /* of a REQUEST: the client's */
-	uint16_t reason;    /* REJECTED: see uroce_cm_reason_name(); RESOLVED: the status of the SIDR_REP */
+	uint16_t reason;    /* REJECTED: the reason, see uroce_cm_reason_name(); RESOLVED: the SIDR_REP's status */
 	/* number of the peer's queue pair: in REQUEST, RESOLVED; on the active side in RESPONSE, ESTABLISHED */
 	uint32_t peer_qp_num;
 	uint32_t peer_qkey;     /* of a RESOLVED */
@@ -142,13 +142,14 @@ struct uroce_cm_options {
 	 */
 	bool no_read_repair;
 	uint8_t cc; /* enum uroce_cc: the congestion control of our end */
-	/* no SACKs: as with a peer that is not uroce, whatever comes behind a lost packet is dropped */
+	/* no SACKs: as with a peer that is not uroce, each packet behind a lost one is dropped */
 	bool no_sack;
 	/* sack_window of struct uroce_qp_attr: 256 ... 2048; 0: 256; the smaller value of both ends counts */
 	uint16_t sack_window;
 	/*
-	 * Over how many paths our end spreads its requests, if the peer takes SACKs and allows several paths: 4 ... 64;
-	 * 0: one. Refused for a port with several queues, because such a port chooses the queue by the source port.
+	 * Our end spreads its requests over so many paths, 4 ... 64, if the peer takes SACKs and allows several paths;
+	 * 0 means one path. Refused for a port with several queues, because such a port chooses the queue by the source
+	 * port.
 	 */
 	uint8_t paths;
 	/* a RESTED event comes when the ids and the QPN may be used again (C-16), as TIMEWAIT_EXIT in rdma_cm */
@@ -194,7 +195,7 @@ UROCE_API int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const 
 /* Returns the port that the id listens at, is bound to or connects from; 0 if it has none yet. */
 UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 
-/* An id for uroce_cm_connect(), or for uroce_cm_bind() and uroce_cm_listen_bound(). */
+/* Creates an id for uroce_cm_connect(), or for uroce_cm_bind() and uroce_cm_listen_bound(). */
 UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
  * Creates an id in the port space of UDP, for queue pairs for datagrams (ud.h); it has no queue pair of its own. For a
@@ -210,7 +211,7 @@ UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uin
  */
 UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
 /*
- * Before the id is bound to any address: limits it to addresses of one family, so that another id may have the same
+ * Limits the id to addresses of one family, before it is bound to any address, so that another id may have the same
  * port for the other family. rdma_cm does so for 0.0.0.0, and for :: with RDMA_OPTION_ID_AFONLY. Returns 0; -EINVAL:
  * the id has a port already.
  */
@@ -221,10 +222,10 @@ UROCE_API int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family f
  */
 UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*
- * Destroys the id in any state. The peer is told once, the id gets no further events, and its waiting events are
- * dropped. The id's QP is not destroyed, but goes to ERR if it was connected. A listener's unread REQUESTs are dropped
- * and their clients refused; the ids of REQUESTs that were read remain. Returns 0; -ETIMEDOUT: the lcore did not
- * answer; then the id still exists.
+ * Destroys the id in any state. The peer is told once that the connection ends, the id gets no further events, and its
+ * waiting events are dropped. The id's QP is not destroyed, but goes to ERR if it was connected. A listener's unread
+ * REQUESTs are dropped and their clients refused; the ids of REQUESTs that were read remain. Returns 0; -ETIMEDOUT: the
+ * lcore did not answer; then the id still exists.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
 /* Destroys the id, and its QP if it has one. Errors as uroce_cm_id_destroy(). */
@@ -260,11 +261,11 @@ UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *so
 			     unsigned timeout_ms);
 /*
  * Begins to connect the id's QP. An ESTABLISHED, REJECTED or UNREACHABLE event tells the outcome; UNREACHABLE with
- * status -ENOBUFS: there is no room for one more connection, which shows only after this call. dest: NULL means along
- * the route of uroce_cm_route(). source: NULL or zeros mean the address that the id is bound to; without such an
- * address the one of the QP's device with the longest prefix that contains dest; if no prefix contains dest, an address
- * with a gateway. options: NULL means the defaults. Returns 0; -EINVAL: no QP, a value out of range, private data too
- * long, or a QP of a partition other than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses;
+ * status -ENOBUFS means that there is no room for one more connection, which shows only after this call. dest: NULL
+ * means along the route of uroce_cm_route(). source: NULL or zeros mean the address that the id is bound to; if there
+ * is none, the address of the QP's device whose prefix contains dest and is the longest; if no prefix contains dest, an
+ * address with a gateway. options: NULL means the defaults. Returns 0; -EINVAL: no QP, a value out of range, private
+ * data too long, or a QP of a partition other than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses;
  * -ENETUNREACH: the device has no address of the family of dest, or dest is no neighbour and no gateway is known;
  * -EISCONN: the id has connected already.
  */

@@ -29,7 +29,8 @@ UROCE_API int uroce_cq_destroy(struct uroce_cq *cq);
 UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc);
 
 /*
- * When has the last completion of a queue pair been taken, so that you may free what qp_context and wr_id point to?
+ * How to find out that the last completion of a queue pair has been taken, so that you may free what qp_context and
+ * wr_id point to:
  *   1. uroce_qp_destroy(): no further completion is added
  *   2. uroce_cq_mark() for each of its CQs: the position behind the last completion so far
  *   3. poll the CQ as usual, until uroce_cq_passed() says that all completions in front of the mark have been taken
@@ -46,9 +47,9 @@ UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
  * came before uroce_cq_arm() give no wake-up, so:
  *   1. poll until the CQ is empty
  *   2. uroce_cq_arm()
- *   3. poll again: what came between 1 and 2 is there
+ *   3. poll again: this finds completions that came between 1 and 2
  *   4. poll(2) or read(2) 8 bytes from the descriptor, and start again
- * The CQ owns the descriptor (an eventfd); -EMFILE and the like when none could be made.
+ * The CQ owns the descriptor (an eventfd); uroce_cq_fd() returns -EMFILE or the like if no descriptor could be made.
  */
 UROCE_API int uroce_cq_fd(struct uroce_cq *cq);
 UROCE_API void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only);

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How to use:
- *   1. initialise EAL, open or create ethdev ports; port.h does both, and step 3, in a call each
+ *   1. initialise EAL, open or create ethdev ports; port.h has a call for each of these, which also does step 3
  *   2. uroce_engine_create(): how many lcores and who polls them
  *   3. uroce_device_create() for each port
  *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own
@@ -42,8 +42,8 @@ struct uroce_engine_config {
 	 * damaged packet may lie there for a moment.
 	 */
 	bool check_icrc_first;
-	bool no_cnp;   /* packets that a switch has marked (ECN) draw no congestion notification; they are counted */
-	bool ack_each; /* ACK each message when it has come, not once for a burst: sooner, but more expensive */
+	bool no_cnp;   /* packets that a switch has marked (ECN) draw no congestion notification, but are counted */
+	bool ack_each; /* each message is ACKed when it has come, not once for a burst: sooner, but more expensive */
 };
 
 #define UROCE_LCORES_MAX 64
@@ -113,8 +113,8 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
  * once. Calls of other threads wait for the next poll; if no poll comes within 10 s they return -ETIMEDOUT, and nothing
  * has changed. Returns a measure of the work done: frames received and sent, completions written, posts of other
- * threads taken, timers expired, and calls of other threads carried out; 0: there was no work. A timer fires only if it
- * was already due when the poll before this one began: so frames that came while nobody polled are received first.
+ * threads taken, timers expired, and calls of other threads carried out; 0 if there was no work. A timer fires only if
+ * it was already due when the poll before this one began: so frames that came while nobody polled are received first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 

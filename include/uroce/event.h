@@ -49,8 +49,8 @@ struct uroce_event {
 UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event);
 /*
  * A descriptor to sleep on: it becomes readable with each event, and is readable if events wait already. Read 8 bytes
- * from it, then take events until there is none. The device owns it (an eventfd); -EMFILE and the like if it could not
- * be made.
+ * from it, then take events until there is none. The device owns it (an eventfd). Returns -EMFILE or the like if no
+ * descriptor could be made.
  */
 UROCE_API int uroce_event_fd(struct uroce_device *device);
 UROCE_API const char *uroce_event_name(uint32_t type);

@@ -38,9 +38,9 @@ UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32
 UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
 			      struct uroce_mr **mr);
 /*
- * Changes a region to what uroce_mr_reg_at() would make of these values, with the same keys. A request under way that
- * uses the region fails, or sees the old region or the new one. pd: a PD of the same device. Returns 0; -EINVAL;
- * -EBUSY: a window is bound to the region, and nothing has changed.
+ * Changes a region to what uroce_mr_reg_at() would make of these values, but keeps the keys. A request under way that
+ * uses the region fails, or uses the old or the new region. pd: a PD of the same device. Returns 0; -EINVAL; -EBUSY: a
+ * window is bound to the region, and nothing has changed.
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
@@ -52,10 +52,10 @@ UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
 
 /*
  * A window opens a part of a region to a peer under a key of its own, without a control call for each change.
- * Type 1: bound by uroce_mw_bind(), good for all QPs of the domain, each bind gives it a new key.
- * Type 2: bound by UROCE_WR_BIND_MW to a key that the application chooses (uroce_mw_next_rkey()), good for the QP
- * that bound it; made invalid by UROCE_WR_LOCAL_INV or by a peer's SEND with invalidate, and bound again then.
- * A bind fails with MW_BIND_ERR when
+ * Type 1: bound by uroce_mw_bind(), good for all QPs of the domain; each bind gives the window a new key. Type 2: bound
+ * by UROCE_WR_BIND_MW to a key that the application chooses (uroce_mw_next_rkey()), good for the QP that bound it; made
+ * invalid by UROCE_WR_LOCAL_INV or by a peer's SEND with invalidate, and bound again then. A bind fails with
+ * MW_BIND_ERR when
  *   - window or region are of another domain than the QP
  *   - the region is without UROCE_ACCESS_MW_BIND, without local write for remote write or atomic, or without the flush
  *     rights asked for

@@ -23,7 +23,7 @@ extern "C" {
 
 /* How to start EAL; zeros are good defaults. */
 struct uroce_eal_config {
-	/* EAL's own arguments, beginning with the program's name. What they say is not overridden. */
+	/* EAL's own arguments, beginning with the program's name. They are not overridden. */
 	int argc;
 	const char *const *argv;
 	/* Ports that will be opened, so that EAL scans the PCI bus only for NICs among them. */
@@ -88,7 +88,7 @@ struct uroce_port {
 	uint32_t packet_bytes;    /* longest IP packet that passes whole; 0: the driver knows no limit */
 	uint32_t mtu_bytes;       /* the device's largest path MTU */
 	bool rx_checksums_done;   /* as in struct uroce_device_config */
-	struct rte_mempool *pool; /* the port's own pool, also for frames that you send */
+	struct rte_mempool *pool; /* the port's own pool, from which you may take mbufs to send, too */
 };
 
 /*
@@ -107,8 +107,8 @@ UROCE_API int uroce_port_open(const char *name, const struct uroce_port_config *
 			      struct uroce_error *error);
 /*
  * Destroys the device, closes the port and frees its pool; the two ends of a loop share a pool, freed with the second.
- * Returns 0; -EBUSY: the device has a PD or CQ, or the port is captured, and nothing has changed; or a positive number:
- * so many mbufs are still in use, and the pool is not freed.
+ * Returns 0; -EBUSY: the device has a PD or CQ, or the port is captured, and nothing has changed; or the number of
+ * mbufs that are still in use, and then the pool is not freed.
  */
 UROCE_API int uroce_port_close(struct uroce_port *port);
 

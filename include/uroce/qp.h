@@ -98,21 +98,22 @@ static inline enum uroce_ecn uroce_traffic_class_ecn(uint8_t traffic_class)
 }
 
 /*
- * What happens to a response of a READ or atomic that comes before its turn (Q-15). UPWARDS and ANY_ORDER: it is
- * placed, and only what is missing before it is asked for again. UPWARDS asks for one part of a READ after the other,
- * which every peer answers (Linux answers in no other order, Q-16). ANY_ORDER asks for all parts at once, and is only
- * for a peer that has read repair, too. OFF: the response is dropped, and everything from the oldest missing one on is
- * asked for again. As a responder a QP that is not OFF answers a part before what it has still to send (S-9).
+ * What happens to a response of a READ or atomic that comes before its turn (Q-15). UPWARDS and ANY_ORDER: the response
+ * is placed, and only the responses that are missing before it are asked for again. UPWARDS asks for one part of a READ
+ * after the other, which every peer answers (Linux answers in no other order, Q-16). ANY_ORDER asks for all parts at
+ * once, and is only for a peer that has read repair, too. OFF: the response is dropped, and all responses from the
+ * oldest missing one on are asked for again. As a responder, a QP that is not OFF answers a part of a READ before the
+ * responses that it has still to send (S-9).
  */
 enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_ANY_ORDER };
 
 /*
  * Congestion control: how a QP slows down. FIXED: a window that losses make smaller, and no rate. DCQCN: the same
- * window, and a rate that the peer's congestion notifications (CNP) lower, as NICs have it (N-2); what it sends is
- * offered to switches as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DELAY: a window that shrinks
- * while round trips take longer than the shortest one; it needs no help of switches or of the peer (N-4). DEFAULT:
- * DCQCN if the link of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no
- * switch on their way.
+ * window, and a rate that the peer's congestion notifications (CNP) lower, as NICs have it (N-2); the QP's packets are
+ * marked as ECN-capable, ECT(0), unless the traffic class has other ECN bits. DELAY: a window that shrinks while round
+ * trips take longer than the shortest one; it needs no help of switches or of the peer (N-4). DEFAULT: DCQCN if the
+ * link of the device tells its rate (uroce_port_link_mbps()), else FIXED: loop and memif ports have no switch on their
+ * way.
  */
 enum uroce_cc { UROCE_CC_DEFAULT, UROCE_CC_FIXED, UROCE_CC_DCQCN, UROCE_CC_DELAY, UROCE_CC_ALGORITHMS };
 
@@ -138,17 +139,18 @@ struct uroce_qp_attr {
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
 	uint8_t cc;          /* enum uroce_cc; a query returns the algorithm in force */
 	/*
-	 * Both ends keep what comes behind a missing packet, and tell each other of it with SACKs, so that only lost
-	 * packets are sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512, 1024 or
+	 * Both ends keep packets that come behind a missing one, and tell each other of them with SACKs, so that only
+	 * lost packets are sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512,
+	 * 1024 or
 	 * 2048. Both ends have to be uroce and to agree on it; cm.h does that for them. 0, the default: no SACKs, as
 	 * with every other peer.
 	 */
 	uint16_t sack_window;
 	/*
-	 * Requests are spread over so many paths, 4 ... 64, each with a UDP source port of its own, so that switches
-	 * that choose ways by ports use several (W-10). 0 or 1 means one path, the default. Several paths need a
-	 * sack_window, and at both ends a device with one queue, or whose port does not choose queues by source ports.
-	 * If the lcore has no memory for several paths the QP has one, and a query returns 0.
+	 * Requests are spread over so many paths, 4 ... 64. Each path has a UDP source port of its own, so that
+	 * switches that choose a way by the ports use several ways (W-10). 0 or 1 means one path, the default. Several
+	 * paths need a sack_window, and at both ends a device with one queue, or whose port does not choose queues by
+	 * source ports. If the lcore has no memory for several paths the QP has one, and a query returns 0.
 	 */
 	uint8_t paths;
 	uint32_t rate_mbps; /* a query returns the rate that congestion control allows, in Mbit/s; 0: no limit */
@@ -211,8 +213,7 @@ struct uroce_qp_error {
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
- * Returns the values that the QP was created with, as they are in force: the sizes of its queues, and as lcore its
- * owner.
+ * Tells the values that the QP was created with, as they are in force: the sizes of its queues, and as lcore its owner.
  */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
@@ -225,11 +226,11 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * Changes attributes and state. Returns 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
  * out of range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's
  * source, which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to
- * RTR yet, for a packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait. Or
- * path_mig_state is set to REARM after a migration, and the peer has not been heard over the new path yet, so that it
- * might never follow: first exchange a message (A-8). With an error nothing has changed, and *bad_mask, when given,
- * names the attribute that is to blame; it is 0 if no attribute is, as when the QP has to rest. After -EINVAL and
- * -ENETUNREACH uroce_refusal() (log.h) says what is wrong.
+ * RTR yet, for a packet of its last connection could be taken for one of the new connection (P-7); a new QP need not
+ * wait. -EAGAIN also if path_mig_state is set to REARM after a migration before the peer has been heard over the new
+ * path, because the peer might then never follow: first exchange a message (A-8). With an error nothing has changed,
+ * and *bad_mask, when given, names the attribute that is to blame; it is 0 if no attribute is, as when the QP has to
+ * rest. After -EINVAL and -ENETUNREACH uroce_refusal() (log.h) says what is wrong.
  *
  * The table says which attributes a transition requires (!) and which others it takes (x), besides UROCE_QP_STATE; all
  * others are refused. Any state goes to RESET, and any state but RESET to ERR, without attributes.
@@ -265,7 +266,10 @@ UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *a
 /* Returns the attributes in force. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
-/* Returns the record of the first failure since RESET, to be read after its completion or event. Returns 0. */
+/*
+ * Writes the record of the first failure since RESET, which is to be read after the failure's completion or event.
+ * Returns 0.
+ */
 UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
 /* The name of an attribute, "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);

@@ -59,8 +59,8 @@ UROCE_API const char *uroce_version(void);
 
 /*
  * The name of the code that copies payloads and computes their ICRC in one pass: "vpclmul" (AVX-512), "vpclmul256"
- * (AVX2 and VPCLMULQDQ), "pclmul" or "isal". The best for the CPU is chosen when the program starts; all give the same
- * result.
+ * (AVX2 and VPCLMULQDQ), "pclmul" or "isal". The best one for the CPU is chosen when the program starts; all of them
+ * give the same result.
  */
 UROCE_API const char *uroce_icrc(void);
 /*

@@ -46,8 +46,8 @@ struct uroce_ud_addr {
  */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
 /*
- * After it returns the queue pair receives nothing. Posted receives have no completion. Receives of an SRQ stay posted,
- * except a receive that was already taken for a datagram that did not fit. Returns 0; -ETIMEDOUT.
+ * When the call returns the queue pair receives nothing more. Posted receives have no completion. Receives of an SRQ
+ * stay posted, except a receive that was already taken for a datagram that did not fit. Returns 0; -ETIMEDOUT.
  */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
@@ -63,8 +63,8 @@ UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr
 /*
  * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's send. The data may be reused when
  * the call returns; with UROCE_SEND_INLINE the lkeys are not checked. Until the peer's MAC is known, at most 64
- * datagrams of the queue pair wait, each for up to 3 s, and are then dropped. 0, and a completion with
- * UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey is not valid.
+ * datagrams of the queue pair wait, each for up to 3 s, and are then dropped. Returns 0, and with UROCE_SEND_SIGNALED
+ * there is a completion; -EINVAL: uroce_refusal() says what is wrong; -EACCES: an lkey is not valid.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 

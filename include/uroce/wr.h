@@ -190,7 +190,7 @@ enum uroce_cause {
 	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or the QP was moved to ERR */
 	UROCE_CAUSE_KEEPALIVE,       /* the QP had no request, and its peer did not answer when asked */
-	UROCE_CAUSE_CQ_OVERRUN,      /* cause of a QP's failure, not of a completion: one of its CQs had no room */
+	UROCE_CAUSE_CQ_OVERRUN,      /* cause of a QP's failure, not of a completion: a CQ of the QP had no room */
 	UROCE_CAUSES
 };
 

@@ -1,4 +1,4 @@
-/* connect.c - carries out for an lcore's connection manager what the manager decides */
+/* connect.c - carries out what the connection manager of an lcore decides */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>

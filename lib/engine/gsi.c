@@ -155,8 +155,8 @@ static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 }
 
 /*
- * Judges a packet to QP 1 (U-2) in the order of W-5: the ICRC comes last, because it costs most. CNT_COUNTERS:
- * accepted.
+ * Judges a packet to QP 1 (U-2) in the order of W-5: the ICRC comes last, because it costs most. Returns CNT_COUNTERS
+ * if the packet is accepted.
  */
 static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engine_port *port,
 			     const struct wire_packet *packet, const struct rc_origin *origin)
@@ -198,7 +198,8 @@ static bool begins(const uint8_t *mad)
 /*
  * Chooses the lcore whose manager gets a message. If the port wires each queue to one queue of the peer, a connection
  * belongs to the lcore that its REQ came to: all its frames will arrive at that lcore, and so will a repeated or a new
- * REQ (C-11, C-13). Otherwise nobody can tell where frames will come, and the managers share the connections evenly.
+ * REQ (C-11, C-13). Otherwise nobody can tell at which lcore frames will arrive, and the managers share the connections
+ * evenly.
  */
 static uint32_t choose_owner(const struct uroce_lcore *lcore, const struct uroce_device *device, const uint8_t *source,
 			     const uint8_t *mad)

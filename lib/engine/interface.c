@@ -1,4 +1,6 @@
-/* interface.c - asks the kernel for carrier, MTU and speed, and for what its sockets hold and have dropped */
+/*
+ * interface.c - asks the kernel for carrier, MTU and speed, and for the frames that its sockets hold and have dropped
+ */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 
@@ -106,7 +108,7 @@ void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES])
 		name[0] = '\0';
 }
 
-/* Each read makes the kernel count from zero again. */
+/* Each read of the count makes the kernel count from zero again. */
 uint64_t engine_interface_ring_drops(const struct engine_interface *interface, uint16_t queue)
 {
 	struct tpacket_stats counted;

@@ -64,7 +64,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->engine = engine;
 	lcore->index = index;
 	lcore->lcore_id = lcore_id;
-	/* Each QP stands in the doorbell ring at most once, so the ring never overflows. */
+	/* Each QP is in the doorbell ring at most once, so the ring never overflows. */
 	lcore->doorbells = engine_numa_create_ring(engine->index_count, 1, sizeof(void *), node);
 	lcore->mailbox = engine_numa_create_ring(MAILBOX_CALLS, 1, sizeof(void *), node);
 	lcore->handover = engine_numa_create_ring(HANDOVER_FRAMES, 1, sizeof(void *), node);

@@ -108,12 +108,13 @@ void engine_link_forget(struct uroce_device *device)
 }
 
 /*
- * Frames wait for a port that takes none, and cost no retries, because it may just be busy. They do not wait for a port
- * without a link, since a memif whose peer has gone takes nothing for ever. Nor do they wait for any port longer than
- * TX_PATIENCE_NS, since a driver may not know its link. After that time they are dropped, and so is every frame until
- * the port takes a frame again, so that QPs go on or fail in time (T-4). Only a port that is behind is asked for its
- * link, because with some drivers that is expensive. As with timers, the port has had the whole of this poll to take
- * frames, for the thread may not have run for a while.
+ * Frames wait for a port that takes none, and cost no retries, because the port may just be busy. They do not wait for
+ * a port without a link, since a memif whose peer has gone takes nothing for ever. Nor do they wait for any port longer
+ * than TX_PATIENCE_NS, since a driver may not know its link. After that time they are dropped, and so is every frame
+ * until the port takes a frame again, so that QPs go on or fail in time (T-4). Only a port that is behind is asked for
+ * its link, because with some drivers that is expensive. Like timers, the wait is compared with the time at which the
+ * poll before this one began: if the thread has not run for a while, this poll has offered the frames to the port once
+ * more.
  */
 static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *lcore)
 {
@@ -141,8 +142,8 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 /*
  * Some ports take frames and keep them: while there is no link, or while the kernel's queue behind them stands still.
  * The driver does not report that, and its ring need not fill up, because after a time-out a QP sends only a few
- * packets. The kernel counts more bytes for a frame than the frame has; so if the bytes that it holds grow by less than
- * was given to it, something has left. Frames given to a port that lets nothing go for HELD_NS are counted.
+ * packets. The kernel counts more bytes for a frame than the frame has. So if the bytes that it holds grow by less than
+ * the bytes that it was given, a frame has left. Frames given to a port that lets nothing go for HELD_NS are counted.
  */
 static void look_at_held(struct engine_port *port, const struct uroce_lcore *lcore)
 {

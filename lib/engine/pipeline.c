@@ -152,8 +152,8 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 }
 
 /*
- * While one QP is served, the cache lines of the next ones are fetched: first those of the QP, then those that its
- * frames are made from, and for a QP that may send requests its window, then the requests.
+ * While one QP is served, the cache lines of the next QPs are fetched: first the lines of the QP, then the lines that
+ * its frames are made from. For a QP that may send requests the lines of its window follow, and then the requests.
  */
 static void prefetch_queued(const struct engine_run_queue *queue)
 {

@@ -1,4 +1,4 @@
-/* port.c - sends frames; those that the port does not take wait for their turn */
+/* port.c - sends frames; frames that the port does not take wait for their turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 

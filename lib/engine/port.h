@@ -11,7 +11,7 @@
 #define PORT_FRAME_MAX_BYTES 16384u
 #define PORT_SPARE_LITTLE (OUTBOX_PACKETS / 2) /* with fewer spare mbufs new ones are fetched */
 
-/* Offers the waiting frames to the port; those that it does not take go on waiting, in order (S-15). */
+/* Offers the waiting frames to the port; frames that it does not take go on waiting, in order (S-15). */
 void engine_port_flush(struct engine_port *port);
 
 /*

@@ -15,7 +15,8 @@ struct uroce_device;
 struct uroce_lcore;
 
 /*
- * Empty mbufs of a pool that an lcore has at hand, so that a frame that it begins can be sent. The last used is on top.
+ * Empty mbufs of a pool that an lcore has at hand, so that a frame that the lcore begins to write can be sent. The mbuf
+ * that was used last is on top.
  */
 struct engine_spare {
 	struct rte_mempool *pool; /* NULL: the list is not in use */

@@ -336,9 +336,9 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 }
 
 /*
- * Takes the usual frame, or leaves it to receive_any(). Within a burst nothing but its packets changes a QP. So a
- * packet with the headers and BTH of the one before is admitted as that one was, as long as the QP runs. Returns true
- * if another lcore owns the mbuf now, false if the caller may free the mbuf after the burst.
+ * Takes the usual frame, or leaves it to receive_any(). Within a burst only the packets of the burst change a QP. So a
+ * packet with the headers and BTH of the packet before is admitted as that packet was, as long as the QP runs. Returns
+ * true if another lcore owns the mbuf now, false if the caller may free the mbuf after the burst.
  */
 static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)

@@ -76,7 +76,7 @@ static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *
 		run_queue_add(qp);
 }
 
-/* Takes the next QP out of a queue that is not empty; NULL: the entry is a hole. */
+/* Takes the next QP out of a queue that is not empty. Returns NULL if the entry is a hole. */
 static inline struct uroce_qp *run_queue_pop(struct engine_run_queue *queue)
 {
 	struct uroce_qp *qp = queue->qps[queue->head++ & queue->mask];
@@ -93,8 +93,8 @@ static inline struct uroce_qp *run_queue_look(const struct engine_run_queue *que
 }
 
 /*
- * Arms the timer of the QP for an earlier deadline. If the deadline has moved back the timer expires early, and is
- * armed again then.
+ * Arms the timer of the QP for an earlier deadline. If the deadline has become later the timer expires too early, and
+ * is armed again then.
  */
 static __rte_always_inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {

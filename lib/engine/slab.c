@@ -51,7 +51,7 @@ void engine_slab_free(struct engine_slab *slab)
 	pthread_mutex_destroy(&slab->lock);
 }
 
-/* Finds the class of a size; if there is none and `make` is true, makes it. NULL: there is none. */
+/* Finds the class of a size; if there is none and `make` is true, makes it. Returns NULL if there is none. */
 static struct engine_slab_class *find_class(struct engine_slab *slab, uint64_t bytes, bool make)
 {
 	struct engine_slab_class *class;

@@ -23,8 +23,8 @@ struct engine_timewait_queue {
 };
 
 /*
- * One bit for each number, and one queue for each power of two of nanoseconds, as ACK timeouts, which set the waits,
- * are powers of two.
+ * One bit for each number, and one queue for each power of two of nanoseconds, because the waits follow from ACK
+ * timeouts, which are powers of two.
  */
 struct engine_timewait {
 	rte_spinlock_t lock; /* lcores that destroy QPs and threads that create QPs take the lock */

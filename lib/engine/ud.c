@@ -44,7 +44,8 @@ static bool fits(const struct rc_recv_wqe *wqe, const struct wire_packet *packet
 
 /*
  * Judges a datagram in the order of W-5: the ICRC comes last, because it costs most; but a damaged datagram takes no
- * receive from a shared queue. CNT_COUNTERS: it is accepted, and its receive is the first of the queue.
+ * receive from a shared queue. Returns CNT_COUNTERS if the datagram is accepted: its receive is the first one of the
+ * queue.
  */
 static enum rc_counter judge(struct uroce_ud *ud, const struct wire_packet *packet, const struct rc_origin *origin)
 {

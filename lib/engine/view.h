@@ -22,8 +22,8 @@ struct engine_failed {
 };
 
 /*
- * For the owner of the QP: the calls return a view or the last error, or keep a failure. The last error is that of the
- * protocol, or a full CQ of the QP, of which the protocol does not know.
+ * The owner of the QP calls these functions: they return a view or the last error, or keep a failure. The last error is
+ * that of the protocol, or a full CQ of the QP, of which the protocol does not know.
  */
 void engine_view_last_error(const struct uroce_qp *qp, struct uroce_qp_error *error);
 void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view);

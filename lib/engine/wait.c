@@ -80,7 +80,7 @@ static bool has_work(const struct uroce_lcore *lcore)
 	return work;
 }
 
-/* When the lcore has to be polled next even if nothing comes. */
+/* Returns when the lcore has to be polled next even if no frame comes. */
 static uint64_t next_deadline(const struct uroce_lcore *lcore)
 {
 	const struct engine_connect *connect = lcore->connect;
@@ -127,7 +127,7 @@ static void sleep_for(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 	waits[count++] = (struct pollfd){ .fd = lcore->wake_fd, .events = POLLIN };
 	time = (struct timespec){ (time_t)(most_ns / S_NS), (long)(most_ns % S_NS) };
 	atomic_store_explicit(&lcore->asleep, true, memory_order_relaxed);
-	/* K1: `asleep` is set before we look into the rings; pairs with lcore_wake() */
+	/* K1: `asleep` is set before we read the rings; pairs with lcore_wake() */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!has_work(lcore) && ppoll(waits, count, &time, NULL) > 0) {
 		take_errors(waits, lcore->port_count);

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Four levels of 256 slots; a tick is 8.192 us. A node fires at the first tick that is not before its deadline: never
- * early, and less than two ticks late in the wheel's time. A deadline that moves back needs no call: when the node
+ * early, and less than two ticks late in the wheel's time. A deadline that becomes later needs no call: when the node
  * fires, its owner arms it again. A poll with nothing due costs a comparison.
  */
 #ifndef ENGINE_WHEEL_H
@@ -38,7 +38,10 @@ void engine_wheel_init(struct engine_wheel *wheel, uint64_t now_ns);
 void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node, uint64_t deadline_ns);
 void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *node);
 
-/* Moves time on. Returns a node that is due, disarmed, or NULL when there is none: call it until it returns NULL. */
+/*
+ * Moves time on. Returns a node that is due, and disarms it, or returns NULL if none is due. To be called until it
+ * returns NULL.
+ */
 struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint64_t now_ns);
 
 /* When engine_wheel_advance() next has work, if only to move a node down; UINT64_MAX: never. */

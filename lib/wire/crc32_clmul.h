@@ -6,7 +6,7 @@
  * Barrett's method reduces these 128 bits to 32. All values are in the reflected bit order of Ethernet. The constants
  * for a distance of D bits are the reflected remainders of x^(D + 32) and x^(D - 32), shifted left by one.
  *
- * All functions are inlined into ones that are compiled for CPUs with the instructions (TARGET_128, TARGET_256,
+ * All functions are inlined into functions that are compiled for CPUs with the instructions (TARGET_128, TARGET_256,
  * TARGET_512).
  */
 #ifndef WIRE_CRC32_CLMUL_H

@@ -231,9 +231,9 @@ uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wi
 /* ---- IPv4 frames with 0, 4 or 16 bytes of extension headers and payload in one piece ---- */
 
 /*
- * A CRC that loads headers right after they were stored in smaller pieces has to wait for the stores. So the bytes that
- * differ between the frames of a path are kept in registers, are stored into the frame, and are added to the path's
- * 64-byte pseudo header for the CRC. words[i] are bytes 8 i to 8 i + 7 of the pseudo header.
+ * A load of header bytes for the CRC right after these were stored in smaller pieces has to wait for the stores. So the
+ * bytes that differ between the frames of a path are kept in registers, are stored into the frame, and are added to the
+ * path's 64-byte pseudo header for the CRC. words[i] are bytes 8 i to 8 i + 7 of the pseudo header.
  */
 struct varying {
 	uint64_t words[8];

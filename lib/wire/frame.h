@@ -95,7 +95,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 	return true;
 }
 
-/* Parses the packet of a frame that frame_parse_headers() has accepted; ip_bytes: from its origin. */
+/* Parses the packet of a frame that frame_parse_headers() has accepted; ip_bytes is origin->ip_bytes. */
 static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, struct wire_packet *packet)
 {
 	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - WIRE_IPV4_BYTES - WIRE_UDP_BYTES;
@@ -238,7 +238,7 @@ static inline uint32_t frame_write(const struct wire_frame_template *frame, cons
 uint32_t wire_frame_write_pieces(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				 const struct wire_span *pieces, uint32_t count, uint8_t *out);
 
-/* Writes the frame of a struct wire_packet, which says itself how much pad there is. */
+/* Writes the frame of a struct wire_packet, whose pad_bytes says how much pad there is. */
 uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out);
 
 /* Writes an ACK or NAK; quickly, if only PSN and AETH differ from those of the last one. */

@@ -4,8 +4,8 @@
  * CRC-32 over 8 bytes of ones, then from the IP header to the end of the pad, with the fields that routers change set
  * to ones: IPv4 TOS, TTL and checksum; IPv6 traffic class, flow label and hop limit; UDP checksum; BTH byte 4.
  *
- * Every value here is a finished CRC: the ICRC of the bytes so far, which wire_icrc_continue() also takes to go on with
- * more bytes. In the frame it is little-endian (store_le32, load_le32).
+ * Every value here is a finished CRC, the ICRC of the bytes so far; wire_icrc_continue() continues it with more bytes.
+ * In the frame it is little-endian (store_le32, load_le32).
  *   1. crc = wire_icrc_headers(ip, header_bytes)
  *   2. crc = wire_icrc_continue(crc, piece, piece_bytes), for each piece of payload and then the pad
  *   3. store_le32(after_the_pad, crc)

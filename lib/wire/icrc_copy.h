@@ -1,9 +1,9 @@
 /* icrc_copy.h - copies a payload and computes its ICRC in one pass */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CRC of memory that is being copied costs next to nothing, because both wait for the same loads. There are four
- * implementations; the best one for the CPU is used, unless a program chooses another. Each implementation reads every
- * byte of the source once, so that the CRC is that of the copy even if the source changes meanwhile:
+ * The CRC of memory that is being copied costs next to nothing, because copy and CRC wait for the same loads. There are
+ * four implementations; the best one for the CPU is used, unless a program chooses another. Each implementation reads
+ * every byte of the source once, so that the CRC is that of the copy even if the source changes meanwhile:
  *   isal        memcpy and ISA-L's CRC, piece by piece: on every CPU
  *   pclmul      one pass of 128-bit carry-less multiplications
  *   vpclmul256  one pass of 256-bit ones, for CPUs without AVX-512

@@ -116,7 +116,7 @@ enum wire_packet_fault {
 };
 
 /*
- * Parses a packet that begins at bth; bytes are those from there to the end of the ICRC. Reserved opcodes of the RC
+ * Parses a packet that begins at bth; `bytes` counts from there to the end of the ICRC. Reserved opcodes of the RC
  * class, other classes and wrong payload lengths are accepted, because the QP judges them later; with a reserved opcode
  * everything after the BTH counts as payload. Reads nothing beyond `bytes`, and does not check the ICRC. After a fault
  * *packet is undefined, except after BAD_VERSION: then it is complete. Members that the opcode does not have are left
@@ -225,7 +225,7 @@ static inline void packet_parse_aeth(const uint8_t *p, struct wire_packet *packe
 static inline void packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p,
 					   struct wire_packet *packet)
 {
-	/* nearly all packets with extension headers have just a RETH */
+	/* nearly all packets with extension headers have only a RETH */
 	if (row->extension_bytes == WIRE_RETH_BYTES && row->reth)
 		packet_parse_reth(p, packet);
 	else if (row->extension_bytes == WIRE_AETH_BYTES && row->aeth)
@@ -234,7 +234,7 @@ static inline void packet_parse_extensions(const struct wire_opcode_row *row, co
 		wire_packet_parse_extensions(row, p, packet);
 }
 
-/* wire_packet_parse() for inlining into the one other file where that pays. */
+/* wire_packet_parse() to be inlined; only one other file does so, where that pays. */
 static inline enum wire_packet_fault packet_parse(const uint8_t *bth, uint32_t bytes, struct wire_packet *packet)
 {
 	const struct wire_opcode_row *row;

@@ -76,8 +76,8 @@ static void append_aeth(struct wire_line *line, const struct wire_packet *packet
 }
 
 /*
- * Takes the key of the last field of an extension header whose fields have no words of their own, and adds the words
- * for all its fields. The words depend on the packet.
+ * Adds the words for an extension header whose fields have no words of their own, because the words depend on the
+ * packet. The header is named by the key of its last field.
  */
 static void append_words(struct wire_line *line, const struct wire_opcode_row *row, const struct wire_packet *packet,
 			 const char *key)
