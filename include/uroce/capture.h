@@ -35,9 +35,10 @@ struct uroce_capture_counts {
 UROCE_API int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, const char *path,
 				  uint32_t frame_bytes, struct uroce_capture **capture, struct uroce_error *error);
 /*
- * Ends the capture and writes what is still to be written; call it before one of its ports is closed. counts may be
- * NULL. Returns 0; the reason why the file is not complete, such as a full disk; or -ETIMEDOUT: an lcore has held a
- * frame for a second. Then the file is finished, too, but the ports can neither be captured again nor closed.
+ * Ends the capture and writes the frames that are still to be written; call it before one of its ports is closed.
+ * counts may be NULL. Returns 0; the reason why the file is not complete, such as a full disk; or -ETIMEDOUT: an lcore
+ * has held a frame for a second. Then the file is finished, too, but the ports can neither be captured again nor
+ * closed.
  */
 UROCE_API int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_counts *counts,
 				 struct uroce_error *error);

@@ -1,4 +1,4 @@
-/* inspect.h - views of a running engine: what there is, by number, and what it is doing */
+/* inspect.h - views of a running engine: its QPs, devices, memory regions and lcores, and what these are doing */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For statistics, telemetry and prompts. Any thread may call at any time while the engine exists; QPs, devices and

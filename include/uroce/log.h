@@ -19,9 +19,9 @@ enum uroce_log_level {
 typedef void uroce_log_callback(void *context, enum uroce_log_level level, const char *text);
 
 /*
- * Sets the callback of the process for messages; NULL: none. It is called by the thread on which something happens,
- * which may poll lcores, but by one thread at a time. It must return soon, and call nothing of the library. When this
- * function returns, the earlier callback is not called any more.
+ * Sets the callback of the process for messages; with NULL there is no callback. It is called by the thread on which
+ * something happens, which may poll lcores, but by one thread at a time. It must return soon, and call nothing of the
+ * library. When this function returns, the earlier callback is not called any more.
  */
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
 

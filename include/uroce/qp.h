@@ -196,7 +196,7 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_PATHS = 1 << 23
 };
 
-/* Why a QP went to ERR by itself: what its failed completion says, and more (E-4). */
+/* Why a QP went to ERR by itself: all that its failed completion says, and more (E-4). */
 struct uroce_qp_error {
 	uint8_t status; /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
 	bool responder; /* the failed request was the peer's, and it failed at our end */

@@ -81,7 +81,9 @@ static void set_addresses(struct uroce_cm_event *event, const struct cm_route *r
 	memcpy(event->peer.bytes, route->dest, sizeof(event->peer.bytes));
 }
 
-/* Copies what the message carried. In a request the user's private data follow the header of IP addressing. */
+/*
+ * Copies the values that the message carried. In a request the user's private data follow the header of IP addressing.
+ */
 static void set_message(struct uroce_cm_event *event, const struct cm_message *message)
 {
 	uint32_t skip = message->kind == CM_REQ || message->kind == CM_SIDR_REQ ? CM_IP_BYTES : 0;
@@ -391,7 +393,7 @@ static void raise_resolved(struct uroce_cm_id *id, enum uroce_cm_event_type type
 	raise_event(id, &event);
 }
 
-/* The peer's MAC is known: the id goes on with what it needed the MAC for. */
+/* The peer's MAC is known: the id goes on with the step that needed the MAC. */
 static void do_aim(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
 	struct cm *cm = lcore->connect->cm;

@@ -124,7 +124,7 @@ void engine_connect_pause(struct uroce_cm_id *id);
 void engine_connect_go_on(struct uroce_cm_id *id);
 /* The id is about to be destroyed: its connection ends, and it gets no further events. */
 void engine_connect_forget(struct uroce_cm_id *id);
-/* Completes id->attr with what the peer's message said. */
+/* Completes id->attr with the values in the peer's message. */
 void engine_connect_complete_attr(struct uroce_cm_id *id);
 /* Completes id->attr and moves the QP to RTR. Returns 0 or a negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Trace points are for rare events only, since one that is off costs a load and a branch. A reader of the trace sees
- * their names and fields; texts are cut at 32 bytes. A field must not be named by a word of the trace's own language,
- * such as event.
+ * the names and fields of trace points; texts are cut at 32 bytes. A field must not be named by a word of the trace's
+ * own language, such as event.
  */
 #ifndef ENGINE_TRACE_POINTS_H
 #define ENGINE_TRACE_POINTS_H
@@ -25,7 +25,7 @@ RTE_TRACE_POINT(engine_trace_qp_failed,
 		rte_trace_point_emit_u32(qp_num); rte_trace_point_emit_string(status); rte_trace_point_emit_u32(cause);
 		rte_trace_point_emit_u8(responder); rte_trace_point_emit_u32(psn); rte_trace_point_emit_u32(retries);)
 
-/* The ACK timer has expired: what is not acknowledged is sent again from psn on, unless the QP fails or migrates. */
+/* The ACK timer has expired: unacknowledged packets are sent again from psn on, unless the QP fails or migrates. */
 RTE_TRACE_POINT(engine_trace_qp_timeout,
 		RTE_TRACE_POINT_ARGS(uint16_t port_id, uint32_t qp_num, uint32_t psn, uint8_t retries_left),
 		rte_trace_point_emit_u16(port_id);

@@ -54,7 +54,7 @@ static inline bool ackreq_defer(struct rc_qp *qp, uint64_t now_ns)
 	return true;
 }
 
-/* An application waits for an ACK of what is in flight: if no packet in flight has asked, a probe asks at once. */
+/* An application waits for an ACK of the packets in flight: if no packet in flight has asked, a probe asks at once. */
 static inline void ackreq_hurry(struct rc_qp *qp)
 {
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);

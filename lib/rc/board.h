@@ -1,11 +1,11 @@
-/* board.h - memory that a QP has only while it repairs what was lost, from a pool of its lcore */
+/* board.h - memory that a QP has only while it repairs a loss, from a pool of its lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a
  * QP borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer
- * misses (parts.h), one for packets that have come before their turn (kept.h), one for what its peer says of such
- * packets (sack.h). A QP that spreads its packets has one all the time (spread.h). When the pool has no board left the
- * QP sends everything from the loss on again.
+ * misses (parts.h), one for packets that have come before their turn (kept.h), one for the states of packets that its
+ * peer tells by SACKs (sack.h). A QP that spreads its packets has one all the time (spread.h). When the pool has no
+ * board left the QP sends everything from the loss on again.
  */
 #ifndef RC_BOARD_H
 #define RC_BOARD_H
@@ -52,7 +52,7 @@ struct rc_kept_map {
 	uint16_t packets[KEPT_SPAN]; /* index in the store, plus 1; 0: not kept */
 };
 
-/* What is known of packets in flight, by their PSN modulo KEPT_SPAN: see sackmap.h. */
+/* The states of packets in flight, by their PSN modulo KEPT_SPAN: see sackmap.h. */
 struct rc_sack_map {
 	psn_t base; /* something is known only of packets from this PSN up to `end` */
 	psn_t end;

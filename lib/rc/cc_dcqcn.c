@@ -115,7 +115,7 @@ static void age_alpha(struct rc_qp *qp, uint32_t now_us)
 	}
 }
 
-/* From now on what is delivered tells what the path carries. */
+/* From now on the packets that are delivered are counted, to tell what the path carries. */
 static void begin_sample(struct rc_qp *qp, uint32_t now_us)
 {
 	qp->carried.una = qp->win.snd_una;
@@ -189,7 +189,8 @@ static uint32_t least_mbps(const struct rc_qp *qp)
 }
 
 /*
- * The rate of a QP that had no limit: what is in flight, per round trip, if that is known, else the rate of the link.
+ * Returns the rate for a QP that had no limit: the bytes in flight per round trip, if a round trip is known, else the
+ * rate of the link.
  */
 static uint32_t first_mbps(const struct rc_qp *qp)
 {
@@ -202,9 +203,9 @@ static uint32_t first_mbps(const struct rc_qp *qp)
 }
 
 /*
- * Was the packet that is marked now sent after the rate was last lowered? A requester knows by what has been answered
- * since. A responder has nothing in flight, and waits for a mean round trip instead. Neither waits longer than a
- * timeout, because a packet that was lost, or found no receive, is never answered.
+ * Was the packet that is marked now sent after the rate was last lowered? A requester knows by the packets that were
+ * answered since. A responder has nothing in flight, and waits for a mean round trip instead. Neither waits longer than
+ * a timeout, because a packet that was lost, or found no receive, is never answered.
  */
 static bool last_cut_is_felt(const struct rc_qp *qp, uint32_t now_us)
 {

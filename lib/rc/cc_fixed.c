@@ -31,8 +31,8 @@ static void delivered(struct rc_qp *qp)
 }
 
 /*
- * Sets the window to twice what has arrived since the last loss; where packets queue, to no more than twice what
- * travels in a round trip.
+ * Sets the window to twice the packets that have arrived since the last loss; where packets queue, to at most twice the
+ * packets that travel in a round trip.
  */
 static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 {

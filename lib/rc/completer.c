@@ -301,8 +301,8 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 }
 
 /*
- * A response to what is already acknowledged, or was never sent. An ACK of the packet before the first one may carry
- * the first credits (F-4).
+ * A response to a packet that is already acknowledged, or was never sent. An ACK of the packet before the first one may
+ * carry the first credits (F-4).
  */
 static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {

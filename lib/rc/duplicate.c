@@ -8,7 +8,10 @@
 #include "rc/op.h"
 #include "rc/parts.h"
 
-/* Does the response to this part of a READ go before what is still to be sent, and is there room to remember it? */
+/*
+ * Is the response to this part of a READ sent before the responses still to be sent, and is there room to remember the
+ * part?
+ */
 static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, const struct rc_stretch *part)
 {
 	uint32_t behind = psn_distance(part->end_psn, entry->first_psn);

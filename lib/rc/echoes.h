@@ -25,7 +25,9 @@ bool rc_echoes_take(struct rc_qp *qp, bool ack);
 /* snd_una has moved. Call it only while qp->loss.echoes.expected is true. */
 void rc_echoes_acknowledged(struct rc_qp *qp);
 
-/* The window was rewound: the ACKs that copies may draw may come before the ACKs of what is sent from now on. */
+/*
+ * The window was rewound: the ACKs that copies may draw may come before the ACKs of packets that are sent from now on.
+ */
 void rc_echoes_rewound(struct rc_qp *qp);
 
 /* The peer has dropped everything from snd_una on: those packets leave anew, behind all copies. */

@@ -109,8 +109,8 @@ void rc_kept_forget(struct rc_qp *qp)
 }
 
 /*
- * The QP that has waited longest for its missing packet gives up what it keeps, if it has waited for KEPT_PATIENCE_NS.
- * Returns false if no other QP has waited that long.
+ * The QP that has waited longest for its missing packet gives up all packets that it keeps, if it has waited for
+ * KEPT_PATIENCE_NS. Returns false if no other QP has waited that long.
  */
 static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 {

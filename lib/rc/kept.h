@@ -4,7 +4,7 @@
  * Only for a peer that has agreed to it (rc_kept.window). A packet behind a missing one is copied to the store of the
  * lcore. When the missing packet comes the kept ones are judged and executed, each in its turn, as if they came then:
  * before that no kept packet is placed, counted, acknowledged or completed (S-21). Instead of a NAK for the missing
- * packet SACKs leave, which tell for each PSN whether it has come (S-22). They promise nothing: what is kept may be
+ * packet SACKs leave, which tell for each PSN whether it has come (S-22). SACKs promise nothing: a kept packet may be
  * dropped until it is acknowledged.
  *   1. rc_kept_offer() for each packet that comes before its turn
  *   2. when ePSN has come: rc_kept_next(), and execute the packet that it returns, until it returns none; then

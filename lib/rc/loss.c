@@ -115,10 +115,10 @@ static bool is_before_rnr(const struct rc_qp *qp)
 }
 
 /*
- * Is the peer answering what was sent before the time-out? Surely, once it has answered something that was not sent
- * again. If it has answered exactly what was sent again, and a READ is next, it probably does so: a probe would have
- * found a loss, and a probe finds out if this guess is wrong. But if a request that needs a receive was sent again, the
- * peer may have refused the first copy, dropped everything behind that, and taken the second copy.
+ * Is the peer answering packets that were sent before the time-out? Surely, once it has answered a packet that was not
+ * sent again. If it has answered just the packets that were sent again, and a READ is next, it probably is: a probe
+ * would have found a loss, and a probe finds out if this guess is wrong. But if a request that needs a receive was sent
+ * again, the peer may have refused the first copy, dropped everything behind that, and taken the second copy.
  */
 static bool goes_on_with_first_flight(const struct rc_qp *qp)
 {
@@ -308,7 +308,7 @@ static bool asking_suffices(const struct rc_qp *qp)
 }
 
 /*
- * Did the response come too early to answer what was last sent for snd_una (T-5)? Then it is an echo of an earlier
+ * Did the response come too early to answer the last packet sent for snd_una (T-5)? Then it is an echo of an earlier
  * flight, and the new packet is on its way, or about to leave.
  */
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
@@ -376,9 +376,9 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * Does the response answer what was sent before the last rewind? If responses overtake each other it may belong to the
- * old flight or to the new one. It shows that the peer lives, so only the ACK timer may find that the last retry was in
- * vain.
+ * Does the response answer a packet that was sent before the last rewind? If responses overtake each other it may
+ * belong to the old flight or to the new one. It shows that the peer lives, so only the ACK timer may find that the
+ * last retry was in vain.
  */
 static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 {

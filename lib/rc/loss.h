@@ -1,10 +1,10 @@
 /* loss.h - loss detection: callers tell it what happened; it sets deadlines, sends again, migrates, gives up */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loss detection owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip
- * (rtt.h). Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends all deadlines in ERR. Two
- * structs in it, rc_owed and rc_echoes, belong to echoes.c. The keep-alive (keepalive.h) borrows the ACK timer and its
- * budget.
+ * Loss detection owns the deadlines of the packets in flight, both budgets, the early probe (probe.h) and the round
+ * trip (rtt.h). Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends all deadlines in ERR.
+ * Two structs in it, rc_owed and rc_echoes, belong to echoes.c. The keep-alive (keepalive.h) borrows the ACK timer and
+ * its budget.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay for each
  * other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or fails the request
@@ -52,7 +52,7 @@ static inline void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry)
 	qp->loss.rnr_retry = qp->loss.rnr_left = rnr_retry;
 }
 
-/* Software sets another ACK timeout, 0: none. The ACK timer for what is in flight starts anew with it. */
+/* Software sets another ACK timeout, 0: none. The ACK timer of packets in flight starts anew with this timeout. */
 static inline void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 {
 	bool runs = timeout_ns && !psn_equal(qp->win.snd_nxt, qp->win.snd_una);
@@ -130,9 +130,9 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /*
- * The peer has said what it has received, and holes remember the responses that are missing before that (Q-15). If the
- * window was rewound, sending goes on behind everything that the peer has received. The timer runs for the holes,
- * because perhaps nothing leaves until they are filled.
+ * The peer has said which packets it has received, and holes remember the responses that are missing before that
+ * (Q-15). If the window was rewound, sending goes on behind everything that the peer has received. The timer runs for
+ * the holes, because perhaps nothing leaves until they are filled.
  */
 void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns);
 
@@ -220,7 +220,7 @@ void rc_loss_migrate(struct rc_qp *qp);
 /* To be called when rc_qp_deadline() has passed, or may have passed. Returns true if the ACK timer has expired. */
 bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 
-/* The ACK timer has expired for what is in flight. */
+/* The ACK timer has expired for the packets in flight. */
 void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns);
 
 /* A packet beside the window, as a keep-alive sends it, leaves with the next transmit. */

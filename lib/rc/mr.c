@@ -28,7 +28,10 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
 	table->space = *space;
 }
 
-/* Other lcores may be reading these fields: `key` and `version` tell them whether what they read belongs together. */
+/*
+ * Other lcores may be reading these fields: `key` and `version` tell them whether the values that they read belong
+ * together.
+ */
 static void set64(uint64_t *field, uint64_t value)
 {
 	__atomic_store_n(field, value, __ATOMIC_RELAXED);
@@ -189,7 +192,7 @@ static bool begin_change(struct rc_mr_entry *entry)
 
 	if ((version & 1) || !atomic_compare_exchange_strong(&entry->version, &version, version + 1))
 		return false;
-	/* W1: a reader that sees what is written from here on sees the odd version too */
+	/* W1: a reader that sees a field written from here on sees the odd version, too */
 	atomic_thread_fence(memory_order_release);
 	return true;
 }

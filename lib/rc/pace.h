@@ -25,7 +25,7 @@ static inline bool qp_is_paced(const struct rc_qp *qp)
 	return __builtin_expect(qp->seldom, 0) && qp->pace.on;
 }
 
-/* From now on what leaves is limited to `mbps` Mbit/s, at least 1. */
+/* From now on the frames that leave are limited to `mbps` Mbit/s, at least 1. */
 void rc_pace_set(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns);
 void rc_pace_stop(struct rc_qp *qp);
 
@@ -54,7 +54,7 @@ void rc_pace_spend(struct rc_qp *qp, uint32_t before, const struct rc_outbox *ou
 
 /*
  * A READ that asks for so many bytes has been added. Nothing leaves behind it in this call; later requests wait while
- * what READs ask for is ahead of the rate.
+ * the responses that READs ask for are ahead of the rate.
  */
 void rc_pace_ask(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns, struct rc_outbox *out);
 

@@ -268,22 +268,22 @@ static inline bool transmit_requests(struct rc_qp *qp, uint64_t now_ns, struct r
 	return qp_work(qp, WORK_REQUESTER) && rc_requester_transmit(qp, now_ns, out);
 }
 
-/* Sets what goes first in the next call: requests, or responses as usual. */
+/* Sets which are sent first in the next call: requests, or responses as usual. */
 NOINLINE void set_turn(struct rc_qp *qp, bool requests_first)
 {
 	qp->requests_first = requests_first;
 	qp_note_attributes(qp);
 }
 
-/* What is still to be sent after a call of rc_qp_transmit(). */
+/* Which kinds of packets are still to be sent after a call of rc_qp_transmit(). */
 struct unsent {
 	bool responses, requests;
 };
 
 /*
- * Sends what the peer asks for, and what the application asks for. While more of both is due than may leave, responses
- * and requests go first in turn (S-15), because a peer may ask for ever. has_room: the rate lets something leave in
- * this call.
+ * Sends the responses that the peer asks for and the requests of the application. While more of both is due than may
+ * leave, responses and requests go first in turn (S-15), because a peer may ask for ever. has_room: the rate lets
+ * something leave in this call.
  */
 static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t now_ns, struct rc_outbox *out)
 {

@@ -108,7 +108,7 @@ struct rc_kept {
 	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
 	bool elsewhere : 1; /* the last SACKs repeated the block `repeated`, not only that of ePSN */
 	bool chosen : 1;    /* the blocks that the next SACKs repeat have been added to `news` */
-	/* another QP has taken the room of what was kept: nothing is kept until the missing packet has come */
+	/* another QP has taken the room of the kept packets: nothing is kept until the missing packet has come */
 	bool gave_up : 1;
 };
 
@@ -228,7 +228,7 @@ struct rc_delay {
 	bool full;              /* when the timed request left, at least half of the window was in flight */
 };
 
-/* What is delivered behind `una` since `us` tells cc_dcqcn.c what the path carries. */
+/* The packets delivered behind `una` since `us` tell cc_dcqcn.c what the path carries. */
 struct rc_carried {
 	psn_t una;
 	uint32_t us;
@@ -274,7 +274,7 @@ struct rc_loss {
 	/* the peer has received everything before this PSN, as known at the rewind or shown since */
 	psn_t heard;
 	psn_t resent_end; /* end of what was sent again since the rewind */
-	psn_t flight_end; /* end of what left before the rewind and may still be on its way */
+	psn_t flight_end; /* end of the packets that left before the rewind and may still be on their way */
 	bool after_rnr;   /* an RNR NAK has rewound the window: nothing was lost */
 	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */
 	bool again;       /* the window had been rewound to the same PSN before */
@@ -377,7 +377,7 @@ struct rc_qp {
 	struct rc_sack sack;
 	struct rc_anomaly anomaly;
 	union {
-		struct rc_boards *pool; /* without holes: the pool that the QP borrows from; NULL: none */
+		struct rc_boards *pool; /* without holes: the pool that the QP borrows from, or NULL */
 		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
 	} board;
 	struct rc_keepalive keepalive;

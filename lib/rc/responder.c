@@ -61,7 +61,7 @@ static inline uint32_t target_bytes(const struct rc_op *op, const struct wire_pa
 	return op->target_bytes ? op->target_bytes : packet->dma_length;
 }
 
-/* The rights that the request needs; 0: there is no such request. */
+/* Returns the rights that the request needs, or 0 if there is no such request. */
 static uint32_t rights_for(const struct rc_op *op, const struct wire_packet *packet)
 {
 	if (op == NULL)
@@ -409,7 +409,7 @@ bool rc_responder_take_kept(struct rc_qp *qp, struct rc_outbox *out)
 	return !resp->nak_outstanding || rc_kept_next(qp) == NULL;
 }
 
-/* The missing packet has come: takes what was kept behind it. */
+/* The missing packet has come: takes the packets that were kept behind it. */
 static void take_after_gap(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;

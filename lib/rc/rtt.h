@@ -30,7 +30,7 @@ struct rc_rtt {
 /* A new connection or another path: no round trip is known. */
 void rc_rtt_reset(struct rc_rtt *trip);
 
-/* The packet that is being timed has been answered. timeout_ns: the ACK timeout; 0: there is none. */
+/* The packet that is being timed has been answered. timeout_ns: the ACK timeout, or 0 if there is none. */
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns);
 
 /*

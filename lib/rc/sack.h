@@ -6,7 +6,7 @@
  * (T-7). For a first copy, that is a packet with a higher PSN; for a further copy, a packet that was first sent after
  * the copy; for both, the answer to a PROBE that left after the copy. A lost packet is sent again by itself, costs no
  * retry, and the window goes on. A SACK acknowledges nothing: requests complete by ACKs and responses alone (Q-17), and
- * when the ACK timer expires or the peer refuses a request all that SACKs have told is forgotten.
+ * when the ACK timer expires or when the peer refuses a request, everything that SACKs have told is forgotten.
  */
 #ifndef RC_SACK_H
 #define RC_SACK_H
@@ -21,7 +21,7 @@
 /* A SACK of a peer that has agreed, with a right ICRC. */
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
 
-/* Sends again what is lost. Only while qp->sack.map is set. Returns true if there was no room for all. */
+/* Sends lost packets again. Only while qp->sack.map is set. Returns true if there was no room for all of them. */
 bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /* Writes a PROBE, for which there is room, and counts it: the peer answers it with SACKs and an ACK. */

@@ -52,7 +52,7 @@ void rc_sackmap_set(struct rc_qp *qp, psn_t psn, uint16_t state);
  */
 psn_t rc_sackmap_first_lost(struct rc_qp *qp);
 
-/* snd_una has moved: forgets what lies before it, and everything once nothing is known of what is in flight. */
+/* snd_una has moved: forgets the packets before it, and returns the board once no packet in flight has a state. */
 void rc_sackmap_acknowledged(struct rc_qp *qp);
 
 /* A PROBE leaves. */

@@ -225,8 +225,8 @@ uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 }
 
 /*
- * Moves snd_una to `end`; or, if `stops`, to the first request that needs a response of its own. Returns how many PSNs
- * are then left.
+ * Moves snd_una to `end` or, if `stops` is true, at most to the first request that needs a response of its own. Returns
+ * how many PSNs before `end` are then left.
  */
 static uint32_t move_through(struct rc_sendwin *win, psn_t end, bool stops, uint32_t *answered)
 {

@@ -191,8 +191,8 @@ static inline void frame_renew_ack(struct wire_frame_template *frame)
 }
 
 /*
- * encap has what the frames have in common; bth_bytes and offsets are ignored. With a VLAN tag there is no pseudo
- * header, and such frames are written piece by piece.
+ * encap has the values that all frames of the path share; its bth_bytes and offsets are ignored. With a VLAN tag there
+ * is no pseudo header, and such frames are written piece by piece.
  */
 void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_encap *encap);
 
