@@ -53,7 +53,7 @@ static int check_config(const struct uroce_engine *engine, const struct uroce_de
 	return 0;
 }
 
-/* ethdev gives a stopped port the same receive function as ports that do not exist. */
+/* ethdev gives a stopped port the receive function of ports that do not exist. */
 static bool port_is_started(uint16_t port_id)
 {
 	for (uint16_t other = 0; other < RTE_MAX_ETHPORTS; other++) {

@@ -224,7 +224,7 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 
 	memcpy(route.source, origin->dest, sizeof(route.source));
 	memcpy(route.dest, origin->source, sizeof(route.dest));
-	/* The answer goes to the source MAC of the frame, which may be a router's. */
+	/* The answer is sent to the source MAC of the frame, which may be a router's. */
 	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
 	strangers = cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN);
 	unknown = cm_count(connect->cm, CM_CNT_UNKNOWN_DREQ);

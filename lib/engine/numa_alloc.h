@@ -15,7 +15,8 @@ void *engine_numa_alloc(uint64_t bytes, int node);
 void engine_numa_free(void *memory, uint64_t bytes);
 
 /*
- * Pages of this memory that were never touched come from the node, if it has some. Works on machines without NUMA, too.
+ * Pages of this memory that were never touched are taken from the node, if it has free pages. Works on machines without
+ * NUMA, too.
  */
 void engine_numa_prefer(void *memory, uint64_t bytes, int node);
 

@@ -215,9 +215,9 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
 }
 
 /*
- * Serves the queued QPs of a port, or those without a port, in order: each QP once with at most an outbox of frames,
- * while the port has room, and within the limits of QPs and frames per poll. A QP that has more to send goes to the
- * end, and the others keep their order, so that each gets its turn (L3).
+ * Serves the queued QPs of a port, or the queued QPs that have no port, in order: each QP once with at most an outbox
+ * of frames, while the port has room, and within the limits of QPs and frames per poll. A QP that has more to send is
+ * queued at the end, and the other QPs keep their order, so that each gets its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, struct engine_port *port)
 {

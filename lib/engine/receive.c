@@ -57,8 +57,8 @@ static inline bool may_send_at_once(const struct uroce_qp *qp)
 }
 
 /*
- * Queues a QP that has taken packets, if they have made work. A QP that owes nothing but ACKs and NAKs goes to the
- * front, since those leave first (S-18); an ACK leaves at once, unless another packet of the QP follows that the ACK
+ * Queues a QP that has taken packets, if they have made work. A QP that owes only ACKs and NAKs is queued at the front,
+ * since ACKs and NAKs leave first (S-18); an ACK leaves at once, unless another packet of the QP follows that the ACK
  * could cover, too. A READ may have many responses, so they wait in the queue as requests do; otherwise the QP that is
  * asked for most would get the whole port (L3).
  */

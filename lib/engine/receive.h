@@ -5,7 +5,7 @@
 
 struct uroce_lcore;
 
-/* Takes some bursts of frames from each port, then those that other lcores have handed over. */
+/* Takes some bursts of frames from each port, then the frames that other lcores have handed over. */
 void engine_receive_poll(struct uroce_lcore *lcore);
 
 #endif

@@ -11,7 +11,7 @@
 #include "engine/qp.h"
 #include "engine/steer.h"
 
-#define DRAWS 16u /* the most QPNs that are tried because those before are in time-wait */
+#define DRAWS 16u /* the most QPNs that are tried because earlier ones are in time-wait */
 #define STEP 0x9E3779B1u
 
 int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)

@@ -44,7 +44,7 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 /* For the owner, as uroce_ud_send(). */
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 
-/* For the owner: sends datagrams that have waited, and drops those that have waited for too long. */
+/* For the owner: sends datagrams that have waited, and drops datagrams that have waited for too long. */
 void engine_ud_poll(struct uroce_lcore *lcore);
 /* For the owner: drops the datagrams that wait. */
 void engine_ud_forget(struct uroce_ud *ud);

@@ -1,4 +1,4 @@
-/* burst.h - how many packets go out at a time: a requester's, or a responder's READ responses */
+/* burst.h - how many packets are sent at a time: packets of requests, or READ responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets behind a lost one are sent in vain, until the peer's NAK or its second request for a READ has come. So after

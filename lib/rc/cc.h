@@ -1,4 +1,4 @@
-/* cc.h - congestion control: how much may be in flight, how much goes out at a time, and how fast */
+/* cc.h - congestion control: how much may be in flight, how much is sent at a time, and how fast */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The requester asks how much it may send, and loss detection tells what has happened. An algorithm is a row of

@@ -31,7 +31,7 @@
 #define HYPER_MBPS 400u       /* rpg_hai_rate: steps aim higher by this once time and bytes have both had FAST_STEPS */
 #define LEAST_MBPS 1u         /* rpg_min_rate */
 #define SAMPLE 16u            /* this many delivered packets show what the path carries */
-/* one sample divides the rate by this at most, because it may have seen only a part of what the path carries */
+/* one sample divides the rate at most by this, because a sample may show only a part of what the path carries */
 #define FALL 16u
 #define PATIENCE 16u              /* the least number of packets that leave in an ACK timeout */
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the least time between two cuts of the rate */

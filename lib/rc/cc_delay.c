@@ -68,7 +68,7 @@ static void reset(struct rc_qp *qp)
 
 /*
  * How long a round trip may take. A smaller window allows a longer one, about by its square root: many QPs that share a
- * link need a longer queue than few, and a QP with a larger window than the others gives way first.
+ * link need a longer queue than few, and the QP with the largest window gives way first.
  */
 static uint64_t target_ns(const struct rc_delay *delay)
 {

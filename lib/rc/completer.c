@@ -168,7 +168,7 @@ NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wi
 
 /*
  * Judges a response to the request wqe, and finds where its payload goes; changes nothing. Returns UROCE_CAUSE_NONE, or
- * why the request fails: the payload is written only if all of it may be (Q-11).
+ * why the request fails: the payload is written only if all of it may be written (Q-11).
  */
 INLINE enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 				       const struct wire_packet *packet, struct rc_scatter *place)
@@ -267,7 +267,8 @@ static void note_early(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_
 
 /*
  * A response behind snd_una, within the window. It acknowledges everything before it, or shows that a response before
- * it is missing (Q-9); then it is placed before its turn if it may be (Q-15). Returns false if its ICRC is wrong.
+ * it is missing (Q-9); in this case it is placed before its turn, if that is allowed (Q-15). Returns false if its ICRC
+ * is wrong.
  */
 NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				     uint64_t now_ns)

@@ -7,7 +7,7 @@
 
 #include "wire/encap.h"
 
-/* Counters of a QP come first, then those of a port: one numbering for both. */
+/* The counters of a QP come first, the counters of a port follow: one numbering for both. */
 enum rc_counter {
 #define COUNTER(symbol, name, sentence) CNT_##symbol,
 #define PORT(symbol, name, sentence)

@@ -26,7 +26,10 @@ void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns);
 /* An AETH of class ACK came, new or repeated: takes its MSN and its credit code. */
 void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code);
 
-/* May the next message start? If not, and all before it has been answered, the probe's timer runs from now on. */
+/*
+ * May the next message start? If it may not, and all earlier messages have been answered, the probe's timer runs from
+ * now on.
+ */
 bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns);
 
 /* The message wqe starts. Only for a QP with flow control. */
@@ -44,7 +47,7 @@ uint8_t rc_credit_say(struct rc_qp *qp);
  */
 bool rc_credit_unsolicited_due(struct rc_qp *qp);
 
-/* May the peer send credits unasked? Only after it has said that it has none, or before its first AETH (F-4). */
+/* May the peer send credits unasked? Only after it has said that it has no entries, or before its first AETH (F-4). */
 bool rc_credit_may_come_unasked(const struct rc_qp *qp);
 
 #endif

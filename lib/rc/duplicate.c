@@ -23,11 +23,11 @@ static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, cons
 }
 
 /*
- * A part of a READ whose responses have all left before is answered in front of what is still to be sent (S-9). If the
- * peer asks for everything from a packet to the end, the responder stops sending the READ and begins again at that
- * packet. But responses that have never left still have to leave, in order: so a READ that is answered for the first
- * time goes on to its end, and a duplicate that begins behind the responses that have left is ignored, for its response
- * will leave anyway.
+ * A part of a READ whose responses have all left before is answered in front of the responses that are still to be sent
+ * (S-9). If the peer asks for everything from a packet to the end, the responder stops sending the READ and begins
+ * again at that packet. But responses that have never left still have to leave, in order: so a READ that is answered
+ * for the first time goes on to its end, and a duplicate that begins behind the responses that have left is ignored,
+ * for its response will leave anyway.
  */
 static void respond_to_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, const struct wire_packet *packet)
 {

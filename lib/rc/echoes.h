@@ -30,7 +30,7 @@ void rc_echoes_acknowledged(struct rc_qp *qp);
  */
 void rc_echoes_rewound(struct rc_qp *qp);
 
-/* The peer has dropped everything from snd_una on: those packets leave anew, behind all copies. */
+/* The peer has dropped all packets from snd_una on: they are sent anew, behind all copies. */
 static inline void rc_echoes_dropped(struct rc_qp *qp)
 {
 	qp->loss.owed.first = qp->win.snd_una;

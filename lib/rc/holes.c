@@ -1,4 +1,4 @@
-/* holes.c - which responses are missing between those that have come */
+/* holes.c - which responses are missing between responses that have come */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/holes.h"
 

@@ -1,11 +1,11 @@
-/* holes.h - places responses that come before their turn, and asks again for those that are missing between them */
+/* holes.h - places responses that come before their turn, and asks again for the missing ones */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP with read repair (read_repair) places a response behind snd_una at once: the response says where it belongs, and
- * the buffers of a READ are undefined until it completes (Q-15). The PSNs that are missing before it are a hole. Only
- * READs, atomics, FLUSHes and ATOMIC WRITEs have holes: a peer that has answered something has received every request
- * before it. Requests still complete in order: snd_una is the first PSN of the first hole, and when that hole is filled
- * moves to the next hole.
+ * the buffers of a READ are undefined until it completes (Q-15). The PSNs of the responses that are missing before it
+ * are a hole. Only READs, atomics, FLUSHes and ATOMIC WRITEs have holes: a peer that has answered something has
+ * received every request before it. Requests still complete in order: snd_una is the first PSN of the first hole, and
+ * when that hole is filled moves to the next hole.
  *
  * Of the holes in one READ only the first is asked for at a time, unless the peer is known to answer in any order
  * (Q-16): once Linux was asked for a part of a READ, it never answers parts before that one again.

@@ -184,8 +184,8 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
- * T-2: everything from the oldest unacknowledged PSN on goes out again. With holes the window goes back behind the last
- * hole only, and each hole is asked for (Q-15).
+ * T-2: everything from the oldest unacknowledged PSN on is sent again. With holes the window is only rewound to the end
+ * of the last hole, and each hole is asked for (Q-15).
  */
 static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 {
@@ -267,7 +267,7 @@ static void take_back_ask(struct rc_qp *qp)
 	qp->loss.asked--;
 }
 
-/* heard: everything before it has reached the peer. */
+/* Something was lost, or silence has lasted for too long. Everything before `heard` has reached the peer. */
 static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -377,8 +377,8 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 
 /*
  * Does the response answer a packet that was sent before the last rewind? If responses overtake each other it may
- * belong to the old flight or to the new one. It shows that the peer lives, so only the ACK timer may find that the
- * last retry was in vain.
+ * belong to the old flight or to the new one. The response shows that the peer lives, so only the ACK timer may find
+ * that the last retry was in vain.
  */
 static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 {

@@ -262,7 +262,7 @@ static inline void rc_loss_forget_beside(struct rc_qp *qp)
 	qp->loss.beside = false;
 }
 
-/* Has the peer received the unanswered packet at psn? That is known once it has answered something behind psn. */
+/* Has the peer received the unanswered packet at psn? That is known once the peer has answered a packet behind psn. */
 bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn);
 
 /* Has the path been losing packets lately? Then an ACK that shows a loss is probably right. */

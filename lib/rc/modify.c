@@ -19,7 +19,9 @@
 #include "rc/spread.h"
 #include "wire/encap.h"
 
-/* One legal transition, with the attributes that it requires and those that it allows; it refuses all others. */
+/*
+ * One legal transition, with the attributes that it requires and the attributes that it allows; all others are refused.
+ */
 struct transition {
 	bool legal;
 	uint32_t required;

@@ -46,8 +46,8 @@ struct rc_qp_config {
 };
 
 /*
- * Judges whether a packet may reach its QP, in the order of W-5. Returns CNT_COUNTERS if it may, else the counter of
- * the drop.
+ * Judges whether a packet may reach its QP, in the order of W-5. Returns CNT_COUNTERS if the packet may, else the
+ * counter of the drop.
  */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 

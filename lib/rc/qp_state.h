@@ -184,7 +184,7 @@ struct rc_cc {
 
 /* The window for READs, and what the algorithm remembers: read only after a loss. */
 struct rc_cc_past {
-	uint32_t limit;   /* PSNs that may be in flight, those of READ responses among them */
+	uint32_t limit;   /* PSNs that may be in flight, including the PSNs of READ responses */
 	psn_t lost_una;   /* snd_una at the last loss */
 	psn_t grown_una;  /* snd_una when the window last changed */
 	uint64_t lost_ns; /* time of the last loss; 0: there was none */
@@ -330,7 +330,7 @@ struct rc_qp {
 	uint32_t enabled; /* bit n: the peer may send requests of opcode n; written by the responder */
 	/* the first 8 bytes of all packets of the QP, without opcode and pad; written by qp_note_bth() */
 	uint64_t bth;
-	/* a summary of the path in use: its port, and path_ipv4() or 0 if it has a VLAN */
+	/* a summary of the path in use: its port, and path_ipv4(), or 0 if the path has a VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
 	struct rc_migration migration; /* 16 bytes of rc_migration are here; its path begins the next cache line */

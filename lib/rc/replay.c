@@ -201,7 +201,7 @@ static uint16_t *place_in_queue(struct rc_replay *replay, psn_t psn)
 
 	if (replay->queue_tail == REPLAY_NONE)
 		return link;
-	/* the usual case: a new request goes behind the tail; only a repeated one may go before it */
+	/* the usual case: a new request is queued behind the tail; only a repeated one may be queued before the tail */
 	if (comes_before(replay, replay->entries[replay->queue_tail].first_psn, psn))
 		return &replay->entries[replay->queue_tail].queue_next;
 	while (comes_before(replay, replay->entries[*link].first_psn, psn))

@@ -1,4 +1,4 @@
-/* replay.h - accepted READs and atomics: those still to be answered, and the results for duplicates (S-9 to S-11) */
+/* replay.h - accepted READs and atomics: requests still to be answered, and results for duplicates (S-9 to S-11) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A ring of at most `depth` entries in PSN order, replaced first-in first-out. A hash on the first PSN finds an entry
@@ -42,7 +42,7 @@ struct rc_replay_entry {
 	struct rc_stretch stretch;  /* the responses to send; a duplicate may ask for a part of the READ */
 	uint32_t msn;               /* MSN when the request was accepted (S-13) */
 	psn_t unsent_psn;           /* PSN of the first response that has never left (K-ACC) */
-	uint64_t swap_add, compare; /* atomics: the operands, compared with those of a duplicate */
+	uint64_t swap_add, compare; /* atomics: the operands, compared with a duplicate's operands */
 	uint64_t original;          /* atomics: the original value. FLUSH: bytes done so far */
 };
 

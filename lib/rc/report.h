@@ -45,7 +45,7 @@ static inline void report_receive_failed(struct rc_qp *qp, bool in_use)
 	qp->report.recv_failed = in_use;
 }
 
-/* The send queue is to drain: once it has, SQ_DRAINED is raised. */
+/* The send queue is to drain: once it has drained, SQ_DRAINED is raised. */
 static inline void report_drain(struct rc_qp *qp)
 {
 	qp->report.drained = false;

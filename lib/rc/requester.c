@@ -314,7 +314,7 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 /*
  * An ACK request that was put off has left. If a READ or atomic is not answered, the ACK will cover neither that
- * request nor any packet behind it (S-8): for those packets none has asked yet.
+ * request nor any packet behind it (S-8): no packet has asked for an ACK of those yet.
  */
 static void note_ask(struct rc_qp *qp)
 {

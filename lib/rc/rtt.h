@@ -71,7 +71,7 @@ static inline void rtt_begin(struct rc_rtt *trip, psn_t psn, uint64_t now_ns)
 	trip->sent_ns = now_ns;
 }
 
-/* The packet that is being timed goes out again, or may. */
+/* The packet that is being timed is sent again, or may be sent again. */
 static inline void rtt_forget(struct rc_rtt *trip)
 {
 	trip->timing = false;

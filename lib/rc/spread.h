@@ -3,7 +3,7 @@
 /*
  * Only for a peer that has agreed to SACKs (W-10). Switches choose a way by a hash of addresses and ports, so each UDP
  * source port stands for a path. A QP that spreads its packets has a set of ports, and its requests take them in turn.
- * Packets on one path stay in order; those on different paths may overtake each other by as much as the paths differ.
+ * Packets on one path stay in order; packets on different paths may overtake each other by as much as the paths differ.
  * So a packet is known to be lost when a packet that left later over the same path has come (S-23). A path that is dead
  * shows nothing: its packets are lost when packets that left two round trips later have come over other paths. They are
  * also lost when they have been missing for long, and a PROBE that therefore left over another path has been answered.
