@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct capture_file *file,
 	return -1;
 }
 
-/* Fails because the file is damaged; the message also says at which offset, and what to do. */
+/* Reports that the file is damaged: the message has the cause, the offset, and what to do. Returns -1. */
 __attribute__((format(printf, 2, 3))) static int damaged(struct capture_file *file, const char *format, ...)
 {
 	char what[128];
@@ -92,7 +92,7 @@ static uint32_t get32(const struct capture_file *file, const uint8_t *p)
 	return file->swapped ? __builtin_bswap32(v) : v;
 }
 
-/* Returns 1: all bytes were read; 0: the file has ended; -1: it ends within them. */
+/* Returns 1 if all bytes were read, 0 if the file ends before the first of them, -1 if it ends within them. */
 static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 {
 	size_t got = fread(out, 1, bytes, file->stream);
@@ -180,8 +180,8 @@ static int next_classic(struct capture_file *file, struct capture_frame *frame)
 }
 
 /*
- * Reads the rest of a block, whose type and length are in header, up to its second length. A section header also tells
- * the byte order, in which its own length is written.
+ * Reads a block up to its second length; header has the type of the block and its first length. A section header also
+ * tells the byte order, in which its own first length is written.
  */
 static int read_block(struct capture_file *file, const uint8_t *header, uint32_t *body_bytes)
 {

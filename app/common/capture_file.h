@@ -26,10 +26,12 @@ struct capture_frame {
 	uint64_t time_ns;        /* ns since 1970, or since a start that the writer chose; 0: the block has no time */
 };
 
-/* Opens the file and reads its header; if that fails capture_file_error() says why. NULL: no memory. */
+/*
+ * Opens the file and reads its header; if that fails capture_file_error() says why. Returns NULL if there is no memory.
+ */
 struct capture_file *capture_file_open(const char *path);
 
-/* 1: *frame is the next frame; 0: the end of the file; -1: see capture_file_error(). */
+/* Returns 1 if *frame is the next frame, 0 at the end of the file, -1 after a failure: see capture_file_error(). */
 int capture_file_next(struct capture_file *file, struct capture_frame *frame);
 
 /* NULL when nothing has failed. */

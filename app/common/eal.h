@@ -1,8 +1,8 @@
 /* eal.h - arguments and EAL, for every program with ports */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. app_eal_split(): splits arguments into EAL's and the program's; the latter are parsed with option.h
- *   2. app_eal_start(): uroce_eal_start() with the former
+ *   1. app_eal_split(): splits arguments into EAL's and the program's, which option.h parses
+ *   2. app_eal_start(): uroce_eal_start() with EAL's arguments
  *   3. app_port_open() (ports.h)
  *   4. uroce_eal_stop()
  * Each failure is one line on standard error: cause, value, what to do.
@@ -21,8 +21,8 @@ struct app_args {
 };
 
 /*
- * The first call of a program with ports; it calls app_begin(). If there is "--" the arguments before it are EAL's,
- * else all are the program's. Returns 0, or -1: no memory.
+ * The first call of a program with ports; it calls app_begin(). If argv has a "--", the arguments before it are EAL's;
+ * otherwise all arguments are the program's. Returns 0, or -1 if there is no memory.
  */
 int app_eal_split(int argc, char **argv, struct app_args *args);
 

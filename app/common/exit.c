@@ -30,7 +30,7 @@ int app_complain(int code, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	/* A message may quote a file or a peer, and must not control the terminal. */
+	/* A message may quote a file or a peer, whose control characters must not reach the terminal. */
 	for (char *c = line; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
@@ -39,7 +39,7 @@ int app_complain(int code, const char *format, ...)
 	return code;
 }
 
-/* Two signals may come at once, and another thread may take the second one: the line is written once, and whole. */
+/* Writes the line once and whole, although two threads may each take a signal at the same time. */
 static void end_interrupted(int number)
 {
 	static atomic_flag ends = ATOMIC_FLAG_INIT;

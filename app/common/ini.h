@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Functions that are called in the order of the file. where: "FILE: [section]", "FILE: [section] key". Anything but 0
- * ends the reading.
+ * Functions that are called for each section and key, in the order of the file. where: "FILE: [section]" or "FILE:
+ * [section] key". If a function returns anything but 0, the reading ends.
  */
 struct app_ini_reader {
 	int (*section)(void *argument, const char *where, const char *section);

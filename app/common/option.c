@@ -186,7 +186,7 @@ static void keep_together(char *text)
 		*text = *text == ' ' ? '\t' : *text;
 }
 
-/* The range and the default in brackets, or nothing. */
+/* Writes the range and the default in brackets into text, or leaves text as it is if the row has neither. */
 static void format_bounds(const struct option_set *set, const struct option_row *row, char *text, size_t room)
 {
 	bool ranged = row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE || row->kind == OPTION_REAL ||

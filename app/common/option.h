@@ -48,8 +48,8 @@ struct option_row {
 	/* place in a file; section NULL: each section read with these rows; key NULL: not in a file */
 	const char *section, *key;
 	/*
-	 * name: "--size" or "FILE: [section] size", for complaints. place: of the value, or of the settings. Returns an
-	 * exit code.
+	 * name: "--size" or "FILE: [section] size", for complaints. place: where the row's offset lies in the settings.
+	 * Returns APP_EXIT_OK, or the exit code after a complaint.
 	 */
 	int (*parse)(const char *name, const char *text, void *place);
 };

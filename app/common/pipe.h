@@ -28,8 +28,8 @@ struct app_pipe_config {
 struct app_pipe;
 
 /*
- * NULL: failed, and *code is the exit code. when_listening (may be NULL) is called once clients can come. keep_waiting
- * (may be NULL): returns false to end the wait.
+ * Returns NULL after a failure, with the exit code in *code. when_listening (may be NULL) is called once clients can
+ * connect. keep_waiting (may be NULL) is asked during the wait, and returns false to end it.
  */
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),
 			       bool (*keep_waiting)(void), int *code);
@@ -37,7 +37,7 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 /* Sends all bytes, or returns -1: the connection has ended. */
 int app_pipe_send(struct app_pipe *pipe, const void *data, size_t bytes);
 
-/* Reads what has come, at most room bytes. 0: the connection has ended; -EAGAIN: nothing has come yet. */
+/* Reads received bytes, at most room. Returns 0 if the connection has ended, -EAGAIN if nothing was received yet. */
 ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room);
 
 /* Waits up to `seconds` until the peer has closed the connection. */

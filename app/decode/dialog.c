@@ -112,7 +112,10 @@ static struct dialog_connection *find_by_transaction(struct dialog *dialog, stru
 	return NULL;
 }
 
-/* Which side sends this message, the first that the capture has of its connection? A DREQ may come from either side. */
+/*
+ * Which side sends this message, the first of its connection in the capture? A DREQ, which either side may send, counts
+ * as the active side's.
+ */
 static enum dialog_side side_of_first(const struct cm_message *cm)
 {
 	bool about_req = (cm->kind == CM_MRA || cm->kind == CM_REJ) && cm->answered == CM_ANSWERED_REQ;

@@ -86,7 +86,7 @@ static void answer(struct bare *bare, uint64_t slot)
 	bare->failed |= uroce_qp_post_send(side->qp, &write, NULL);
 }
 
-/* The target posts its receive again when its answer is done, the host before its next request. */
+/* The target posts a receive again when its answer has completed; the host posts one before its next request. */
 static void take(struct bare *bare, int index, const struct uroce_wc *wc)
 {
 	bare->failed |= wc->status != UROCE_WC_SUCCESS;
@@ -119,7 +119,8 @@ static int open_side(struct bare *bare, int index)
 	const struct bare_config *config = bare->config;
 	struct side *side = &bare->sides[index];
 	/*
-	 * The slot of an answer is free only when the answer was acknowledged, so the target has twice as many slots.
+	 * The target has two slots for each request of the host, because an answer keeps its slot until it is
+	 * acknowledged.
 	 */
 	uint32_t slots = 2 * config->depth;
 	size_t bytes;
@@ -145,7 +146,7 @@ static int open_side(struct bare *bare, int index)
 	else
 		madvise(side->memory, bytes, MADV_HUGEPAGE);
 	if (side->memory)
-		/* written once, so that it has pages of its own, not the shared page of zeros */
+		/* the memory is written once, so that it has pages of its own instead of the shared page of zeros */
 		memset(side->memory, 1, bytes);
 	objects.memory = side->memory;
 	objects.bytes = side->bytes = bytes;

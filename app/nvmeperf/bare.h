@@ -10,14 +10,14 @@ struct bare_config {
 	struct uroce_device *devices[2]; /* the devices of the host and of the target */
 	struct uroce_addr addrs[2];
 	uint32_t depth, bytes;
-	/* size of the memory from which the target takes data at random, like that of a namespace */
+	/* size of the memory in which the target chooses a random place for each answer's data, as in a namespace */
 	uint64_t disk_bytes;
 	double seconds;
 };
 
 /*
- * Measure exchanges a second; and the time of a single READ in nanoseconds, a median. Return APP_EXIT_OK or another
- * exit code.
+ * bare_exchanges() measures exchanges a second, bare_reads() the time of a single READ in nanoseconds (a median). Both
+ * return APP_EXIT_OK, or another exit code.
  */
 int bare_exchanges(const struct bare_config *config, double *per_second);
 int bare_reads(const struct bare_config *config, double *ns);

@@ -24,7 +24,7 @@
 #define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
 #define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
 #define PROPERTY_WIDE 1u
-#define TIMEOUT_WITH_ALTERNATE 14u /* code of the ACK timeout: a path that is cut is left after half a second */
+#define TIMEOUT_WITH_ALTERNATE 14u /* code of the ACK timeout: a QP leaves a cut path after half a second */
 
 /* ---- connections ---- */
 
@@ -352,8 +352,8 @@ static bool handle_response(struct link *link, uint32_t slot, struct host_done *
 }
 
 /*
- * Does the completion show a failure of its own? A request that was only flushed does not: its queue pair may have been
- * closed, which an event tells.
+ * Does the completion show that the queue pair has failed? A flushed request alone does not: its queue pair may just
+ * have been closed, which an event tells.
  */
 static bool has_failed(const struct link *link, const struct uroce_wc *wc)
 {
@@ -465,7 +465,7 @@ static int take_controller(struct host *host, struct host_namespace *namespace)
 	return code;
 }
 
-/* Disconnects, so that the target learns of it now and not by silence; waits only briefly for its answer. */
+/* Disconnects, so that the target hears of the end at once and not by a timeout; waits only briefly for its answer. */
 static void say_goodbye(struct host *host)
 {
 	uint64_t until_ns = app_now_ns() + GOODBYE_NS;

@@ -1,4 +1,4 @@
-/* control.c - the control socket: a line of words asks a running target or tells it something, lines come back */
+/* control.c - the control socket: a client sends a line of words to a running target and gets lines as the answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/control.h"
 
@@ -19,7 +19,7 @@
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
-/* number of looks after which a client that has sent no whole line, or does not read the answer, is disconnected */
+/* after so many looks the target disconnects a client that has sent no whole line, or does not read its answer */
 #define PATIENCE_LOOKS 50u
 
 struct control {
@@ -403,7 +403,7 @@ void control_poll(struct control *control)
 		send_answer(control);
 }
 
-/* Is it the socket of a target that was killed? Then nobody answers there. */
+/* Does no process listen at the socket any more? So it is when the target that made the socket was killed. */
 static bool is_deserted(const struct sockaddr_un *address)
 {
 	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

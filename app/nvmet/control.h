@@ -1,4 +1,4 @@
-/* control.h - the control socket: a line of words asks a running target or tells it something, lines come back */
+/* control.h - the control socket: a client sends a line of words to a running target and gets lines as the answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A request is one line; the answer is any number of lines, the last of which is "ok" or begins with "error: ". Clients

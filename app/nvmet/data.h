@@ -14,7 +14,7 @@ bool data_has_share(const struct slot *slot);
 bool data_take(struct slot *slot);
 /* The command waits for memory behind the commands that wait already. */
 void data_await(struct slot *slot);
-/* Returns the command's buffer, if it has one, and lets go of the store. */
+/* Returns the command's buffer to the pool, if it has one, and ends its use of the store. */
 void data_return(struct slot *slot);
 
 #endif

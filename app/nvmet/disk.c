@@ -37,7 +37,7 @@ struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *sett
 
 /* ---- which disk a file is ---- */
 
-/* A disk that is being added: what it is opened for, and which disk it turns out to be. */
+/* A disk that is being added: the settings that ask for it, and the identity that was found with its file. */
 struct arrival {
 	const struct settings_disk *settings;
 	struct identity kept; /* the identity that is kept with the file */
@@ -145,8 +145,8 @@ static int identify(const struct disks *disks, struct disk *disk, struct arrival
 }
 
 /*
- * Keeps the identity and the present number with a file, unless the file had this number already. Nothing is kept with
- * a device: only its user knows by which number hosts know it.
+ * Keeps the identity with the disk's file, unless the file has this NSID from before. Nothing is kept with a device:
+ * only its user knows by which NSID hosts know the device.
  */
 static int keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
 {
@@ -261,8 +261,9 @@ void disks_remove(struct disks *disks, struct disk *disk)
 }
 
 /*
- * Does nothing use the disk any more? A lane that found the namespace before its removal has counted itself by the end
- * of that poll, and in later polls no lane finds the namespace.
+ * Does nothing use the disk any more? A lane that found the namespace before its removal has counted its command by the
+ * end of that poll, and in later polls no lane finds the namespace. So each lane must have ended a poll since the
+ * removal.
  */
 static bool is_unused(const struct server *server, const struct disk *disk)
 {

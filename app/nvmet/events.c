@@ -1,4 +1,4 @@
-/* events.c - events of connection management: any lane takes them for all, and opens the queues that are its own */
+/* events.c - events of connection management: any lane hands them out to all lanes, each lane opens its own queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/events.h"
 
@@ -10,8 +10,8 @@
 #define EVENTS_NS 50000ull /* how often a lane looks for events, if there are several lanes */
 
 /*
- * Hands an event to its lane. The lock is held, so that a queue named by the event still exists. Returns whether the
- * request has been kept.
+ * Hands an event to its lane. The caller holds the lock, so a queue that the event names still exists. Returns whether
+ * the lane has kept the request.
  */
 static bool hand_out(struct server *server, struct request *request)
 {
@@ -46,7 +46,8 @@ static bool hand_out(struct server *server, struct request *request)
 }
 
 /*
- * Any lane hands out events for all lanes, so that no event waits for a sleeping lane. Without memory the events wait.
+ * Any lane hands out events for all lanes, so that no event waits for a sleeping lane. If there is no memory for an
+ * event, the events wait in the channel.
  */
 void events_hand_out(struct lane *lane)
 {

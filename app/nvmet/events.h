@@ -1,13 +1,13 @@
-/* events.h - events of connection management: any lane takes them for all, and opens the queues that are its own */
+/* events.h - events of connection management: any lane hands them out to all lanes, each lane opens its own queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_EVENTS_H
 #define NVMET_EVENTS_H
 
 #include "nvmet/lane_state.h"
 
-/* Hands out events to the lanes at once, before the next regular time for that. */
+/* Hands out the waiting events to their lanes now, without waiting for the next regular time. */
 void events_hand_out(struct lane *lane);
-/* Opens queues for the requests of the lane, and hands out events when it is time. Returns the number of requests. */
+/* Opens queues for the lane's requests, and hands out events at regular times. Returns the number of requests. */
 unsigned events_handle(struct lane *lane);
 /* Drops the requests that the lane has not taken. */
 void events_forget(struct lane *lane);

@@ -154,7 +154,7 @@ static void end(struct store_request *request)
 	finish(request, status);
 }
 
-/* A range has been cleared, or `written` bytes of it have been cleared. */
+/* Goes on after a range has been cleared, or after `written` bytes of it have been overwritten with zeros. */
 static void cleared(struct store_request *request, uint32_t written)
 {
 	uint64_t offset, bytes;
@@ -177,7 +177,9 @@ static bool is_unsupported(int error)
 	return error == EOPNOTSUPP || error == ENOTTY || error == ENODEV || error == ENOSYS;
 }
 
-/* A write with RWF_DSYNC that failed for want of space did not reach its sync. */
+/*
+ * May a sync have failed with this error? A write with RWF_DSYNC that failed for want of space ended before its sync.
+ */
 static bool may_be_of_sync(const struct store_request *request, int error)
 {
 	const struct nvmf_block *block = request->block;
@@ -189,9 +191,9 @@ static bool may_be_of_sync(const struct store_request *request, int error)
 }
 
 /*
- * When Linux cannot write data it reports that once, to the first caller that syncs, whoever wrote the data, and then
- * counts the data as written. So no later sync may vouch for earlier data, and a host that tries again must not get a
- * success. A write with RWF_DSYNC still vouches for its own data.
+ * When Linux cannot write data to the disk, it reports that once, to the first caller that syncs, and then counts the
+ * data as written, whoever wrote it. So a later sync proves nothing about earlier data, and no later flush may succeed,
+ * even if a host tries again. A write with RWF_DSYNC still proves that its own data is written.
  */
 static void distrust_syncs(struct store *store, int error)
 {
@@ -258,7 +260,8 @@ static void complete(struct ring_entry *entry, int result)
 }
 
 /*
- * For a file in memory: io_uring would hand each of these calls to a kernel thread, which takes longer than the copy.
+ * Copies the data of a file in memory at once: io_uring would hand each of these calls to a kernel thread, which takes
+ * longer than the copy.
  */
 static int move_at_once(const struct store_request *request)
 {
@@ -287,7 +290,7 @@ static bool enter_ring(struct store_request *request)
 	return true;
 }
 
-/* The request has waited for the ring. If its host has left meanwhile nobody waits for the request any more. */
+/* Goes on with a request that has waited for the ring, or ends the request if its host has left meanwhile. */
 static bool enter_later(struct turn_work *work)
 {
 	struct store_request *request = store_request_of(work);
@@ -298,7 +301,7 @@ static bool enter_later(struct turn_work *work)
 	return false;
 }
 
-/* Begins or goes on with a request. If other requests wait for the ring, this one waits for its turn, too. */
+/* Begins a request, or goes on with it. If other requests wait for the ring, this request waits for its turn, too. */
 static void proceed(struct store_request *request)
 {
 	enum nvmf_block_op op = request->block->op;
@@ -499,7 +502,7 @@ static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
 	return access(slash ? folder : ".", W_OK | X_OK) == 0 ? 0 : complain(error, store, strerror(errno));
 }
 
-/* A store that is in use passes as well, because a user may ask whether a running target could start again. */
+/* Accepts a store that is in use as well, because a user may ask whether a running target could start again. */
 int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES])
 {
 	struct store store = { .config = *config, .fd = -1 };

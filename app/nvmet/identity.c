@@ -17,7 +17,7 @@
 #define TEXT_BYTES 512u
 #define UUID_TEXT_BYTES 37u
 
-/* ---- as text: UUID NSID NQN; in a separate file also INODE ---- */
+/* ---- the identity as text: UUID NSID NQN; in a separate file INODE follows ---- */
 
 static bool parse(const char *text, struct identity *identity, uint64_t *inode)
 {
@@ -102,7 +102,7 @@ static int write_beside(const char *path, const char *text, uint64_t inode)
 	return sync_folder(name);
 }
 
-/* ---- in an attribute, else in a separate file ---- */
+/* ---- where the identity is kept: in an attribute of the file, else in a separate file ---- */
 
 bool identity_read(const char *path, struct identity *identity)
 {

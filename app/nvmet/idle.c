@@ -15,12 +15,13 @@
 
 #define PATIENCE_NS 100000u
 #define LOOK_NS 100000000ull
-#define LOSSES 5 /* so many switches between two looks show that other threads need the core */
+#define LOSSES 5 /* so many involuntary switches between two looks show that other threads need the core */
 #define SHARED_NS 1000000000ull
 #define NAP_MIN_NS 20000u
 #define NAP_MAX_NS 10000000u
 /*
- * sleeps for this part of the time without work, so that new work waits only a little longer than it has taken to come
+ * A sleep lasts a NAP_PART-th of the time since the last work, so that it delays new work by only a small part of the
+ * time for which the target had no work.
  */
 #define NAP_PART 8
 

@@ -14,7 +14,7 @@ struct idle {
 	long lost;                /* how often it had lost its core by then */
 };
 
-/* To be called after each poll. most_ns: after this time the caller wants to poll whatever comes. */
+/* To be called after each poll. most_ns: after this time the caller has to poll again, even if no work comes. */
 void idle_rest(struct idle *idle, const struct lane *lane, bool worked, uint64_t most_ns);
 
 #endif

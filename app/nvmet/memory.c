@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 
 /*
- * One command may ask for 256 ranges, each as large as the namespace. The lcore serves other commands meanwhile: it
- * clears AT_ONCE_BYTES when the command comes, and then STEP_BYTES, a huge page, in a poll.
+ * One command may name 256 ranges, each as large as the namespace. So that the lcore serves other commands meanwhile,
+ * it clears AT_ONCE_BYTES when the command arrives, and then STEP_BYTES, a huge page, in each poll.
  */
 #define AT_ONCE_BYTES (64u << 10)
 #define STEP_BYTES (2u << 20)
-#define RANGE_BYTES 4096u /* for the bytes cleared in a poll, a range counts as so many bytes more */
+#define RANGE_BYTES 4096u /* a range costs as much time as clearing so many further bytes */
 
 static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
 {
@@ -91,7 +91,7 @@ static bool clear_some(struct store_request *request, uint64_t most_bytes)
 	return request->range < store_range_count(request);
 }
 
-/* When the host has left, nobody waits for the rest. */
+/* Clears the next part of a request; if the host has left, ends the request, because nobody waits for it any more. */
 static bool clear_step(struct turn_work *work)
 {
 	struct store_request *request = store_request_of(work);

@@ -164,7 +164,7 @@ int plan_check(struct settings *settings)
 
 /* ---- printing ---- */
 
-/* Returns 0, or the exit code: a store cannot be opened. */
+/* Returns APP_EXIT_OK if all stores can be opened, else the exit code after a complaint. */
 static int try_stores(const struct settings *settings)
 {
 	char error[STORE_ERROR_BYTES];

@@ -152,7 +152,10 @@ static struct server_port *port_of(struct server *server, const struct uroce_cm_
 	return NULL;
 }
 
-/* While each command has an answer on its way, as many older answers may still wait for their ACKs. */
+/*
+ * Returns two slots for each command: while every command has a new answer under way, as many older answers may still
+ * wait for their ACKs.
+ */
 static uint32_t slots_of(const struct nvmf_hello *hello)
 {
 	return 2 * hello->commands;

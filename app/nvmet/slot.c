@@ -33,7 +33,7 @@ static void fetch(struct slot *slot)
 	queue_post(slot->queue, &wr, 1);
 }
 
-/* Sends the answer, if need be behind the data: a QP keeps the order. */
+/* Sends the answer, behind the data if the host gets data: a QP keeps the order. */
 static void answer(struct slot *slot, bool with_data)
 {
 	struct nvmf_command *command = &slot->command;
@@ -58,7 +58,9 @@ static void answer(struct slot *slot, bool with_data)
 		.rkey = command->sgl.key,
 	};
 
-	/* A command that failed because its controller is gone gets no answer, as if it had never come. */
+	/*
+	 * The queue was told to end because its controller is gone, so a command that failed for that gets no answer.
+	 */
 	if (slot->queue->told_end) {
 		queue_end(slot->queue, "it was told to end");
 		return;
@@ -227,13 +229,13 @@ static bool serve_waiting(struct queue *queue, unsigned *served)
 }
 
 /*
- * A command that waits for a large buffer is not overtaken by commands with small ones, which would take a part of each
- * buffer that becomes whole. Healthy hosts give back their buffers within HOLD_UP_NS: a round trip, and what a disk
- * takes. Hosts that keep buffers for longer are disconnected after seconds; other commands need not wait for that, and
- * may overtake.
+ * A command that waits for a large buffer is not overtaken by commands with small buffers, because these would take
+ * parts of every large block that becomes free. Healthy hosts give back their buffers within HOLD_UP_NS, which is
+ * enough for a round trip and a disk. Hosts that keep buffers longer are disconnected only after seconds; other
+ * commands need not wait for that, and may overtake.
  */
 #define HOLD_UP_NS 500000000ull
-#define HOLD_UP_EACH_NS 5000000000ull /* at the beginning of each such period overtaking is forbidden for HOLD_UP_NS */
+#define HOLD_UP_EACH_NS 5000000000ull /* overtaking is forbidden for the first HOLD_UP_NS of each such period */
 
 unsigned slot_try_again(struct lane *lane)
 {

@@ -46,7 +46,7 @@ struct store_request {
 	uint8_t *data;                      /* READ: to be filled; WRITE, COMPARE, DEALLOCATE: the host's data */
 	void (*done)(struct store_request *request, uint16_t status);
 	struct turns *turns; /* MEMORY: where what takes long goes on */
-	/* turn of the host's address: in `turns`, or for FILE in the ring, among the turns that wait */
+	/* turn of the host's address: in `turns`; for FILE among the turns that wait for the ring */
 	struct turn *turn;
 	const bool *left; /* the command's host has left, so the rest of the request may be skipped */
 	/* used by the store only */
@@ -55,7 +55,7 @@ struct store_request {
 	uint8_t *second; /* COMPARE: the store's data */
 	uint64_t moved;  /* bytes moved of the present range */
 	uint32_t range, way, tries;
-	bool syncs; /* the data is written, and is now being made to last */
+	bool syncs; /* the request has written all data, and its sync is under way */
 };
 
 /* The request whose work it is. */
@@ -76,7 +76,7 @@ struct store_share {
 	int fd;                               /* for FILE */
 };
 
-/* FILE: errors of the kernel, for the disk to report. */
+/* FILE: how many errors the kernel has returned, and the newest of them; disk.c prints them. */
 struct store_failures {
 	uint64_t count;
 	int last_error;
@@ -94,7 +94,7 @@ struct store {
 	bool is_device;           /* FILE: a block device, with which no identity can be kept */
 	bool is_blank;            /* FILE: the file was empty when it was opened, so no host knows it as a disk */
 	bool at_once;             /* FILE: the file is in memory, and is read and written within the poll */
-	_Atomic bool sync_failed; /* FILE: data that was reported to last may be lost */
+	_Atomic bool sync_failed; /* FILE: a sync has failed, so data reported to last may be lost */
 	pthread_mutex_t lock;
 	struct store_failures failures; /* under the lock */
 	/* FILE: length of the file when last looked at; writes beyond it would make the file longer again. */
@@ -153,8 +153,8 @@ static inline void store_submit(struct store_request *request)
 }
 
 /*
- * The number of ranges that a ZERO (one) or a DEALLOCATE names; and the present range of the request, as offset and
- * bytes.
+ * store_range_count() returns the number of ranges that a ZERO (one) or a DEALLOCATE names; store_range() returns the
+ * present range of the request, as offset and bytes.
  */
 uint32_t store_range_count(const struct store_request *request);
 void store_range(const struct store_request *request, uint64_t *offset, uint64_t *bytes);

@@ -92,7 +92,7 @@ static void *work(void *argument)
 		job->result = carry_out(&job->sqe);
 		pthread_mutex_lock(&workers->lock);
 		STAILQ_INSERT_TAIL(&workers->done, job, next);
-		eventfd_write(workers->fd, 1); /* this write fails only while the descriptor is readable anyway */
+		eventfd_write(workers->fd, 1); /* fails only while the descriptor is readable already */
 	}
 	pthread_mutex_unlock(&workers->lock);
 	return NULL;

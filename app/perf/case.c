@@ -118,7 +118,7 @@ static void lay_out_verified(const struct perf_case *test, struct perf_layout *l
 	layout->source_slots = layout->depth;
 	/*
 	 * A WRITE with immediate waits for a receive, but its first packets are placed before that. So up to rx_depth
-	 * messages are not checked yet, and one more is coming in.
+	 * messages may wait to be checked while packets of one more message are placed.
 	 */
 	layout->target_slots = test->op == PERF_WRITE_IMM ? layout->rx_depth + 2 : layout->depth;
 	layout->inbox_slots = layout->rx_depth;
@@ -151,8 +151,8 @@ static void lay_out_pairs(const struct perf_case *test, struct perf_layout *layo
 	if (perf_ops[test->op].invalidates)
 		layout->rx_depth = at_most(layout->rx_depth, at_least(PERF_WINDOWS_MAX / test->qps, 1));
 	/*
-	 * A bind waits for the SENDs before it in its queue, which wait for receives, which wait for binds of the peer.
-	 * With twice as many receives as SENDs one of the ends always has some left.
+	 * A bind waits for the SENDs before it in its queue; these SENDs wait for receives, which the peer posts again
+	 * only after binds of its own. With twice as many receives as SENDs, one of the ends always has receives left.
 	 */
 	if (perf_ops[test->op].invalidates && test->both_ways) {
 		layout->rx_depth = at_least(layout->rx_depth, 2);
@@ -165,8 +165,8 @@ static void lay_out_pairs(const struct perf_case *test, struct perf_layout *layo
 }
 
 /*
- * Receives of a flow, or of a shared queue: by default the shared queue has as many as all flows would have by
- * themselves.
+ * Returns the number of receives of a flow, or of a shared queue, which by default has as many as all flows would have
+ * by themselves.
  */
 static uint32_t rx_depth_of(const struct perf_case *test)
 {

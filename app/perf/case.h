@@ -54,7 +54,7 @@ struct perf_tally_row {
 #define PERF_TALLY_ROWS 11u
 extern const struct perf_tally_row perf_tally_rows[PERF_TALLY_ROWS];
 
-/* Returns a count that can be changed, though the tally is const, as strchr() does. */
+/* Returns a pointer through which the count can be changed although the tally is const, as strchr() does. */
 static inline uint64_t *tally_count(const struct perf_tally *tally, const struct perf_tally_row *row)
 {
 	return (uint64_t *)(uintptr_t)((const char *)tally + row->offset);

@@ -87,7 +87,7 @@ void perf_failover_poll(struct perf_failover *failover)
 		failover->resumed_at = rte_rdtsc();
 }
 
-/* Milliseconds since the cut; negative: before the cut, if a peer was silent for another reason. */
+/* Milliseconds from the cut to `at`, 0 if `at` is 0. Negative if a queue pair migrated before the cut. */
 static double milliseconds(const struct perf_failover *failover, uint64_t at)
 {
 	return at ? (double)(int64_t)(at - failover->cut_at) * 1e3 / (double)rte_get_tsc_hz() : 0;

@@ -19,7 +19,7 @@ struct perf_failover {
 	double after_s;
 	uint64_t cut_at, first_migration_at, resumed_at; /* TSC; 0: has not happened */
 	uint64_t migrated_at[2], migrations[2];
-	uint64_t completed; /* requests of ends[0] that had completed when the first end had migrated */
+	uint64_t completed; /* requests of ends[0] that had completed when an end first migrated */
 };
 
 /* Returns APP_EXIT_OK, or the exit code after a complaint. */

@@ -33,7 +33,7 @@ struct junk {
 	const char *counter;
 	uint32_t qpns[STRANGERS];
 	uint8_t mad[MAD_BYTES];
-	struct uroce_cm_channel *channel; /* channel of a listener, which has requests to connect judged */
+	struct uroce_cm_channel *channel; /* channel of a listener, so that requests to connect are judged */
 	struct uroce_cm_id *listener;
 	uint64_t sent;
 	uint64_t base_frames, base_sent; /* frames received and junk sent when a window began */
@@ -207,7 +207,7 @@ static uint64_t frames_received(const struct junk *junk)
 	return drivers_ethdev_stats(junk->to->port->ethdev, &stats) == 0 ? stats.rx_frames : 0;
 }
 
-/* Sends as much junk as good frames have come. The cycles for that do not count. */
+/* Sends junk until there is as much of it as of good frames. Returns the cycles this took, which do not count. */
 static uint64_t send_beside(void *argument)
 {
 	struct junk *junk = argument;
@@ -266,7 +266,7 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 	};
 }
 
-/* Number of junk frames that the right counters have counted, because they were judged and refused. */
+/* Number of junk frames that were judged and refused, by the counters meant for this kind of junk. */
 static uint64_t count_refused(const struct junk *junk)
 {
 	if (is_request(junk))

@@ -1,4 +1,4 @@
-/* junk.h - measures how fast the stack refuses junk frames, and what a good QP achieves beside them */
+/* junk.h - measures how fast the stack refuses junk frames, and what a good QP achieves while junk arrives */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Junk is sent to the port that receives the payload of the case, from the port at the other end, by the same lcore.

@@ -19,13 +19,13 @@
 int perf_keys_create(struct perf_end *end);
 void perf_keys_destroy(struct perf_end *end);
 
-/* Binds the windows of all flows, and waits until they are. 0 or negative errno. */
+/* Binds the windows of all flows, and waits until all are bound. Returns 0 or a negative errno. */
 int perf_keys_bind_all(struct perf_end *end);
 
-/* Binds the windows of receives that a flow has completed, if there are at least `least`. */
+/* Binds the windows of the receives that a flow has completed, if there are at least `least` such windows. */
 void perf_keys_renew(struct perf_end *end, uint32_t index, uint32_t least);
 
-/* Was this the completion of a bind? Then more receives of the flow may be posted: flow->bound. */
+/* Returns whether this was the completion of a bind. If so, flow->bound has grown: the flow may post more receives. */
 bool perf_keys_take(struct perf_end *end, const struct uroce_wc *wc);
 
 static inline bool keys_take(struct perf_end *end, const struct uroce_wc *wc)
@@ -33,7 +33,7 @@ static inline bool keys_take(struct perf_end *end, const struct uroce_wc *wc)
 	return end->windows && perf_keys_take(end, wc);
 }
 
-/* The key that a SEND invalidates: a window's two keys take turns. base: its key before the first bind. */
+/* Returns the key that a SEND invalidates. The two keys of a window take turns; base: its key before the first bind. */
 static inline uint32_t key_of(const uint32_t *bases, uint32_t rx_depth, uint32_t index, uint64_t message)
 {
 	return bases[index * rx_depth + message % rx_depth] ^ (1 + (message / rx_depth) % 2);

@@ -1,9 +1,9 @@
 /* latency.h - measures latency: one message at a time, back and forth */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SEND and WRITE: the other end answers with the same operation, and half of the round trip is the latency. A WRITE has
- * arrived when its last byte has, which tells which message it is. READ and atomics: the time to completion is the
- * latency.
+ * SEND and WRITE: the other end answers with the same operation, and half of the round trip is the latency. The last
+ * byte of a WRITE shows that the WRITE has arrived, and which message it is. READ and atomics: the time to completion
+ * is the latency.
  */
 #ifndef APP_PERF_LATENCY_H
 #define APP_PERF_LATENCY_H

@@ -49,13 +49,13 @@ static void stop_measuring(struct perf_end *end)
 	end->phase = PHASE_DRAIN;
 }
 
-/* Adds up a counter of this end, and of the other one if it is in this process. */
+/* Adds up a counter of this end, and of the other end if that is in this process. */
 static uint64_t count_both(const struct perf_end *end, const char *name)
 {
 	return perf_end_counter(end, name) + (end->other ? perf_end_counter(end->other, name) : 0);
 }
 
-/* A sum that changes whenever a peer acknowledges a packet, or a READ response comes. */
+/* A sum that changes whenever a peer acknowledges a packet, or a READ response arrives. */
 static uint64_t acknowledged(const struct perf_end *end)
 {
 	struct uroce_qp_view view;
@@ -177,7 +177,7 @@ static bool moves(struct perf_end *end)
 	return end->seen_acknowledged != before;
 }
 
-/* While the rate forbids posting, it is no stall if nothing completes. */
+/* Fails the end if nothing has made progress for too long. A pause is no stall while the rate forbids posting. */
 static void watch_progress(struct perf_end *end)
 {
 	bool paced = end->test.rate > 0 && end->completed == end->posted;

@@ -1,9 +1,9 @@
 /* recovery.h - measures what one lost packet costs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages go back and forth as in any lat case, but of every sixteenth the frame number test.lose with payload is
- * lost: that of a SEND or WRITE on its way there, that of a READ on its way back. The cost is the median time of these
- * messages minus that of the others in the same window, so what both have in common cancels out.
+ * Messages go back and forth as in any lat case, but every sixteenth message loses one frame: frame number test.lose of
+ * those with payload. A SEND or WRITE loses it on the way to the peer, a READ on the way back. The cost is the median
+ * time of these messages minus that of the other messages in the same window, so what both have in common cancels out.
  */
 #ifndef APP_PERF_RECOVERY_H
 #define APP_PERF_RECOVERY_H

@@ -23,7 +23,10 @@ void perf_result_add(struct perf_result *result, const struct perf_tally *tally)
 		return;
 	result->messages_per_s += (double)tally->messages / tally->seconds;
 	result->gbit_per_s += bits * (double)tally->messages / tally->seconds;
-	/* The last window ends before the case, and what came behind it may have been faster than any window. */
+	/*
+	 * The last window ends before the case does, and messages after that window may have been faster than any
+	 * window.
+	 */
 	if (tally->peak_per_s > 0)
 		result->peak_gbit_per_s += bits * fmax(tally->peak_per_s, (double)tally->messages / tally->seconds);
 }
@@ -33,8 +36,8 @@ void perf_result_close(struct perf_result *result, const struct perf_end *clock,
 	double frames = (double)result->tally.frames;
 
 	/*
-	 * If only one end has a clock, the frames of that end are counted: a frame that it sends is one that the other
-	 * end receives.
+	 * If only one end has a clock, only that end's frames were counted. The other end has as many, because it
+	 * receives each frame that this end sends, and sends each frame that this end receives.
 	 */
 	if (both_here && !result->test.both_ways)
 		frames *= 2;

@@ -363,8 +363,9 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 }
 
 /*
- * Is the peer asked to check messages? Between two processes only the peer sees what has come, and no completion of
- * ours tells it. In lat mode the peer checks before it answers, unless the operation has no message as its answer.
+ * Does this end ask its peer to check messages? Between two processes only the peer sees what has arrived, and a silent
+ * operation gives the peer no completion. In lat mode the peer checks before it answers, unless the operation has no
+ * message as its answer.
  */
 static bool checks_are_asked_for(const struct perf_end *end)
 {

@@ -27,12 +27,14 @@ void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_complete
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc);
 
 /*
- * Returns how many messages of a flow are done with this successful completion: the one that it is for, and all before
- * that. To be called once for each completion.
+ * Returns how many messages of a flow this successful completion completes: its own message, and the earlier messages
+ * that asked for no completion. To be called once for each completion.
  */
 uint64_t perf_stream_completed_by(const struct perf_end *end, struct perf_flow *flow, const struct uroce_wc *wc);
 
-/* The first request of a list: the WRITE before the request, if it has one. */
+/*
+ * Returns the first request of a slot's list: the WRITE in front of the slot's request, or the request if it has none.
+ */
 static inline struct uroce_send_wr *stream_first(const struct perf_end *end, uint32_t slot)
 {
 	return end->lead_wrs ? &end->lead_wrs[slot] : &end->send_wrs[slot];

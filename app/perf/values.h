@@ -69,7 +69,7 @@ struct perf_options {
 	uint32_t connections;
 	double rate_limit; /* limit for what an end posts, in rate_units: g, M or p; 0: none */
 	char rate_units;
-	/* less bandwidth than this, or fewer millions of messages a second, is a failure; 0: no limit */
+	/* a case with less bandwidth, or fewer millions of messages a second, fails; 0: no limit */
 	double least_gbit, least_mpps;
 	bool histogram;    /* of latencies, printed */
 	double failover_s; /* both ends here: how long into a case the first link is cut; 0: no second link */

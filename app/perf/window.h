@@ -1,8 +1,9 @@
 /* window.h - windows of the stack, in turn with windows of something that it is compared with */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A machine's speed drifts from second to second, so two measurements are compared in pairs: a window of the stack and
- * a window of the other, WINDOW_PAIRS times. Each pair gives a ratio, and their median counts.
+ * A machine's speed drifts from second to second, so two measurements are compared in pairs: a window of the stack, and
+ * a window of what the stack is compared with, WINDOW_PAIRS times. Each pair gives a ratio, and the median of the
+ * ratios counts.
  */
 #ifndef APP_PERF_WINDOW_H
 #define APP_PERF_WINDOW_H

@@ -1,13 +1,13 @@
 /* pingpong.c - uroce-pingpong: SENDs back and forth with ibv_rc_pingpong or with itself; every byte is checked */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The side channel is that of ibv_rc_pingpong: 52 bytes of text in each direction, the client's first, then "done",
- * over TCP or a connection by address. One thread does it all: while it waits it polls the lcore, so that ARP and
- * neighbour discovery are answered.
+ * The side channel is that of ibv_rc_pingpong, over TCP or a connection by address: the client sends 52 bytes of text,
+ * the server answers with 52 bytes, and the client sends "done". One thread does all the work: while the program waits,
+ * this thread polls the lcore, so that ARP and neighbour discovery are answered.
  *
- * A client sends a new pattern each time, and compares what comes back. A server whose first message is filled with
- * 0x7b talks to ibv_rc_pingpong, which sends back what it receives; so it sends new patterns and compares, too.
- * Otherwise the client is uroce-pingpong, and the server echoes.
+ * A client sends a new pattern in each message, and compares the answer with it. A server looks at the first message.
+ * If that is filled with 0x7b, the client is ibv_rc_pingpong, which sends back what it receives; so the server sends
+ * new patterns and compares, too. Otherwise the client is uroce-pingpong, and the server echoes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -294,7 +294,7 @@ static int exchange(struct pingpong *pp)
 	return 0;
 }
 
-/* Stays for a while, because the peer repeats its last message if our last ACK was lost. */
+/* Polls for a while longer, because the peer repeats its last message if our last ACK was lost. */
 static void linger(struct pingpong *pp)
 {
 	double end = app_now_seconds() + 0.5;

@@ -48,7 +48,7 @@ static int post(struct rping_end *end, enum uroce_wr_opcode opcode, void *data, 
 	return app_check("post send", uroce_qp_post_send(end->qp, &wr, NULL));
 }
 
-/* addr NULL: advertises nothing, which lets the peer go on. */
+/* Sends an advertisement of the memory at addr. With addr NULL it advertises nothing, and just lets the peer go on. */
 static int send_advert(struct rping_end *end, const void *addr)
 {
 	uint8_t *out = end->memory + OUT_AT;

@@ -102,8 +102,8 @@ static void stop_serving(struct rping *rping, struct rping_end *end, const char 
 }
 
 /*
- * Our queue pair has failed and ended the connection. No request need have failed, because keep-alives ask an idle
- * peer, too.
+ * Prints why our queue pair has failed, which has ended the connection. No request need have failed, because
+ * keep-alives probe an idle peer, too.
  */
 static void tell_failure(const struct rping *rping, struct rping_end *end)
 {
@@ -261,7 +261,7 @@ static void run(struct rping *rping)
 							  STALL_MS / 1000));
 		tell_progress(rping, &told_ms);
 	}
-	/* Our last answer may have been lost: then the peer asks again. */
+	/* If the peer has not received our last answer it asks again, so this polls for a while longer. */
 	moved_ms = app_now_ms();
 	while (app_now_ms() - moved_ms < LINGER_MS)
 		uroce_lcore_poll(rping->lcore);

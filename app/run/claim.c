@@ -17,8 +17,9 @@
 #define RANGE_MAX 65536u /* most addresses in a range */
 
 /*
- * Returns 0, or -EADDRINUSE: another program of the network namespace has the name. A name that begins with a zero is
- * no file: the kernel frees it when the last descriptor is closed, in whichever process and for whatever reason.
+ * Returns 0, -EADDRINUSE if another program of the network namespace has the name, or another negative errno. A socket
+ * name that begins with a zero byte is no file: the kernel frees the name when the last descriptor is closed, in
+ * whichever process and for whatever reason.
  */
 static int claim(const struct uroce_addr *address)
 {

@@ -173,8 +173,8 @@ static void say(const struct settings *settings, const char *name, const char *v
 }
 
 /*
- * Sets a variable that the stack reads. The option has precedence over the value that the user has given the variable,
- * and this value over the file and the default.
+ * Sets a variable that the stack reads. The command line has precedence over the value that the user has given the
+ * variable; that value has precedence over the file and the default.
  */
 static void say_setting(const struct settings *settings, const char *option, const char *name, const char *value)
 {

@@ -16,9 +16,9 @@
 bool place_has_node(void);
 
 /*
- * Enters a namespace with the node, or finds that none is needed. Writes to root, of PLACE_BYTES, the path of a folder
- * for the tree; if no namespace of our own is needed, the folder's name has the user and the address. Returns an exit
- * code, after a complaint.
+ * Enters a mount namespace that has the node, unless the node exists already. Writes the path of a folder for the tree
+ * to root, which has PLACE_BYTES; if no namespace was entered, the name of the folder has the user and the address.
+ * Returns APP_EXIT_OK, or the exit code after a complaint.
  */
 int place_enter(const char *address, char *root);
 

@@ -224,8 +224,8 @@ static void help_command(const struct words *words)
 }
 
 /*
- * A row for each command, as help shows it: words in small letters are typed, one of them where bars stand between
- * several; a word in capitals stands for what it names.
+ * A row for each command, as help shows it. A word in small letters is typed as it is; of several words with bars
+ * between them one is typed; a word in capitals stands for a value.
  */
 static const struct command {
 	const char *text;

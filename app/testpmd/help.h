@@ -12,8 +12,8 @@
 void help_print(const char *name, FILE *out);
 
 /*
- * Prints how commands are written that begin as this line does: with the same first two words, or, if there are none,
- * with the same first word.
+ * Prints how the commands are written that begin with the same two words as the line or, if there are none, with the
+ * same first word.
  */
 void help_print_usage(const char *line, FILE *out);
 

@@ -40,7 +40,7 @@ static struct uroce_send_wr write_of(const struct keys_place *place, struct uroc
 	};
 }
 
-/* The WRITE leaves behind the bind, so the peer has no key that is not valid yet. */
+/* Posts the bind before the WRITE that carries its key, so the peer gets a key only when the key is valid. */
 static bool offer(struct keys *keys, const struct keys_place *place, uint32_t i)
 {
 	const struct uroce_mw_bind opens = { .mr = place->mr,
@@ -65,7 +65,10 @@ static bool offer(struct keys *keys, const struct keys_place *place, uint32_t i)
 	return true;
 }
 
-/* The entries of the send queue may all be in use: a quick peer has used a key, while its ACK of the WRITE is lost. */
+/*
+ * The send queue may be full: a quick peer may already have used a key whose WRITE is not acknowledged, because the ACK
+ * was lost.
+ */
 void keys_offer(struct keys *keys, const struct keys_place *place)
 {
 	if (place->ours->wish == 0)

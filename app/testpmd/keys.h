@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each key is of a memory window of type 2, which opens the counter of the flow's area. Behind the counter, in the area
- * of either end, the peer writes what it has to say:
+ * of each end, its peer writes struct keys_words:
  *   1. an end that wants to send a SEND with invalidate and has no key writes 1 to the peer's `wish`
- *   2. the other end binds its windows, and writes each key behind the bind that makes it valid to our `offered`
- *   3. a SEND takes a key from `offered`; when the SEND arrives the window is bound to its next key, which is written
- *      to `offered` again
- * The lcore of a flow places its peer's WRITEs and posts its SENDs, so all of this end happens in one thread.
+ *   2. the peer binds its windows, and behind each bind writes the window's key to this end's `offered`
+ *   3. a SEND takes a key from `offered`; when the SEND arrives, the peer binds the window to its next key, and writes
+ *      that key to `offered`
+ * The lcore of a flow places its peer's WRITEs and posts its SENDs, so one thread does all the work of an end.
  */
 #ifndef APP_TESTPMD_KEYS_H
 #define APP_TESTPMD_KEYS_H

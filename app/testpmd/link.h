@@ -6,8 +6,8 @@
 #include "testpmd/traffic.h"
 
 /*
- * down: the driver takes the link of a port down, and all received frames are lost; up: ends both. If the driver cannot
- * it complains, and nothing has changed.
+ * up false: the driver takes the link of a port down, and the port loses all received frames; up true ends both. If the
+ * driver cannot do that, complains and changes nothing.
  */
 void link_set(const struct traffic *traffic, unsigned port, bool up);
 

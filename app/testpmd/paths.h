@@ -6,9 +6,9 @@
 #include "testpmd/traffic.h"
 
 /*
- * The queue pair migrates to its other path, the second addresses of both ports; its peer follows, and both may come
- * back. Prints which path is used then, or complains. An alternate path is loaded only here: with one loaded a queue
- * pair whose peer has gone would try both.
+ * Migrates the queue pair to its other path, between the second addresses of both ports; the peer follows. Another call
+ * migrates both back. Prints which path is used then, or complains. An alternate path is loaded only here, because a
+ * queue pair that has one tries both paths when its peer has gone.
  */
 void paths_migrate(struct traffic *traffic, uint32_t qp_num);
 

@@ -30,8 +30,8 @@ void show_why(struct traffic *traffic, uint32_t qp_num);
 void show_lcores(struct traffic *traffic);
 /*
  * Prints a line about the time since the last call: requests completed here, packets sent again for them, and packets
- * that only asked a silent peer; if no queue pair sends requests, those of peers that were served. NULL: only starts
- * counting anew.
+ * sent only to probe a silent peer. If no queue pair sends requests, the line counts the requests of peers that were
+ * served. out NULL: prints nothing, and only starts counting anew.
  */
 void show_rate(const struct traffic *traffic, FILE *out);
 

@@ -5,7 +5,10 @@
 
 #include "testpmd/traffic.h"
 
-/* Hears what a peer wants, makes queue pairs for it, and answers. false: they could not be made, and the peer knows. */
+/*
+ * Judges what a peer wants, makes queue pairs for it, and answers. false: the queue pairs could not be made, and the
+ * answer says so.
+ */
 bool terms_serve(struct traffic *traffic, const struct exchange_line *line);
 /* Asks a peer for the queue pairs that the settings want. Returns 0, or -1 after a complaint. */
 int terms_ask(struct traffic *traffic, const struct exchange_line *line);

@@ -33,7 +33,7 @@ struct flow {
 	_Atomic bool dead;
 	bool told;             /* its death has been printed */
 	struct uroce_wc error; /* why it died */
-	/* sums over its requests; if it only serves, over the SENDs that it has received */
+	/* sums over the flow's requests; for a flow that only serves, over the SENDs that it has received */
 	_Atomic uint64_t messages, bytes;
 };
 
@@ -68,7 +68,7 @@ struct traffic {
 	uint32_t area_message_bytes;    /* the largest message; a target uses the initiator's */
 	_Atomic uint32_t message_bytes; /* the size of messages now */
 	_Atomic bool running, pause, quit;
-	/* why a peer's queue pairs could not be made or connected, told to the peer, too; "": they could */
+	/* why a peer's queue pairs could not be made or connected, which the peer is told, too; "": no failure */
 	char trouble[160];
 	pthread_mutex_t flows_lock; /* held while flows are destroyed, or read by another thread than their worker */
 };
@@ -87,8 +87,8 @@ uint32_t traffic_sack_window(const struct traffic *traffic);
 /* With both ends here: makes queue pairs between the two ports. */
 int traffic_connect_ports(struct traffic *traffic);
 /*
- * Makes queue pairs of port 0, to be connected later, and describes them in ours, where qps, size, mtu and sack_window
- * are set already. asks: for the initiator.
+ * Makes queue pairs of port 0, which traffic_accept() connects later, and describes them in *ours, whose qps, size, mtu
+ * and sack_window are set already. asks: this end is the initiator.
  */
 int traffic_offer(struct traffic *traffic, bool asks, struct exchange *ours);
 int traffic_accept(struct traffic *traffic, const struct exchange *theirs);
