@@ -10,8 +10,8 @@
 bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
 /*
- * Parses a size in bytes: a number, perhaps with a fraction, and k, K, M, G or T behind it, each 1024 times the one
- * before.
+ * Parses a size in bytes: a number, perhaps with a fraction, and perhaps k or K (1024), M (1024 k), G (1024 M) or T
+ * (1024 G) behind it.
  */
 bool app_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *bytes);
 

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   two_paths
- * Both ends are in this process, on two links. The client migrates because it is told to; without that it would migrate
- * if the first link were cut and its retries were spent. To go back it would load another alternate path in the same
- * way.
+ * Both ends are in this process, on two links. The client migrates because this program tells it to; it would also
+ * migrate if the first link were cut and its retries were spent. To migrate back, an end loads another alternate path
+ * in the same way.
  */
 #include "start.h"
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A request is one line; the answer is any number of lines, the last of which is "ok" or begins with "error: ". Clients
- * are served one after the other; one that sends nothing is disconnected.
+ * are served one after the other; a client that sends nothing is disconnected.
  */
 #ifndef NVMET_CONTROL_H
 #define NVMET_CONTROL_H
@@ -14,7 +14,7 @@
 
 struct control;
 
-/* NULL: error says why. A socket at which no process listens any more is replaced. */
+/* Returns NULL if it fails; error says why. Replaces a socket at which no process listens any more. */
 struct control *control_open(const char *path, struct server *server, struct disks *disks,
 			     char error[STORE_ERROR_BYTES]);
 /* To be called now and then: accepts clients, and answers. */

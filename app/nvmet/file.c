@@ -73,7 +73,7 @@ static void skip_empty_ranges(struct store_request *request)
 
 /*
  * Linux reports data that it could not write once to each open file description, so each lcore has its own; if two
- * shared one an lcore might never hear of the error.
+ * lcores shared one, one of them might never hear of the error.
  */
 static int fd_of(const struct store_request *request)
 {
@@ -407,8 +407,8 @@ static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 }
 
 /*
- * Looks at the path before it is opened, because opening something else than a file or a block device may block or have
- * effects. -1: an error, or there is nothing.
+ * Looks at the path before it is opened, because opening something other than a file or a block device may block or
+ * have effects. Returns 0, with *status all zeros if the file has to be made, or -1: error says why.
  */
 static int look(const struct store *store, struct stat *status, char error[STORE_ERROR_BYTES])
 {

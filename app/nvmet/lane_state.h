@@ -46,7 +46,7 @@ struct request {
 	STAILQ_ENTRY(request) next;
 };
 
-/* Lanes share no cache line: each writes to its own in every poll. */
+/* Lanes share no cache line, because each lane writes to its own lines in every poll. */
 struct lane {
 	_Alignas(LANE_APART) struct server *server;
 	uint32_t index;

@@ -110,7 +110,7 @@ static void number_as_before(const struct settings *settings, struct settings_di
 		disk->nsid = kept.nsid;
 }
 
-/* Namespaces without a number get the numbers that are left. */
+/* Gives a namespace without a number the first number that no other namespace of its subsystem has. */
 static int number(const struct settings *settings, struct settings_disk *disk)
 {
 	uint32_t nsid = 1;

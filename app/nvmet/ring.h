@@ -14,9 +14,9 @@ struct ring;
 struct io_uring_sqe;
 
 /*
- * memory: the buffers of reads and writes, registered with the kernel if it allows that. If io_uring cannot be used, or
- * with `threads`, threads do the work. NULL: no memory. reason, of reason_bytes, says why there is no io_uring, or is
- * empty.
+ * memory: the buffers of reads and writes, which are registered with the kernel if it allows that. Threads do the work
+ * if io_uring cannot be used, or if `threads` is set. reason, of reason_bytes, says why there is no io_uring, or is
+ * empty. Returns NULL if there is no memory.
  */
 struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, size_t reason_bytes);
 void ring_close(struct ring *ring);

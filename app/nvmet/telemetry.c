@@ -1,8 +1,9 @@
 /* telemetry.c - the counters of a target on DPDK's telemetry socket: /uroce/nvmet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK calls on threads of its own, but the counters belong to the thread that polls. So that thread is asked to fill a
- * copy, which it does when it next looks; the caller waits, but not for long.
+ * DPDK runs the command on a thread of its own, but the counters belong to the thread that polls. So the command asks
+ * the polling thread for a copy of them, which that thread fills in its next telemetry_poll(); the command waits for
+ * that, but not for long.
  */
 #include "nvmet/telemetry.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define THREADS 4u
-#define JOBS 64u /* jobs until the next poll, enough for the threads; further work waits for its turn */
+#define JOBS 64u /* the most jobs between two polls, enough for the threads; further work waits for its turn */
 
 struct job {
 	struct io_uring_sqe sqe;
@@ -143,8 +143,8 @@ int workers_fd(const struct workers *workers)
 }
 
 /*
- * What completes from now on makes the descriptor readable again; what completed before is found by the next
- * workers_poll().
+ * Empties the descriptor. A job that completes after this makes it readable again; the next workers_poll() finds the
+ * jobs that have completed before.
  */
 void workers_wake(const struct workers *workers)
 {

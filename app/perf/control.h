@@ -29,16 +29,16 @@ struct perf_control {
 /* Waits for a client without a limit. 0 or -1. */
 int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, unsigned tcp_port);
 
-/* Tries for ten seconds, since the server may start a little later. 0 or -1. */
+/* Tries for ten seconds, since the server may start a little later. Returns 0 or -1. */
 int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port);
 
-/* Accepts or connects by address. Returns APP_EXIT_OK or the exit code. */
+/* Accepts or connects by address. Returns APP_EXIT_OK, or the exit code after a complaint. */
 int perf_control_open_pipe(struct perf_control *link, struct uroce_lcore *lcore, const struct app_pipe_config *config);
 
-/* Sends message and drops the reference to it. 0 or -1. */
+/* Sends message and drops the reference to it. Returns 0 or -1. */
 int perf_control_send(struct perf_control *link, json_t *message);
 
-/* A message that has arrived, or NULL; does not wait. */
+/* Returns a message that has arrived, or NULL; does not wait. */
 json_t *perf_control_poll(struct perf_control *link);
 
 /* Waits until the peer has closed the connection; over TCP without polling the lcore. */

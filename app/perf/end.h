@@ -107,14 +107,14 @@ struct perf_end {
 	char failure[UROCE_EXPLAIN_BYTES];             /* what ended the case; only valid with errors */
 	uint64_t measure_began, base_completed, base_frames;
 	struct perf_tally base;       /* the device's counters when the case began */
-	uint64_t rx_began, rx_posted; /* slow receiver: since when it posts, and how many it has posted */
+	uint64_t rx_began, rx_posted; /* slow receiver: since when it posts receives, and how many it has posted */
 	struct uroce_recv_wr *taken;  /* shared queue: entries to be posted again, as a list */
 	uint32_t taken_count;
 	double tokens;      /* with a rate: how many requests may be posted */
 	uint64_t filled;    /* when tokens were last added, TSC */
 	uint32_t next_flow; /* the flow that posts next */
 	uint64_t window_began, window_completed;
-	uint64_t told, told_completed; /* when progress was last printed, and how many had completed */
+	uint64_t told, told_completed; /* when progress was last printed, and how many messages had completed */
 	uint64_t told_again, told_probes, told_acknowledged;
 	uint64_t ping_began;
 	uint64_t replies; /* lat: messages that were answered */

@@ -9,8 +9,8 @@
 struct perf_json;
 
 /*
- * Checks that both files can be written, so that no result is lost after a long run. Either may be NULL; an earlier
- * page stays until the new one is written. NULL: failed, after a complaint.
+ * Checks that both files can be written, so that no result is lost after a long run. Either path may be NULL. An
+ * earlier page stays until the new one is written. Returns NULL after a complaint.
  */
 struct perf_json *perf_json_open(const char *path, const char *page_path);
 

@@ -76,7 +76,7 @@ void perf_lcores_close(struct perf_lcores *lcores)
 
 /* ---- windows ---- */
 
-/* Messages a second of lcore `index` alone. Its tally stays as it was, except for errors. */
+/* Returns messages a second of lcore `index` alone. Its end's tally stays as it was, except for errors. */
 static double run_alone(struct perf_lcores *lcores, struct perf_end *ends, uint32_t index, uint64_t cycles)
 {
 	struct job job = { .ends = index ? lcores->others[index - 1].ends : ends, .cycles = cycles };

@@ -15,7 +15,7 @@ struct perf_local {
 	struct perf_lcores *lcores; /* with QPs of their own */
 };
 
-/* Returns 0, or a negative errno: the case could not be set up. What fails in the run is in result->tally. */
+/* Returns 0, or a negative errno if the case could not be set up. Failures of the run are in result->tally. */
 int perf_local_run(const struct perf_local *local, const struct perf_case *test, struct perf_result *result);
 
 #endif

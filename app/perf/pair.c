@@ -76,8 +76,8 @@ static void wait_for_driver(void)
 }
 
 /*
- * When one end closes, the driver's thread disconnects the other, and first takes its link down. Closing the other at
- * the same time would free its memory twice (22.11).
+ * When one end closes, the driver's thread takes the other end's link down and then disconnects that end. Closing the
+ * other end at the same time would free its memory twice (DPDK 22.11).
  */
 static void close_memifs(struct perf_pair *pair)
 {

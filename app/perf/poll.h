@@ -12,8 +12,8 @@ void perf_end_begin(struct perf_end *end);
 void perf_end_begin_windows(struct perf_end *ends);
 
 /*
- * Polls the lcore once, then does the end's work. Call it until the end is done; for a responder as long as the peer
- * needs it.
+ * Polls the lcore once, then does the end's work. Call it until the end is done; for an end that only responds, call it
+ * as long as the peer needs that.
  */
 void perf_end_poll(struct perf_end *end);
 

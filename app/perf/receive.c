@@ -158,7 +158,7 @@ static void post_slowly(struct perf_end *end)
 			posted = true;
 		}
 	}
-	/* Receives that the rate allowed but nobody needed are not saved up. */
+	/* Receives that the rate allowed, but that no message needed, are not saved up for later. */
 	if (end->rx_posted < allowed)
 		end->rx_posted = allowed;
 }

@@ -99,7 +99,7 @@ static uint32_t ask_checks(struct perf_remote *remote, bool all)
 
 /* ---- messages while the end polls ---- */
 
-/* The next message that is not about checks, which are handled here; NULL: none has come. */
+/* Returns the next message, or NULL if none has arrived. Handles messages about checks itself. */
 static json_t *next_message(struct perf_remote *remote)
 {
 	json_t *message = perf_control_poll(&remote->link);

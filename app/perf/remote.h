@@ -22,7 +22,7 @@ struct perf_remote {
 	bool open;          /* both ends have said hello, and neither has said bye */
 };
 
-/* APP_EXIT_OK, or what to exit with after a complaint. */
+/* Returns APP_EXIT_OK, or the exit code after a complaint. */
 int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, struct perf_end *end,
 		     const struct perf_options *options);
 

@@ -297,8 +297,8 @@ int perf_setup_prepare(struct perf_end *end, const struct perf_case *test, struc
 }
 
 /*
- * The path over the second link becomes the alternate path of every QP. Both ends rearm it, and the first packets arm
- * it.
+ * The path over the second link becomes the alternate path of every QP. Both ends set REARM, and their first packets
+ * arm migration.
  */
 static int arm_flow(struct perf_end *end, uint32_t index)
 {

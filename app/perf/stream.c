@@ -145,7 +145,7 @@ void perf_stream_post(struct perf_end *end, uint32_t index)
 		uint64_t to_end = layout->depth - flow->slot;
 		uint64_t count = RTE_MIN(RTE_MIN(room, to_end), allowed_now(end));
 
-		/* Whole intervals only, so that the last request posted is always one that completes. */
+		/* Posts whole intervals only, so that the last request posted always asks for a completion. */
 		if (count >= left)
 			count = left;
 		else if (layout->interval > 1)
@@ -171,7 +171,7 @@ uint64_t perf_stream_check_target(struct perf_end *end, uint32_t index, uint64_t
 	return bad;
 }
 
-/* Counts wrong bytes in what came back, or at the other end if it is in this process. */
+/* Counts wrong bytes in what a READ has fetched, or in the memory of the other end, which must be in this process. */
 static uint64_t count_bad(struct perf_end *end, uint32_t index, uint64_t message)
 {
 	uint32_t slot = (uint32_t)(message % end->layout.target_slots);

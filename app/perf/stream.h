@@ -5,7 +5,7 @@
 
 #include "perf/end.h"
 
-/* Posts as much as the flow may: called at the start, and when what stopped the flow is over. */
+/* Posts as many requests as the flow may: called at the start, and again when nothing stops the flow any more. */
 void perf_stream_post(struct perf_end *end, uint32_t index);
 
 /* Takes completions, and posts new requests in place of those that completed. */

@@ -40,13 +40,13 @@ struct rping_end {
 	struct rping_end *next;
 };
 
-/* Makes memory and QP, and posts a receive. Returns 0 or an exit code, after a complaint. */
+/* Makes memory and QP, and posts a receive. Returns APP_EXIT_OK, or the exit code after a complaint. */
 int rping_end_open(struct rping_end *end, const struct rping_options *options, struct uroce_cm_id *id,
 		   struct uroce_pd *pd, struct uroce_cq *cq);
 void rping_end_close(struct rping_end *end);
 /* Starts the exchange of a client. */
 int rping_end_start(struct rping_end *end);
-/* Takes a completion of this end. Returns 0; or an exit code, and then the connection is to be ended. */
+/* Takes a completion of this end. Returns 0, or the exit code with which the connection has to be ended. */
 int rping_end_handle(struct rping_end *end, const struct uroce_wc *wc);
 
 #endif

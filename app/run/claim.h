@@ -11,8 +11,8 @@
 #include <uroce/device.h>
 
 /*
- * text: "10.0.0.1/24", or "10.0.0.1-10.0.0.9/24" for the first free one. out gets the claimed address, as
- * uroce_addr_parse() takes it. Returns an exit code, after a complaint.
+ * text: "10.0.0.1/24", or "10.0.0.1-10.0.0.9/24" for the first free address of the range. out gets the claimed address,
+ * as uroce_addr_parse() takes it. Returns APP_EXIT_OK, or the exit code after a complaint.
  */
 int claim_address(const char *text, char *out, size_t room, struct uroce_addr *address);
 

@@ -140,7 +140,7 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 		return app_complain(-1, "the target refused: %s", text + 3);
 	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u %u", &theirs->qps, &theirs->size, &theirs->mtu,
 		       address, &theirs->rkey, &theirs->va, &theirs->sack_window,
-		       &theirs->paths) >= 6 && /* a peer without SACKs sends no window, and an old one no paths */
+		       &theirs->paths) >= 6 && /* a peer without SACKs sends no window, and an old peer no paths */
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 &&
 		theirs->qps >= 1 && theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)

@@ -108,7 +108,7 @@ static int begin(struct traffic *traffic, void *(*run)(void *))
 	return 0;
 }
 
-/* Is there no peer yet, neither one met here nor one that the command line names? Complains if there is. */
+/* May a peer be met now? If not, complains: there is a peer already, or the command line names one. */
 static bool is_free(struct traffic *traffic)
 {
 	if (meet.begun && !meet.serves && meet.pipe == NULL)

@@ -46,7 +46,9 @@ uint64_t traffic_memory_bytes(const struct settings *settings)
 
 /* ---- the workers ---- */
 
-/* Finds the area of a flow: the flows of a port are numbered in their own order. */
+/*
+ * Finds the area of a flow. With two ports the flows alternate between them, and each port counts only its own flows.
+ */
 static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
 {
 	uint64_t number = (uint64_t)(flow - traffic->flows) / (traffic->port_count == 2 ? 2 : 1);
