@@ -36,7 +36,7 @@ struct uroce_capture {
 	struct drivers_stream stream;
 	struct drivers_pcapng *file;
 	struct capture_clock clock; /* when the capture began */
-	uint64_t clock_set_ns;      /* from the capture's beginning to the last measurement of the clock's rate */
+	uint64_t clock_set_ns;      /* time from the capture's beginning to the last measurement of the clock's rate */
 	struct uroce_capture_counts counts;
 	uint8_t *scratch; /* a frame in several segments is copied here */
 	_Atomic bool ending;

@@ -11,7 +11,8 @@
 
 /*
  * From now on a thread records failures of the port's QPs, about 10 ms after they happen. Makes the directory if there
- * is none. Returns 0; the reason why it cannot be written; -ENOMEM; -EAGAIN: no thread; -ENOSPC: too many ports.
+ * is none. Returns 0, -ENOMEM, -EAGAIN if no thread can be made, -ENOSPC if there are too many ports, or the negative
+ * errno of a directory that cannot be written.
  */
 int drivers_recorder_start(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *port,
 			   struct drivers_tap *tap, const char *directory, struct uroce_error *error);

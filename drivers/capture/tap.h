@@ -50,8 +50,8 @@ uint32_t drivers_tap_copy(const struct drivers_tap *tap, bool outbound, uint32_t
 uint32_t drivers_tap_queues(const struct drivers_tap *tap);
 
 /*
- * From now on copies go to this stream; NULL: to none. One stream at a time. true: the old stream is not used any more.
- * false: an lcore was still using it after a second.
+ * From now on copies of frames are passed to this stream, the only one of the tap; NULL: to none. Returns true if the
+ * old stream is not used any more, false if an lcore was still using it after a second.
  */
 bool drivers_tap_stream(struct drivers_tap *tap, struct drivers_stream *stream);
 

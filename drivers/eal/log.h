@@ -17,12 +17,12 @@ void drivers_log_start(void);
 void drivers_log_stop(void);
 
 /*
- * The errors kept since the last start, and those in `more`, which is overwritten, as one line. Repetitions and phrases
- * that say nothing are left out.
+ * Returns one line with the errors kept since the last start, and those in `more`, which is overwritten. Repetitions
+ * and phrases that say nothing are left out.
  */
 const char *drivers_log_reasons(char *more);
 
-/* The user wants to see DPDK's log as it is: it is not diverted any more. */
+/* The user wants to see DPDK's log as it is, so the log is not diverted any more. */
 void drivers_log_leave(void);
 bool drivers_log_is_left(void);
 

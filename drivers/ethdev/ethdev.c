@@ -276,8 +276,8 @@ static bool mac_is_zero(const struct uroce_mac *mac)
 }
 
 /*
- * Makes the port pass what is addressed to the stack. A port that cannot be told usually passes everything. Which VLANs
- * paths will use is not known yet.
+ * Makes the port pass frames that are addressed to the stack. A port that cannot be told this usually passes all
+ * frames. The VLANs that paths will use are not known yet.
  */
 static void open_filters(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			 struct drivers_ethdev *port)

@@ -1,10 +1,10 @@
 /* guard.c - ends a burst over shared memory that has been unmapped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When the process at the other end of a memif dies, the driver unmaps the shared memory in EAL's interrupt thread. It
- * does not wait for the lcores that are inside a burst at that moment, and offers nothing by which they could be kept
- * out. So the burst finds itself without memory, and the only sign of that is the fault. The driver makes its state of
- * the connection anew with the next connection, so nothing of the burst that was left has to be mended.
+ * When the process at the other end of a memif dies, the driver unmaps the shared memory in EAL's interrupt thread. The
+ * driver does not wait for lcores that are inside a burst at that moment, and offers no way to keep them out. So the
+ * burst finds its memory gone, and the only sign of that is a SIGSEGV, whose handler jumps out of the burst. The driver
+ * makes its state of a connection anew with the next connection, so nothing of the aborted burst has to be repaired.
  */
 #include "drivers/ethdev/guard.h"
 
@@ -20,7 +20,7 @@ static rte_spinlock_t lock = RTE_SPINLOCK_INITIALIZER;
 static eth_rx_burst_t driver_rx; /* of the one driver that needs this */
 static eth_tx_burst_t driver_tx;
 static struct sigaction before;
-static __thread sigjmp_buf *way_out; /* NULL: this thread is in no burst that is guarded */
+static __thread sigjmp_buf *way_out; /* NULL: this thread is in no guarded burst */
 
 static void leave_burst(int number, siginfo_t *info, void *context)
 {
@@ -31,7 +31,10 @@ static void leave_burst(int number, siginfo_t *info, void *context)
 	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
 		before.sa_handler(number);
 	} else {
-		/* The instruction faults again, so that a core dump shows it; a signal that kill() sent comes again. */
+		/*
+		 * The instruction runs and faults again, so that a core dump shows it; a signal sent by kill() is
+		 * raised again.
+		 */
 		sigaction(number, &before, NULL);
 		if (info->si_code <= 0)
 			raise(number);
@@ -53,7 +56,7 @@ static uint16_t receive(void *queue, struct rte_mbuf **frames, uint16_t count)
 	return got;
 }
 
-/* Nobody knows which frames of a burst that was left are freed, so none may be touched again. */
+/* After a jump out of the driver's burst nobody knows which of its frames are freed, so all count as sent. */
 static uint16_t transmit(void *queue, struct rte_mbuf **frames, uint16_t count)
 {
 	sigjmp_buf here;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * From now on a burst of this started port ends, instead of the process, when the driver has unmapped what the burst
- * reads or writes: a receive burst then brings nothing, and a send burst has sent everything. Such a burst loses its
- * mbufs. A stopped port has its driver's bursts again.
+ * From now on, if the driver unmaps memory that a burst of this started port is using, the fault ends the burst and not
+ * the process: a receive burst then returns no frames, and a send burst counts all of its frames as sent. The mbufs of
+ * such a burst are lost. After the port was stopped it uses its driver's own bursts again.
  *
  * This sets the process's handler of SIGSEGV, which hands every other fault to the handler that was there before.
  */

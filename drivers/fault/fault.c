@@ -245,7 +245,7 @@ static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t ran
 	age_held_by_frame(queue);
 }
 
-/* Loses frames, when nothing else can happen to them: the others move up in the array. */
+/* For settings that can only lose frames: removes the lost ones from the array, and moves the others up. */
 static uint16_t lose_some(struct fault_queue *queue, struct rte_mbuf **frames, uint16_t count, bool cut)
 {
 	uint16_t given = 0;
@@ -260,7 +260,7 @@ static uint16_t lose_some(struct fault_queue *queue, struct rte_mbuf **frames, u
 	return given;
 }
 
-/* Also called with count 0, so that delayed frames pass even if nothing follows. */
+/* Is also called with count 0, so that delayed frames arrive even if no other frame follows. */
 static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mbuf **frames, uint16_t count,
 			   uint16_t most, void *argument)
 {

@@ -174,7 +174,9 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 
 /* ---- attaching ---- */
 
-/* Was EAL given a device of this name with other arguments, of which no port came? Our arguments would change it. */
+/*
+ * Was EAL given a device of this name with other arguments, without making a port of it? Our arguments would change it.
+ */
 static bool was_refused(const struct drivers_attachment *attachment, const char *text)
 {
 	const struct rte_devargs *given;
@@ -205,8 +207,9 @@ static struct rte_device *find_plugged(const struct drivers_attachment *attachme
 }
 
 /*
- * A device that we have not made stays plugged when its port is closed, and EAL makes no other port of it until it has
- * been unplugged. It gets its old arguments again, unless the user gives new ones. Returns whether there is a port.
+ * Plugs in again a device that was not made here: it stays plugged when its port is closed, and EAL makes no other port
+ * of it until it has been unplugged. The device gets its old arguments, unless the user gives new ones. Returns whether
+ * there is a port.
  */
 static bool plug_again(const char *text, struct drivers_attachment *attachment)
 {

@@ -12,8 +12,8 @@ const struct drivers_ethdev *drivers_port_ethdev(const struct uroce_port *port);
 struct drivers_tap;
 
 /*
- * Takes the tap of a port, for a capture; makes it if there is none. Returns 0; -EBUSY: a capture has it; or why it
- * cannot be made. The port must not be closed before the tap is released.
+ * Takes the tap of a port, for a capture; makes a tap if the port has none. Returns 0, -EBUSY if a capture has the tap,
+ * or the negative errno with which making it failed. The port must not be closed before the tap is released.
  */
 int drivers_port_take_tap(struct uroce_port *port, struct drivers_tap **tap, struct uroce_error *error);
 void drivers_port_release_tap(struct uroce_port *port);

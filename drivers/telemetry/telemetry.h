@@ -6,8 +6,8 @@
 #include <uroce/telemetry.h>
 
 /*
- * Start is called for each port that gets a device of the engine, stop when it has none any more. The last stop undoes
- * what the first start did.
+ * drivers_telemetry_start() is called for each port that gets a device of the engine, drivers_telemetry_stop() when the
+ * port has no such device any more. The last stop undoes what the first start did.
  */
 void drivers_telemetry_start(struct uroce_engine *engine);
 void drivers_telemetry_stop(const struct uroce_engine *engine);
