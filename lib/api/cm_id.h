@@ -24,13 +24,14 @@ int api_cm_end(struct uroce_cm_id *id);
 /* Frees the id's port for others. */
 void api_cm_unbind(struct uroce_cm_id *id);
 /*
- * Takes off the channel's queue an id of a REQUEST that came to the listener and was not read yet; NULL: none.
- * api_cm_put_back() puts it back.
+ * Takes an unread REQUEST of the listener out of the channel's queue, and returns its id; NULL: there is none.
+ * api_cm_put_back() puts the id back.
  */
 struct uroce_cm_id *api_cm_pop_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener);
 void api_cm_put_back(struct uroce_cm_id *id);
 /*
- * No lcore finds the listener any more, and requests that nobody has read are refused. Returns 0 or a negative errno.
+ * Ends a listener: no lcore finds it any more, and requests that nobody has read are refused. Returns 0 or a negative
+ * errno.
  */
 int api_cm_stop_listening(struct uroce_cm_id *id);
 

@@ -129,8 +129,8 @@ int api_cm_draw_psn(struct uroce_cm_id *id)
 }
 
 /*
- * Each end ANDs its bits with the other end's. A number would be spoiled by that, so each window has a bit, and an end
- * sets the bits of all windows that it can have.
+ * Each end ANDs its bits with the other end's, which would spoil a number. So each window has a bit of its own, and an
+ * end sets the bits of all windows that it can have.
  */
 static uint32_t ece_of_window(uint16_t packets)
 {

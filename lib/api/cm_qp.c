@@ -112,8 +112,8 @@ struct wish {
 };
 
 /*
- * Until it is accepted, a request is treated as if it got all that it asks for. How many paths our end uses is not for
- * the peer to ask.
+ * Until a request is accepted, our side is described as if the request got all that it asks for. The number of paths
+ * that our end uses is not for the peer to ask.
  */
 static void propose(struct uroce_cm_id *id, struct cm *cm)
 {

@@ -53,7 +53,7 @@ static void forget_before(struct uroce_cq *cq)
 	cq->before = NULL;
 }
 
-/* Lets the new ring count from behind the last entry of the old one, so that marks stay in order. */
+/* Lets the new ring count on from the end of the old ring, so that marks stay in order. */
 static void count_on(struct rte_ring *ring, const struct rte_ring *before)
 {
 	uint32_t at = before->cons.tail + rte_ring_get_size(before);
@@ -121,7 +121,7 @@ int uroce_cq_fd(struct uroce_cq *cq)
 		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a completion queue: %s", strerror(errno)) : fd;
 		atomic_store(&cq->fd, fd < 0 ? -1 : fd);
 		/*
-		 * An lcore in the middle of a poll may not have seen the reader: that poll has ended when this returns.
+		 * An lcore in the middle of a poll may not have seen the reader: this waits until that poll has ended.
 		 */
 		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	}
@@ -177,8 +177,8 @@ uint32_t uroce_cq_mark(const struct uroce_cq *cq)
 }
 
 /*
- * The ring counts pieces modulo 2^32; a mark was passed if it is not among the marks of waiting pieces. A very old mark
- * may be among them by chance for a moment, which only delays the answer.
+ * The ring counts pieces modulo 2^32; a mark has been passed if it is not among the marks of waiting pieces. A very old
+ * mark may fall among these by chance for a moment, which only delays the answer "passed".
  */
 bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 {

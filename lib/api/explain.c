@@ -92,7 +92,7 @@ static bool is_responder(const struct uroce_wc *wc)
 	return wc->opcode >= UROCE_WC_RECV;
 }
 
-/* Had the failed request left, and was it waiting for an answer? */
+/* Had the failed request been sent, and did it wait for an answer? */
 static bool awaits_answer(const struct uroce_wc *wc)
 {
 	switch ((enum uroce_cause)wc->vendor_err) {
@@ -142,8 +142,8 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 }
 
 /*
- * Was the last answer a sequence NAK? A peer sends it only once for a missing packet, and then waits: so what is sent
- * again does not arrive.
+ * Was the last answer a sequence NAK? A peer sends one NAK for a missing packet, and then waits for that packet. So if
+ * the last answer is this NAK, the packets sent again do not arrive.
  */
 static bool last_said_sequence(const struct uroce_wc *wc)
 {

@@ -11,7 +11,7 @@
 #include "rc/counters.h"
 
 #define LOOK_US 300000
-#define STARVED_SHARE 0.1 /* the share of its time that an lcore may wait for a core before that is mentioned */
+#define STARVED_SHARE 0.1 /* an lcore's wait for a core is mentioned above this share of its time */
 
 /* All values that are looked at, as of one moment. */
 struct moment {
@@ -26,7 +26,7 @@ static void begin_sign(struct text *text)
 	text->more = true;
 }
 
-/* Finds the queue pair; one that has failed may be destroyed, but is among the failures that are kept. */
+/* Finds the queue pair. A failed queue pair may be destroyed already, but is found among the failures that are kept. */
 static int find(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view)
 {
 	int error = uroce_inspect_qp(engine, qp_num, view);
@@ -108,7 +108,7 @@ static void add_rate(struct text *text, const struct uroce_qp_view *now, const s
 	    now->attr.rate_mbps, told);
 }
 
-/* What is dropped at the port, or does not leave it. */
+/* Tells which frames the port drops, and which do not leave it. */
 static void add_drops(struct text *text, const struct uroce_stats *now, const struct uroce_stats *before)
 {
 	for (uint32_t i = CNT_QP_COUNTERS; i < now->count; i++) {

@@ -1,12 +1,13 @@
 /* alternate.c - LAP and APR: load an alternate path on both sides of an established connection (C-20) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Both ends may ask at the same time, as users do who rearm after a migration. Then the LAP of the active side goes
- * first: the active side refuses the passive one's LAP; the passive side loads the path that the active one asks for,
- * and takes that as the answer to its own. A LAP is judged once. Its sender repeats it until it is answered, and copies
- * get the same answer, or none. An APR names the last LAP of its sender that went before it, because the next LAP may
- * overtake it. So both sides end with the same path, whatever is lost, repeated or overtaken. Peers that do not name
- * that order get the same answers; with them the sides agree unless an APR is overtaken.
+ * Both ends may send a LAP at the same time, as ends do that rearm after a migration. Then the LAP of the active side
+ * goes first: the active side refuses the passive side's LAP; the passive side loads the path that the active side's
+ * LAP names, and takes this as the answer to its own LAP. A LAP is judged once. Its sender repeats it until it is
+ * answered, and a copy gets the same answer, or none. An APR names the last LAP that the APR's sender has sent before,
+ * because that sender's next LAP may overtake the APR. So both sides end with the same path, whatever is lost, repeated
+ * or overtaken. A peer whose APRs name no LAP gets the same answers; with such a peer the sides agree unless an APR is
+ * overtaken.
  */
 #include <errno.h>
 
@@ -93,7 +94,7 @@ static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)
 struct order {
 	uint8_t vendor_id[3];
 	uint8_t goes_first;        /* the answered LAP was refused because the LAP named below goes first */
-	uint8_t transaction_id[8]; /* the last LAP that the APR's sender had sent before it judged this one; 0: none */
+	uint8_t transaction_id[8]; /* last LAP that the APR's sender sent before it judged the answered LAP; 0: none */
 };
 
 /* NULL: the APR comes from another implementation, or from an older version of this one. */
@@ -105,9 +106,9 @@ static const struct order *order_of(const struct cm_message *apr)
 }
 
 /*
- * Our LAP was refused because the peer's LAP goes first. If the peer's path was loaded after we asked, or is loaded
- * later, that answers our call. If we judged the peer's LAP before we asked, the peer just has not received that answer
- * yet, so our LAP is tried again as a new question.
+ * The peer has refused our LAP because its own LAP goes first. If the peer's path was loaded after we sent our LAP, or
+ * is loaded later, that answers our user's call. If we judged the peer's LAP before we sent ours, the peer has just not
+ * received our APR yet, so our LAP is sent again with a new transaction id.
  */
 static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t now_ns)
 {
@@ -121,7 +122,7 @@ static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t 
 	}
 }
 
-/* Has the peer loaded our path and then asked for another one, with a LAP that has overtaken its answer? */
+/* Has the peer loaded our path and then asked for another path, with a LAP that has overtaken the peer's APR? */
 static bool is_overtaken(const struct cm_conn *conn, const struct order *order)
 {
 	return conn->lap.met && order && load_be64(order->transaction_id) != conn->lap.loaded;
@@ -237,8 +238,8 @@ static uint8_t status_of(int error)
 }
 
 /*
- * The peer's path has been loaded, or loading it has failed. If our user has asked meanwhile, and our LAP yields to the
- * peer's, this is the answer; otherwise our LAP gets its own APR.
+ * The peer's path has been loaded, or loading it has failed. If our own LAP yields to the peer's, this also answers our
+ * user's call; otherwise our LAP gets its own APR.
  */
 static void peers_is_loaded(struct cm *cm, struct cm_conn *conn, int error)
 {

@@ -15,8 +15,8 @@ static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
 }
 
 /*
- * Writes the answer to a repeated REQ. Before a REP was sent it is the last message, word for word, if that was a REJ.
- * After a REP it is a REJ in the user's name, whatever has ended the connection.
+ * Writes the answer to a repeated REQ. If no REP was sent, the answer is a copy of the last message if that was a REJ.
+ * If a REP was sent, the answer is a REJ in the user's name, whatever has ended the connection.
  */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
 {
@@ -46,8 +46,8 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
 }
 
 /*
- * If a peer has seen the ids and the QPN they go into time-wait. A connection that was never established keeps its
- * answer for the case that its REQ comes again.
+ * Frees a connection. If a peer has seen its ids and its QPN, they enter time-wait. If the connection was never
+ * established, its answer is kept in case its REQ arrives again.
  */
 static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
@@ -118,8 +118,9 @@ static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_priva
 }
 
 /*
- * Before the RTU has come nobody knows whether the peer has sent it. If the peer has, it takes a DREQ; if not, Linux
- * takes only a REJ (C-17). So the peer gets both: the message that does not fit its state changes nothing there.
+ * Until the RTU arrives nobody here knows whether the peer has sent it. A peer that has sent it accepts a DREQ; a Linux
+ * peer that has not accepts only a REJ (C-17). So the peer gets both messages: the one that does not fit its state
+ * changes nothing there.
  */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns)
 {

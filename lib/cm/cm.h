@@ -98,7 +98,7 @@ struct cm_config {
 	uint32_t half_open, of_one_peer;
 	uint32_t refusals;     /* refusals that are kept for repeated REQs; at least 1 */
 	uint32_t timewait_ids; /* room for ids in time-wait, of which none ends early */
-	/* a power of two - 1: the digits of an id that name its manager; and this manager's digits */
+	/* id_mask, a power of two - 1: the digits of an id that name its manager; id_low: this manager's digits */
 	uint32_t id_mask, id_low;
 	uint64_t ca_guid;
 	uint8_t max_path_mtu;     /* code */
@@ -116,7 +116,7 @@ struct cm_config {
  */
 void cm_config_fit(struct cm_config *config, uint32_t connections);
 
-/* ---- listeners: shared by the managers of a host; the host removes none while a manager looks one up ---- */
+/* ---- listeners, shared by the managers of a host, which removes no listener while a manager looks one up ---- */
 
 #define CM_LISTENERS 256u
 
@@ -157,7 +157,7 @@ enum cm_event {
 	CM_EVENT_RESPONSE,     /* message: REP; the user moves the QP himself, then calls cm_establish() */
 	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL: a packet of the peer came before the RTU */
 	CM_EVENT_REJECTED,     /* message: the REJ */
-	CM_EVENT_UNREACHABLE,  /* status -ETIMEDOUT: no answer came; another errno: the QP could not be moved */
+	CM_EVENT_UNREACHABLE,  /* status -ETIMEDOUT: no answer has arrived; another errno: the QP could not be moved */
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
 	/* message: LAP or APR; the alternate path is loaded on both sides, or status says why not */
 	CM_EVENT_ALTERNATE,
@@ -167,7 +167,7 @@ enum cm_event {
 };
 
 enum cm_move {
-	CM_MOVE_RTS,       /* to RTS. Active: from RESET or INIT, with the data of cm_peer(); passive: from RTR */
+	CM_MOVE_RTS,       /* moves to RTS: active from RESET or INIT, by the data of cm_peer(); passive from RTR */
 	CM_MOVE_ERROR,     /* posted requests are flushed */
 	CM_MOVE_ALTERNATE, /* loads the path of cm_alternate(), and rearms */
 };
@@ -193,7 +193,7 @@ struct cm_connect {
 	uint64_t context;
 	struct cm_side side;
 	uint8_t response_timeout, max_retries; /* 0: the manager's */
-	bool user_moves;                       /* the user moves the QP himself: there is no CM_MOVE */
+	bool user_moves;                       /* the user moves the QP himself, so there is no CM_MOVE action */
 	bool tell_timewait;                    /* with an event RESTED */
 	/* private data: at most CM_USER_PRIVATE_BYTES, or CM_ASKER_PRIVATE_BYTES */
 	struct cm_private user;
@@ -205,8 +205,8 @@ struct cm_accept {
 	struct cm_side side; /* path_mtu and retry_count are taken from the REQ */
 	uint32_t qkey;       /* service of datagrams: the Q_Key of the queue pair side.qpn */
 	bool tell_timewait;  /* with an event RESTED */
-	bool user_moves;     /* the user moves the QP himself, and it is in RTR or RTS */
-	uint8_t failover;    /* the alternate path of the REQ was 0: loaded, 1: not supported, 2: rejected */
+	bool user_moves;     /* the user moves the QP himself, and has moved it to RTR or RTS */
+	uint8_t failover;    /* answer about the REQ's alternate path: 0: loaded, 1: not supported, 2: rejected */
 	struct cm_private user;
 };
 
@@ -262,8 +262,8 @@ void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side);
 /* The listener is removed: its backlog counts no more. Requests that wait can still be accepted or rejected. */
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
 /*
- * The user has moved the QP to RTS himself: the RTU leaves. Returns 0; -ENOTCONN: the connection does not wait for
- * that.
+ * The user has moved the QP to RTS himself: sends the RTU. Returns 0, or -ENOTCONN if the connection does not wait for
+ * cm_establish().
  */
 int cm_establish(struct cm *cm, uint32_t connection);
 /* Rejects a REQUEST, or a RESPONSE. Returns 0, -EINVAL or -ENOTCONN. */

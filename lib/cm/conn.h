@@ -36,7 +36,7 @@ struct cm_lap {
 	/* our LAP */
 	bool sent;               /* our LAP waits for its APR */
 	bool yields;             /* our LAP yields to the peer's, which goes first */
-	bool met;                /* a path of the peer's was loaded since our LAP left */
+	bool met;                /* a path of the peer's was loaded after our LAP was sent */
 	struct cm_path path;     /* the path that we last asked for */
 	uint64_t transaction_id; /* that of our last LAP; 0: none yet */
 	/* LAPs of the peer */
@@ -85,7 +85,7 @@ struct cm_conn {
 	struct cm_side own, peer;
 	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
 	struct cm_lap lap;
-	/* the last message sent that waits for an answer, or the answer to one that may be repeated */
+	/* the last message sent that waits for an answer, or our answer to a message that the peer may repeat */
 	uint8_t mad[CM_MAD_BYTES];
 };
 

@@ -27,7 +27,7 @@ void cm_deadlines_init(struct cm_deadlines *deadlines, uint8_t **memory, uint32_
 void cm_deadlines_set(struct cm_deadlines *deadlines, uint32_t thing, uint64_t when_ns);
 /* The earliest deadline; CM_NEVER: there is none. */
 uint64_t cm_deadlines_next(const struct cm_deadlines *deadlines);
-/* Finds a thing that is due, which keeps its deadline. false: none is. */
+/* Finds a thing whose deadline has passed; the thing keeps its deadline. Returns false if there is none. */
 bool cm_deadlines_due(const struct cm_deadlines *deadlines, uint64_t now_ns, uint32_t *thing);
 
 #endif

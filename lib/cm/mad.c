@@ -250,7 +250,7 @@ static const struct kind_row *kind_row(uint8_t kind)
 	return kind >= CM_KIND_FIRST && kind <= CM_KIND_LAST ? &kinds[kind - CM_KIND_FIRST] : &unknown;
 }
 
-/* bits is at most 64, and they lie in at most 8 bytes. */
+/* `bits` is at most 64, and these bits lie in at most 8 bytes. */
 static uint64_t load_bits(const uint8_t *mad, uint32_t at, uint32_t bits)
 {
 	uint32_t byte = at / 8, last = (at + bits - 1) / 8, below = 7 - (at + bits - 1) % 8;

@@ -32,15 +32,16 @@ enum cm_mad_fault {
 	CM_MAD_FAULTS
 };
 
-/* Read from a MAD before it is judged, to find its manager: the kind, and the fields below. */
+/* These read a MAD that was not judged yet, to find its manager: its kind, two ids, and the sender's QPN. */
 uint8_t cm_mad_kind(const uint8_t mad[CM_MAD_BYTES]);
 uint32_t cm_mad_local_id(const uint8_t mad[CM_MAD_BYTES]);
 uint32_t cm_mad_remote_id(const uint8_t mad[CM_MAD_BYTES]);
 uint32_t cm_mad_sender_qpn(const uint8_t mad[CM_MAD_BYTES]); /* only in a REQ */
 
 /*
- * Reads nothing beyond `bytes`. *message is filled in for OK and for CLASS_VERSION, otherwise undefined; with
- * CLASS_VERSION the kind is 0 if it is no Send of a kind that we know. info is zero beyond info_bytes.
+ * Reads nothing beyond `bytes`. Fills in *message for CM_MAD_OK and CM_MAD_CLASS_VERSION; for other faults *message is
+ * undefined. With CM_MAD_CLASS_VERSION the kind is 0 if the message is no Send of a known kind. info is zero beyond
+ * info_bytes.
  */
 enum cm_mad_fault cm_mad_parse(const uint8_t *mad, uint32_t bytes, struct cm_message *message);
 

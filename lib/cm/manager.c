@@ -98,13 +98,13 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 	if (kind == CM_REJ) /* its sender may not know our id */
 		return CM_NONE;
 	/*
-	 * By address and QPN: a repeated REQ, and that of a peer that has restarted, reach the same manager as the
-	 * first one.
+	 * The hash of address and QPN, so that a repeated REQ, and the REQ of a peer that has restarted, reach the same
+	 * manager as the first REQ.
 	 */
 	return (uint32_t)cm_hash_peer(key, source, cm_mad_sender_qpn(mad)) & mask;
 }
 
-/* The sender of REJ 4 has had no answer, so it names itself by its GUID and its id (C-14). */
+/* Finds the connection of a REJ 4, whose sender has had no answer and so names itself by its GUID and its id (C-14). */
 static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route)
 {
 	const struct cm_message *in = &cm->in;
@@ -124,8 +124,8 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 
 /*
  * Do the ids in a message belong to the connection? While our REQ waits for an answer the peer's id is not known yet,
- * and a REJ may leave it out. A later REJ without the peer's id is about a copy of the REQ and was overtaken by the
- * REP, or somebody guesses ids.
+ * and a REJ may leave it out. If a REJ without the peer's id arrives later, it answers a copy of the REQ and was
+ * overtaken by the REP, or somebody guesses ids.
  */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
@@ -152,8 +152,8 @@ static void handle_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
 
 	/*
-	 * Each MRA costs a try, and the wait after the last try can be prolonged only once; otherwise a peer could do
-	 * so for ever.
+	 * Each MRA costs a try, and only one MRA may prolong the wait after the last try; otherwise a peer could
+	 * prolong it for ever.
 	 */
 	if (conn->tries_left == 0 && conn->prolonged) {
 		cm->counters[CM_CNT_DROP_STATE]++;
@@ -251,8 +251,8 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
 		/*
-		 * Answers follow the path that the peer uses now: a path that the peer does not use any more may be
-		 * broken.
+		 * Answers are sent along the path that the peer uses now, because a path that it has stopped using may
+		 * be broken.
 		 */
 		if (!route_is_same(&conn->send_route, route))
 			conn->send_route = *route;
@@ -314,7 +314,9 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 	cm_send_again(cm, &conn->send_route, conn->mad);
 }
 
-/* Handles a timer that does not wait for the peer, but for our user or a time-wait. false: it waits for the peer. */
+/*
+ * Handles a timer of a connection that waits for our user or for the end of a time-wait. false: it waits for the peer.
+ */
 static bool time_out_of_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->state == CM_REQ_RCVD) {

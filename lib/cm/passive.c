@@ -33,7 +33,10 @@ static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason r
 
 /* ---- judging a REQ ---- */
 
-/* The REQ was sent before: sends the same answer again, if there was one (C-11). */
+/*
+ * Answers a REQ that has arrived before: with an MRA while the user is being asked, else with the same answer as
+ * before, if there was one (C-11).
+ */
 static void answer_again(struct cm *cm, struct cm_conn *conn)
 {
 	uint8_t mad[CM_MAD_BYTES];
@@ -61,7 +64,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	return NULL;
 }
 
-/* Is this REQ one that was sent before? If so, it is dealt with. */
+/* Returns whether this REQ has arrived before; if so, it has been handled. */
 static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	struct cm_conn *conn = find_again(cm, route);
@@ -115,7 +118,7 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
-/* Has this address as many connections with this id as may be searched for each of its requests? */
+/* Does this address already have as many connections with this id as a search for one of its requests may look at? */
 static bool is_crowded(const struct cm *cm, const struct cm_route *route)
 {
 	const struct cm_conn *conn = NULL;

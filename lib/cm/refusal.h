@@ -31,7 +31,7 @@ struct cm_refusals {
 uint64_t cm_refusals_bytes(uint32_t room);
 /* Takes the ring's memory from the front of *memory, and moves *memory behind it. */
 void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t room, const uint8_t key[16]);
-/* The caller fills in route, ids and mad. false: an older refusal was forgotten before its time. */
+/* The caller fills in route, ids and mad. Returns false if an older refusal was forgotten before its time. */
 bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *refusal, uint64_t now_ns);
 /* Finds the refusal of the REQ with this QPN and id that came along this route; NULL: none is kept. */
 const struct cm_refusal *cm_refusals_find(struct cm_refusals *refusals, const struct cm_route *route,

@@ -34,7 +34,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	return conn;
 }
 
-/* Was this question sent before? If so, it gets the same answer again, if there was one (C-11). */
+/* Returns whether this question has arrived before; if so, it gets the same answer again, if there was one (C-11). */
 static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_conn *conn = find_again(cm, route);
@@ -50,7 +50,7 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 	return true;
 }
 
-/* Asks the user. Until he answers the connection keeps a refusal, which is sent if he never does. */
+/* Asks the user. Until the user answers the connection keeps a refusal, which is sent if the user never answers. */
 static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
 {
 	uint16_t source = quota_source(cm->config.key, route->dest);
@@ -73,7 +73,8 @@ static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_list
 }
 
 /*
- * Without a user nothing has to be remembered: if the answer is lost, it is made again when the question comes again.
+ * Nothing is remembered for a question that needs no user: if the answer is lost, the peer repeats the question, and
+ * the same answer is made again.
  */
 void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * No time-wait ends early, whatever a peer does: room for a connection's time-wait is reserved when the connection
- * begins, or it does not begin. So connections in use take up room as well. A peer may have half of the room; the last
- * eighth of it is left to our own connections.
+ * begins, and without room no connection begins. So connections in use take up room as well. A peer may have half of
+ * the room; the last eighth of the room is left to our own connections.
  */
 #ifndef CM_TIMEWAIT_H
 #define CM_TIMEWAIT_H
@@ -38,7 +38,7 @@ void cm_timewait_wake(struct cm_timewait *timewait, uint64_t now_ns);
 bool cm_timewait_has_id(const struct cm_timewait *timewait, uint32_t local_id);
 bool cm_timewait_has_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id);
 
-/* While in_use connections exist, is there room for the time-wait of one more: of our own user, or of a stranger? */
+/* While in_use connections exist, is there room for the time-wait of one more, of our own user or of a stranger? */
 static inline bool timewait_has_room(const struct cm_timewait *timewait, uint32_t in_use)
 {
 	return timewait->quota.all + in_use < timewait->quota.all_max;

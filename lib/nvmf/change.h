@@ -10,10 +10,10 @@ int nvmf_target_add_subsystem(struct nvmf_target *target, struct nvmf_subsystem 
 int nvmf_target_add_address(struct nvmf_target *target, const struct nvmf_address *address);
 
 /*
- * Adds a namespace, and tells hosts. The subsystem keeps the pointer until nvmf_subsystem_remove(). After that the
- * namespace may be freed once no command uses it, and each thread has left the call in which it was at that time. nsid
- * 0: the first free one. Returns 0; -EINVAL: a wrong value; -EEXIST; -ENOSPC; -EBUSY: a host takes this number for
- * another namespace, and has not yet read that it is gone.
+ * Adds a namespace, and tells hosts. The subsystem keeps the pointer until nvmf_subsystem_remove(). After that call the
+ * namespace may be freed as soon as no command uses it, and each thread has returned from the call that it was in when
+ * the namespace was removed. nsid 0: the first free one. Returns 0; -EINVAL: a wrong value; -EEXIST; -ENOSPC; -EBUSY: a
+ * host takes this number for another namespace, and has not yet read that the other namespace is gone.
  */
 int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace);
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);

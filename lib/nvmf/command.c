@@ -37,7 +37,7 @@ static const struct nvmf_row *row_of(const struct nvmf_command *command)
 	return admin ? nvmf_admin_row(command->opcode) : nvmf_io_row(command->opcode);
 }
 
-/* May a queue in this state have such a command? The first command is a Connect, and there is no second one. */
+/* May the queue have this command now? Its first command must be a Connect, and no later one may be. */
 static uint16_t judge_state(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	const struct nvmf_queue *queue = command->queue;
@@ -52,7 +52,7 @@ static uint16_t judge_state(const struct nvmf_command *command, const struct nvm
 	return NVME_OK;
 }
 
-/* Does the flags byte have wrong bits? In fabrics commands this byte is reserved, and not looked at. */
+/* Does the flags byte have wrong bits? In fabrics commands this byte is reserved, and is not judged. */
 static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
 {
 	uint8_t flags = command->sqe[SQE_FLAGS] & mask;
@@ -62,7 +62,7 @@ static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
 	return flags & NVME_FLAGS_FUSED || (mask & NVME_FLAGS_PSDT && (flags == 0 || flags == NVME_FLAGS_PSDT));
 }
 
-/* Judges the length that the descriptor names; for some commands hosts name more than is needed. */
+/* Judges the length in the descriptor. For some commands a host may name a longer length than the command needs. */
 static uint16_t judge_data(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	if (command->data_bytes == 0)
@@ -115,7 +115,7 @@ static void count(uint64_t *counter, uint64_t number)
 	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);
 }
 
-/* Fields that a command does not use are reserved and not looked at, because hosts set them as they like. */
+/* Fields that a command does not use are reserved and are not judged, because hosts may set them to anything. */
 static uint16_t judge(struct nvmf_command *command, const struct nvmf_row *row, uint32_t capsule_bytes)
 {
 	uint16_t status = judge_state(command, row), described = NVME_OK;
@@ -253,7 +253,7 @@ static void note_in_log(const struct nvmf_command *command, struct nvmf_controll
 	nvmf_target_unlock(controller->target);
 }
 
-/* A Compare that found a difference has succeeded in comparing. */
+/* A Compare that has found a difference is no error: its comparison has succeeded. */
 static void note_error(struct nvmf_command *command, uint16_t status)
 {
 	struct nvmf_controller *controller = command->queue->controller;

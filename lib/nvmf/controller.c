@@ -17,7 +17,7 @@
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
-	/* Clears all members before `context`: from there on the program has set them. */
+	/* Clears the members before `context`; the program has set `context` and the members behind it. */
 	memset(queue, 0, offsetof(struct nvmf_queue, context));
 	queue->target = target;
 	queue->qid = hello->qid;
@@ -67,7 +67,7 @@ struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, c
 
 	if (!has_room(queue))
 		return NULL;
-	/* Takes a new id, so that what a host still sends to its old controller does not reach this one. */
+	/* Takes a new id, so that commands that a host still sends to its old controller do not reach the new one. */
 	for (uint32_t i = 0; i < 2 * NVMF_CONTROLLERS_MAX && controller == NULL; i++) {
 		uint16_t cntlid = (uint16_t)(target->last_cntlid % NVME_CNTLID_MAX + 1);
 
@@ -183,7 +183,7 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 		controller->csts = 0;
 		set_features_to_defaults(controller);
 		controller->aborted_count = controller->held_count;
-		/* The host has to read again what the namespaces are. */
+		/* The host has to read again which namespaces there are. */
 		memset(controller->identified, 0, sizeof(controller->identified));
 		memset(controller->gone, 0, sizeof(controller->gone));
 	}

@@ -27,7 +27,7 @@ struct nvmf_queue {
 	/* the program around this library sets the members from here on, before nvmf_queue_open() */
 	void *context;
 	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
-	/* address of the host in any form; hosts with the same address share what one peer may have */
+	/* address of the host in any form; hosts with the same address share the limits of one peer */
 	uint8_t peer[NVMF_PEER_BYTES];
 };
 
@@ -38,7 +38,7 @@ struct nvmf_error {
 	uint64_t block;
 };
 
-/* The queues of a controller share heard_ns, so it is not written with each command. */
+/* All queues of a controller write heard_ns, so a command writes it only once in each such period. */
 #define NVMF_HEARD_STEP_NS 100000000u
 
 struct nvmf_controller {
@@ -52,10 +52,10 @@ struct nvmf_controller {
 	_Atomic uint32_t csts;
 	uint32_t keep_alive_ms;
 	uint64_t deadline_ns; /* NVMF_FOREVER: none */
-	/* time of the last command on any queue, in steps of NVMF_HEARD_STEP_NS; 0: none since Keep Alive */
+	/* time of the last command on any queue, in steps of NVMF_HEARD_STEP_NS; 0: no command since Keep Alive */
 	_Atomic uint64_t heard_ns;
-	_Atomic bool write_cache; /* the host may flush; else each write lasts when it is done */
-	/* Features that change nothing here and are what the host has set. */
+	_Atomic bool write_cache; /* the host may flush; without it each write lasts when it is done */
+	/* Features whose values the host sets and reads back, and which change nothing here. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
@@ -63,7 +63,7 @@ struct nvmf_controller {
 	uint32_t aborted_count; /* how many of the oldest held commands a reset has aborted */
 	nvmf_set changed;       /* namespaces to be listed in the log page */
 	nvmf_set identified;    /* namespaces that the host has read about */
-	nvmf_set gone;          /* identified namespaces that were removed since, which the host has not read yet */
+	nvmf_set gone;          /* identified namespaces that were removed, of which the host has not read that yet */
 	uint64_t error_count;   /* errors so far; the newest are kept, each at its number modulo the size */
 	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
@@ -84,8 +84,8 @@ static inline void nvmf_set_put(nvmf_set set, uint32_t nsid, bool member)
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello);
 /*
- * The connection of the queue is gone. With the admin queue the controller ends, and its other queues have to be
- * closed, too: see nvmf_controller_queue(). With its last queue the controller is freed. Commands that are held are
+ * The connection of the queue is gone. If it is the admin queue, its controller ends, and the controller's other queues
+ * have to be closed, too: see nvmf_controller_queue(). The controller is freed with its last queue. Held commands are
  * forgotten. For the thread that serves the queue.
  */
 void nvmf_queue_close(struct nvmf_queue *queue);
@@ -93,9 +93,9 @@ void nvmf_queue_close(struct nvmf_queue *queue);
 struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller);
 
 /*
- * Makes a controller for this admin queue, or for discovery without a subsystem. NULL: no memory, or no room. A peer
- * gets a controller while it has no more of them than are free. Names of hosts are not proven: a peer that makes up a
- * new name each time leaves others as many as it takes.
+ * Makes a controller for this admin queue; subsystem NULL: for discovery. Returns NULL if there is no memory or no
+ * room. A peer may have at most as many controllers as are free for others. Peers are told apart by address, because
+ * the names of hosts are not proven, and a peer could use a new name each time.
  */
 struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem);
 /* NULL: the target has no controller with this id. */
@@ -103,14 +103,17 @@ struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, u
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
 /*
- * Call it for a Connect. A host sends its first Keep Alive only when all its queues are connected, however long that
- * takes.
+ * Call it for a Connect: gives the host time to connect all its queues, because the host sends its first Keep Alive
+ * only after that.
  */
 void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
 /* Call it for a Keep Alive: from now on the host has the time that it named. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
-/* Are the sizes of entries set, which a host sets before it makes I/O queues? A discovery controller needs none. */
+/*
+ * Has the host set the sizes of queue entries, as it must before it makes I/O queues? A discovery controller needs
+ * none.
+ */
 bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
 /* Something about this namespace has changed: the host is told to read it. */
@@ -119,15 +122,15 @@ void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid);
 void nvmf_controller_lose(struct nvmf_controller *controller, uint32_t nsid);
 /* The host has read the list of namespaces with numbers above this one. */
 void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above);
-/* An event has happened for which feature 0Bh has this bit. */
+/* An event has happened; `event` is its bit in feature 0Bh. */
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the event's log page, so it is told of the next event. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
 /*
- * Returns a controller whose host has sent no command for its keep-alive time; its queues are to be closed. Each one is
- * returned once. NULL: none. The caller holds the lock and is the thread that serves the admin queue, since only that
- * thread knows whether a Keep Alive has come and was not handled yet. now_ns is of the clock that
- * nvmf_command_begin() is given.
+ * Returns a controller whose host has sent no command for its keep-alive time, and whose queues are to be closed; NULL:
+ * none. Each such controller is returned once. The caller holds the lock, and is the thread that serves the admin
+ * queue, since only that thread knows whether a Keep Alive has arrived that was not handled yet. now_ns is of the clock
+ * that nvmf_command_begin() is given.
  */
 struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns);
 

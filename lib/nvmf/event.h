@@ -6,8 +6,8 @@
 #include "nvmf/command_state.h"
 
 /*
- * Returns a held command whose event has come, or that a reset has aborted: nvmf_command_answer() is next. NULL: none.
- * For the thread that serves the admin queue.
+ * Returns a held command whose event has come, or that a reset has aborted; the caller then calls
+ * nvmf_command_answer(). Returns NULL if there is none. For the thread that serves the admin queue.
  */
 struct nvmf_command *nvmf_event_next(struct nvmf_controller *controller);
 

@@ -18,12 +18,12 @@
 #define LOG_OFFSETS 0x04u
 #define COMMANDS_OPTIONAL 0x0Du /* compare, dataset management, write zeroes */
 /*
- * Hosts read this once, and a namespace that needs flushes may be added later. A namespace in memory is flushed in
- * vain.
+ * Set for every controller, because hosts read this once, and a namespace that needs flushes may be added later. A
+ * flush of a namespace in memory does nothing.
  */
 #define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
-#define TRAFFIC_KEEPS_ALIVE 0x40u /* every command is a sign of life, not only Keep Alive */
+#define TRAFFIC_KEEPS_ALIVE 0x40u /* every command keeps the controller, not only Keep Alive */
 #define FIRMWARE_SLOT 0x03u       /* one slot, read only */
 
 enum controller_type { TYPE_IO = 1, TYPE_DISCOVERY = 2 };
@@ -86,7 +86,7 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 	put_le16(page + 78, controller->cntlid);
 	put_le32(page + 80, NVME_VERSION);
 	put_le32(page + 96, HOST_ID_128 | TRAFFIC_KEEPS_ALIVE);
-	page[258] = NVMF_HELD_MAX - 1; /* the most aborts, and the most events, at a time, each less one */
+	page[258] = NVMF_HELD_MAX - 1; /* the most aborts and the most events at a time, each minus one */
 	page[259] = NVMF_HELD_MAX - 1;
 	page[260] = FIRMWARE_SLOT;
 	page[261] = LOG_OFFSETS;
@@ -99,8 +99,8 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 }
 
 /*
- * Of a thin store the blocks in use are fewer than all. Writes are fastest in pages of the store's cache and of most
- * disks: 4 KiB, at which hosts let partitions and file systems begin.
+ * A thin store has fewer blocks in use than blocks. Writes are fastest in pages of the store's cache and of most disks:
+ * 4 KiB, at whose multiples hosts let partitions and file systems begin.
  */
 static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 {

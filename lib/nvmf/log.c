@@ -172,8 +172,8 @@ static uint32_t page_bytes(uint8_t log)
 }
 
 /*
- * Any offset and length that are multiples of four and lie within the page are allowed; behind the discovery page are
- * zeros.
+ * Checks that offset and length are multiples of four, and that the offset lies within the page. Only the discovery
+ * page may be read beyond its end, where a host reads zeros.
  */
 uint16_t nvmf_log_judge(struct nvmf_command *command)
 {

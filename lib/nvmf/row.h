@@ -20,10 +20,10 @@ struct nvmf_row {
 	bool blocks; /* the store has to do the work */
 	bool held;   /* held: not answered now */
 	bool early;  /* allowed before the controller is enabled */
-	bool longer; /* the descriptor may name more than is needed, as Linux names a page for a few ranges */
+	bool longer; /* the descriptor may name more than the command needs: Linux names a page for a few ranges */
 };
 
-/* NULL: there is no such opcode. Fabrics commands are found by their type. */
+/* Each returns NULL if there is no such opcode. Fabrics commands are found by their type. */
 const struct nvmf_row *nvmf_fabrics_row(uint8_t type);
 const struct nvmf_row *nvmf_admin_row(uint8_t opcode);
 const struct nvmf_row *nvmf_io_row(uint8_t opcode);
@@ -32,7 +32,8 @@ const struct nvmf_row *nvmf_io_row(uint8_t opcode);
 uint16_t nvmf_identify_judge(struct nvmf_command *command);
 void nvmf_identify_give(struct nvmf_command *command, uint8_t *data);
 /*
- * For Get Log Page: all pages. The page of commands and effects is made elsewhere, and copied by nvmf_log_give_part().
+ * For Get Log Page: all pages. The data of the page of commands and effects is made elsewhere, and is copied by
+ * nvmf_log_give_part().
  */
 uint8_t nvmf_log_of(const struct nvmf_command *command);
 uint16_t nvmf_log_judge(struct nvmf_command *command);

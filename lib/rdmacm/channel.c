@@ -176,7 +176,7 @@ static uint16_t port_of(const struct sockaddr_storage *address)
 	return ntohs(in->sin_port);
 }
 
-/* false: the request cannot be served, and was refused. */
+/* Returns false if the request cannot be served, and has been refused. */
 static bool take_request(struct cma_event *one, const struct uroce_cm_event *from)
 {
 	struct cma_id *listener = (struct cma_id *)(uintptr_t)from->context;

@@ -104,8 +104,8 @@ int cma_complete(struct cma_id *id);
 /* ---- qp.c ---- */
 
 /*
- * Moves the QP to INIT, RTR or RTS with the attributes of the connection. most: how many READs and atomics it answers
- * at a time (RTR), or has outstanding (RTS). Returns -1 with errno.
+ * Moves the QP to INIT, RTR or RTS with the attributes of the connection. most: how many READs and atomics the QP
+ * answers at a time (for RTR), or has outstanding (for RTS). Returns 0, or -1 with errno.
  */
 int cma_move_qp(struct cma_id *id, enum ibv_qp_state state, uint8_t most);
 void cma_fail_qp(struct cma_id *id);

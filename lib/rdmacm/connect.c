@@ -30,7 +30,9 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 		.flow_control = false, /* a queue pair that its user moves does not count credits */
 		.qp_num = id->id.qp ? id->id.qp->qp_num : param->qp_num,
 		.srq = id->id.qp ? id->id.qp->srq != NULL : param->srq != 0,
-		/* a program that moves a queue pair by itself does not know of SACKs; cma_move_qp() does */
+		/*
+		 * a program that moves a queue pair by itself does not know of SACKs, but cma_move_qp() knows of them
+		 */
 		.no_sack = id->id.qp == NULL || cma_sack_window() == 0,
 		.sack_window = cma_sack_window(),
 		.paths = id->id.qp ? cma_paths() : 0,

@@ -123,7 +123,7 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 	return error ? cma_result(error) : cma_complete(id);
 }
 
-/* Over Ethernet the route is known once the address is. */
+/* Over Ethernet the route is known as soon as the address is resolved. */
 CMA_API int rdma_resolve_route(struct rdma_cm_id *ours, int timeout_ms)
 {
 	struct ibv_sa_path_rec *path = calloc(1, sizeof(*path));

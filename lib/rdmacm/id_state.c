@@ -37,8 +37,8 @@ static void leave(struct cma_id *id)
 
 /*
  * When the program ends, tells the peers of all connections that are still open, as the kernel does for its own
- * programs. The program gets no events of that any more. Peers that do not answer are waited for a moment. If another
- * thread is just making an id, no peer is told.
+ * programs. The program gets no events of these disconnects. Peers that do not answer are waited for only a moment. If
+ * another thread is just making an id, no peer is told.
  */
 __attribute__((destructor)) static void say_goodbye(void)
 {

@@ -87,7 +87,9 @@ int verb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
 {
 	const struct uroce_device_info *info = info_of(context);
 	struct verb_rate rate = verb_rate_of(uroce_port_link_mbps(info->port_id));
-	/* A server's program begins before there is a client, and many refuse a port that is down (perftest). */
+	/*
+	 * A server's program begins before there is a client, and many programs refuse a port that is down (perftest).
+	 */
 	bool up = verb_context_of(context)->stack->serves || uroce_port_link_is_up(info->port_id);
 
 	if (port != 1)

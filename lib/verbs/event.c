@@ -141,7 +141,7 @@ static int type_of(uint32_t ours)
 		return IBV_EVENT_PORT_ACTIVE;
 	case UROCE_EVENT_PORT_ERR:
 		return IBV_EVENT_PORT_ERR;
-	/* a failed completion or CQ_ERR tells that; for programs of verbs QP_FATAL means a broken device */
+	/* programs learn of this by a failed completion or CQ_ERR; for them QP_FATAL means a broken device */
 	case UROCE_EVENT_QP_FATAL:
 	case UROCE_EVENT_ANOMALY:
 	case UROCE_EVENT_TYPES:

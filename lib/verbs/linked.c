@@ -1,8 +1,8 @@
 /* linked.c - completion channels in programs that the provider is linked into */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does what preload.c does, by the linker's --wrap, which uroce-verbs.pc asks for. That works with a shared libibverbs
- * and with a static one, where a second function of the same name would be an error.
+ * Does what preload.c does, but by the linker's --wrap, which uroce-verbs.pc asks for. This works with a shared
+ * libibverbs, and also with a static one, where a second function of the same name would be an error.
  */
 #include "verbs/channel.h"
 

@@ -1,9 +1,9 @@
 /* linked.h - the private functions of libibverbs, for the provider that is linked into a program */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libibverbs.a has these functions under other names, which begin with its release: VERBS_RELEASE_PREFIX is that of the
- * libibverbs that this is built with. Only a program's linker knows which form the program is linked with. So both
- * names are weak, and the one that exists is called.
+ * libibverbs.a has these functions under other names, which begin with its release: VERBS_RELEASE_PREFIX is the prefix
+ * of the libibverbs that this code is built with. Only a program's linker knows which form of libibverbs the program is
+ * linked with. So both names are weak, and the one that exists is called.
  */
 #ifndef VERBS_LINKED_H
 #define VERBS_LINKED_H
@@ -24,7 +24,7 @@ LINKED_WEAK(_verbs_init_and_alloc_context);
 LINKED_WEAK(verbs_uninit_context);
 LINKED_WEAK(verbs_set_ops);
 
-/* Has libibverbs.a the release that this is built for? Otherwise neither name exists. */
+/* Is the linked libibverbs.a of the release that this code is built for? If not, neither name exists. */
 static inline bool linked_fits(void)
 {
 	return (verbs_register_driver_34 || LINKED(verbs_register_driver_34)) &&

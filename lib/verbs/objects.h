@@ -69,7 +69,7 @@ struct verb_cq {
 	int channel_fd;                     /* descriptor to which a wake-up is written; -1: no channel */
 	uint32_t comp_events, async_events; /* events read, to be acknowledged before the queue is destroyed */
 	struct uroce_wc current;            /* the completion of start_poll and next_poll */
-	struct verb_forgotten *forgotten;   /* queue pairs that are gone: their completions up to a mark are dropped */
+	struct verb_forgotten *forgotten;   /* destroyed queue pairs: their completions up to a mark are dropped */
 	struct verb_cq *next;
 };
 

@@ -44,7 +44,7 @@ int verb_destroy_srq(struct ibv_srq *srq);
 int verb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
-/* *posts: whether the functions behind ibv_wr_start() and so on were asked for, and are in its ibv_qp_ex. */
+/* *posts: the program has asked for ibv_wr_start() and so on, whose functions are in the ibv_qp_ex. */
 struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, bool *posts);
 int verb_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int verb_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
@@ -62,8 +62,9 @@ void verb_async_event(struct ibv_context *context, struct ibv_async_event *event
 /* ---- enhanced connection establishment, ibv_query_ece() and ibv_set_ece() ---- */
 
 /*
- * Options of vendor VERB_ECE_VENDOR: a bit for each window of SACKs, in packets, 256 ... 2048 (none: no SACKs); parts
- * of a READ may be asked for in any order; and, with a window, each end may spread its requests over several paths.
+ * Options of vendor VERB_ECE_VENDOR: a bit for each window of SACKs, in packets, 256 ... 2048 (no bit: no SACKs); a bit
+ * that parts of a READ may be asked for in any order; and a bit, valid with a window, that each end may spread its
+ * requests over several paths.
  */
 #define VERB_ECE_VENDOR 0x75726Fu
 #define VERB_ECE_WINDOW 0xF00u
@@ -86,7 +87,7 @@ enum ibv_mtu verb_mtu(uint32_t bytes);
 uint64_t verb_guid(const struct uroce_addr *address);
 /* Rights of peers. */
 uint32_t verb_remote_access(unsigned access);
-/* Returns 0; -EINVAL: no GRH, another port, or no such GID. */
+/* Returns 0, or -EINVAL if attr has no GRH, another port, or a GID index that does not exist. */
 int verb_path(struct ibv_context *context, const struct ibv_ah_attr *attr, struct uroce_path *path);
 
 #endif

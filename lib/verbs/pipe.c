@@ -11,7 +11,7 @@ int verb_pipe_writer(int fd)
 	return pipe_reopen(fd, O_WRONLY | O_NONBLOCK);
 }
 
-/* Each entry is read once. An entry that stays is written again, behind the entries that are still to be read. */
+/* Reads each entry once. An entry to be kept is written again, behind the entries that are still to be read. */
 void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes)
 {
 	int reader = pipe_reopen(fd, O_RDONLY | O_NONBLOCK), left = 0;

@@ -8,8 +8,8 @@ enum { LANES_1 = 1, LANES_4 = 2, LANES_8 = 4 };
 enum { SDR = 1, DDR = 2, QDR = 4, EDR = 32, HDR = 64 };
 
 /*
- * Of two entries with the same rate only that with fewer lanes is here, and no lane is faster than programs of Debian
- * 12 know.
+ * Of two entries with the same rate only the one with fewer lanes is here. No lane is faster than the fastest that
+ * programs of Debian 12 know.
  */
 static const struct {
 	uint32_t mbps;

@@ -62,7 +62,8 @@ struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t
 }
 
 /*
- * After we have changed what peers see, libibverbs changes what the program sees. If refused, the region is unchanged.
+ * This changes what peers see; afterwards libibverbs changes what the program sees. If this refuses, the region is
+ * unchanged.
  */
 int verb_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t bytes, int access)
 {

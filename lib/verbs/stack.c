@@ -162,9 +162,9 @@ static void wait_a_little(void)
 }
 
 /*
- * A port that shares memory with a server has to wait for the server; other errors are returned at once. Then this
- * waits for the link, which needs a moment on a NIC as well: many programs look at it only once and refuse a port
- * without a link. A server that was just beginning may have refused its client, and the driver asks only once: so the
+ * If the port shares memory with a server, this waits for the server; other errors are returned at once. Then this
+ * waits for the link, which needs a moment on a NIC as well: many programs look at the link only once, and refuse a
+ * port without one. A server that was just beginning may have refused its client, whose driver asks only once: so the
  * client's port is opened anew now and then.
  */
 static int open_or_wait(const char *name, const struct uroce_port_config *config, struct stack *stack)

@@ -17,7 +17,7 @@ static inline int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
 }
 
 /*
- * To be called when a poll found nothing, without the queue's lock. On one core nothing can come before the stack's
+ * To be called, without the queue's lock, when a poll found nothing. On one core nothing can arrive before the stack's
  * thread has run.
  */
 static inline void verb_took_nothing(const struct verb_cq *cq)

@@ -25,7 +25,7 @@ static inline uint32_t verb_wc_imm(const struct uroce_wc *ours)
 	return ours->wc_flags & UROCE_WC_WITH_INV ? ours->invalidated_rkey : htonl(ours->imm);
 }
 
-/* Today's programs learn from this how the header in front of a datagram looks: 8, and the kind of network. */
+/* Programs of today learn the form of a datagram's first 40 bytes from this: 8, plus the kind of network. */
 static inline uint8_t verb_wc_sl(const struct uroce_wc *ours)
 {
 	return ours->wc_flags & UROCE_WC_GRH ? (uint8_t)(8 | (ours->ip_version == 4 ? 2 : 1)) : 0;
