@@ -8,8 +8,8 @@
 #include <uroce/uroce.h>
 
 /*
- * As uroce_wc_explain(), but for a request that was only flushed it explains why the queue pair failed, because the
- * completion with the reason may come later, or from another queue. UROCE_EXPLAIN_BYTES suffice. Returns out.
+ * As uroce_wc_explain(). But for a request that was only flushed it explains why the queue pair failed, because the
+ * completion with the reason may arrive later, or in another queue. UROCE_EXPLAIN_BYTES suffice for out. Returns out.
  */
 char *app_explain(struct uroce_qp *qp, const struct uroce_wc *wc, char *out, size_t out_bytes);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* false: the text is not a number from low to high, and *value is unchanged. */
+/* Returns false, and leaves *value as it is, if the text is not a number from low to high. */
 bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
 /*
@@ -24,7 +24,7 @@ int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t
 int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes);
 int app_number_expect_real(const char *option, const char *text, double low, double high, double *value);
 
-/* Parses "0.01" or "1%", from 0 to 1. false: it is neither, and *value is unchanged. */
+/* Parses "0.01" or "1%", from 0 to 1. Returns false, and leaves *value as it is, if the text is neither. */
 bool app_probability_parse(const char *text, double *value);
 
 #endif

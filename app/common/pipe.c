@@ -150,7 +150,9 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 	};
 }
 
-/* Waits for an event of the id. false: keep_waiting() has said stop, or nothing came within `seconds`. */
+/*
+ * Waits for an event of the id. Returns false if keep_waiting() ends the wait, or if no event arrives within `seconds`.
+ */
 static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double seconds, bool (*keep_waiting)(void))
 {
 	double end = app_now_seconds() + seconds;

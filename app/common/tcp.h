@@ -9,9 +9,9 @@
 int app_tcp_listen(unsigned port);
 
 /*
- * Connects to a host by name or address, and waits for a peer that is just starting. While it waits it calls rest()
- * (may be NULL) at least each millisecond, to poll the lcore, say; false ends the wait. -1: *why is the reason in
- * words, and *unknown says whether the name of the host is unknown.
+ * Connects to a host by name or address, and waits for a peer that is just starting. Meanwhile calls rest() (may be
+ * NULL) at least each millisecond, for example to poll the lcore; the wait ends if rest() returns false. Returns a
+ * socket, or -1: then *why is the reason in words, and *unknown tells whether the host's name is unknown.
  */
 int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(void *argument), void *argument,
 		 const char **why, bool *unknown);

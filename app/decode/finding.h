@@ -35,8 +35,9 @@ struct finding {
 };
 
 /*
- * Parses a frame. false: not RoCE. A frame to the RoCE port that cannot be parsed to its end is RoCE with a fault.
- * check: build the frame again and compare. Pointers in *finding are valid until the next call.
+ * Parses a frame. Returns false if the frame is not RoCE; a frame to the RoCE port that cannot be parsed to its end is
+ * RoCE with a fault. check: also builds the frame again and compares. Pointers in *finding are valid until the next
+ * call.
  */
 bool decode_finding_examine(const struct capture_frame *frame, bool check, struct finding *finding);
 

@@ -7,7 +7,7 @@
 
 struct decode_story;
 
-/* If there is no memory, this function and those below end the program. */
+/* If there is no memory, this function and the functions below end the program. */
 struct decode_story *decode_story_open(void);
 
 /* Sets the time of the first frame, from which seconds are counted. */

@@ -61,8 +61,8 @@ static bool poll_once(struct uroce_wc *wc)
 }
 
 /*
- * Handles a completion: a request has come, has been carried out, or has been answered. If the completion is a failure,
- * the request's connection has ended, and with it the request.
+ * Handles a completion: a request has arrived, has been carried out, or has been answered. If the completion is a
+ * failure, the request's connection has ended, and with it the request.
  */
 static void serve(void)
 {
@@ -82,7 +82,10 @@ static void serve(void)
 		post(id, UROCE_WR_SEND, wc.wr_id, request, sizeof(*request));
 }
 
-/* A client connects or is gone. When it is gone the QP is in ERR, and each of its slots completes once or twice. */
+/*
+ * A client has connected or has gone. When it has gone, the QP is in ERR, and each of its slots completes once or
+ * twice.
+ */
 static void handle_event(const struct uroce_cm_event *event)
 {
 	struct uroce_srq_attr receives;

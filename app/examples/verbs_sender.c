@@ -163,7 +163,7 @@ static void request(enum ibv_wr_opcode opcode, uint8_t *here, uint32_t bytes, ui
 	}
 }
 
-/* A SEND may overwrite the target's area, so it comes after the READ whose data is compared. */
+/* A SEND may overwrite the target's area, so it is posted after the READ whose data is compared. */
 static void run_round(uint32_t round)
 {
 	uint64_t *counter = (uint64_t *)(void *)(memory + 2 * BYTES);

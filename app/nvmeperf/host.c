@@ -329,7 +329,10 @@ int host_submit(struct host *host, uint16_t queue, enum nvme_io_opcode opcode, u
 	return send_command(link, command, NVME_SQE_BYTES + (inside ? bytes : 0));
 }
 
-/* A response has come. Returns whether it answers a command that the caller has submitted; *done then tells which. */
+/*
+ * A response has arrived. Returns whether it answers a command that the caller has submitted; if so *done names the
+ * command.
+ */
 static bool handle_response(struct link *link, uint32_t slot, struct host_done *done)
 {
 	struct host *host = link->host;

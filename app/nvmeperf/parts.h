@@ -15,7 +15,7 @@ struct command {
 	uint8_t *data;
 	uint64_t tag;
 	bool busy;    /* not answered yet */
-	bool leaving; /* the command's SEND is not acknowledged, though the answer may have come */
+	bool leaving; /* the command's SEND is not acknowledged, though the answer may have arrived */
 };
 
 struct link {

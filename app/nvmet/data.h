@@ -10,7 +10,9 @@
  * the other hosts, so hosts that take no answers cannot use it up.
  */
 bool data_has_share(const struct slot *slot);
-/* Takes a buffer for the command's data. false: there is none now, or commands that came before wait for one. */
+/*
+ * Takes a buffer for the command's data. Returns false if no buffer is free now, or if earlier commands wait for one.
+ */
 bool data_take(struct slot *slot);
 /* The command waits for memory behind the commands that wait already. */
 void data_await(struct slot *slot);

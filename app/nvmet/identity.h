@@ -22,7 +22,7 @@ struct identity {
 	char nqn[NVME_NQN_BYTES];
 };
 
-/* false: no identity is kept, or it cannot be read. */
+/* Reads the identity. Returns false if none is kept with the file, or if it cannot be read. */
 bool identity_read(const char *path, struct identity *identity);
 /*
  * Writes the identity, which is on disk when the call returns. Returns 0, or a negative errno: nothing can be kept with

@@ -5,7 +5,7 @@
 
 #include "nvmet/store.h"
 
-/* NULL: error says why. lcores: how many use the store. */
+/* Opens a store, which so many lcores will use. Returns NULL if it cannot be opened; error says why. */
 struct store *store_open(const struct store_config *config, uint32_t lcores, char error[STORE_ERROR_BYTES]);
 
 #endif

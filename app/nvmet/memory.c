@@ -38,7 +38,7 @@ static void clear_pieces(struct store *store, uint64_t offset, uint64_t bytes, b
 	}
 }
 
-/* Carries out a READ, WRITE or COMPARE. false: the compared data differ. */
+/* Carries out a READ, WRITE or COMPARE. Returns false if the compared data differ. */
 static bool move_pieces(struct store *store, enum nvmf_block_op op, uint8_t *data, uint64_t offset, uint64_t bytes)
 {
 	bool same = true;

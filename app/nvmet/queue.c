@@ -400,7 +400,7 @@ void queue_close(struct queue *queue)
 		nvmf_command_forget(&queue->slots[i].command);
 		data_return(&queue->slots[i]);
 	}
-	/* With this lock held no lane handles an event of the queue, and none comes later. */
+	/* While this lock is held no lane handles an event of the queue, and after the destruction no event arrives. */
 	pthread_mutex_lock(events_lock);
 	uroce_cm_id_destroy(queue->id);
 	pthread_mutex_unlock(events_lock);

@@ -5,7 +5,7 @@
 
 #include "nvmet/queue_state.h"
 
-/* A REQUEST has come: makes the queue and accepts the connection, or refuses it. */
+/* A REQUEST has arrived: makes the queue and accepts the connection, or refuses it. */
 void queue_open(struct lane *lane, const struct uroce_cm_event *event);
 /* Ends a queue: takes no more commands, and disconnects from the host. */
 void queue_end(struct queue *queue, const char *why);

@@ -108,10 +108,10 @@ static void carry_out(struct slot *slot)
 }
 
 /*
- * May a namespace in memory be read and written in place, without a buffer? Yes, if a packet holds whole blocks: then
- * others see a block as it was or as it is (AWUN), even if the host disappears in the middle. With smaller packets the
- * data goes through a buffer and is copied at once. If several lcores serve the namespace the data also goes through a
- * buffer: each lcore copies a block while no other one does.
+ * May a namespace in memory be read and written in place, without a buffer? Yes, if each packet has whole blocks: then
+ * other hosts see the old block or the new one (AWUN), even if a host disappears in the middle. With smaller packets,
+ * or if several lcores serve the namespace, the data passes through a buffer and is copied at once; while an lcore
+ * copies a block no other lcore copies it.
  */
 static bool lies_in_store(struct slot *slot)
 {
@@ -210,7 +210,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	}
 }
 
-/* Serves the waiting commands of a queue. false: there is no buffer for the first command that waits. */
+/* Serves the waiting commands of a queue. Returns false if there is no buffer for the first command that waits. */
 static bool serve_waiting(struct queue *queue, unsigned *served)
 {
 	struct lane *lane = queue->lane;

@@ -19,7 +19,7 @@ bool turn_poll(struct turns *turns)
 	work = STAILQ_FIRST(&turn->works);
 	STAILQ_REMOVE_HEAD(turns, next);
 	STAILQ_REMOVE_HEAD(&turn->works, next);
-	/* The work goes behind the other works of its address, and the address behind the other addresses. */
+	/* The work is queued behind the other works of its address, and the address behind the other addresses. */
 	if (work->step(work))
 		STAILQ_INSERT_TAIL(&turn->works, work, next);
 	if (!STAILQ_EMPTY(&turn->works))

@@ -95,7 +95,7 @@ struct perf_raw_pingpong_result {
 /* With --junk: frames that are refused (junk.h). */
 struct perf_junk_result {
 	bool measured;
-	double refused_per_s;     /* frames refused a second while nothing else comes; the median of the windows */
+	double refused_per_s;     /* frames refused a second while no other frames arrive; the median of the windows */
 	struct perf_spread share; /* the part of its goodput that the case keeps while every second frame is junk */
 };
 

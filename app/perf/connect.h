@@ -19,7 +19,10 @@ struct perf_connect {
 	double seconds;
 };
 
-/* Returns an exit code; the result has been printed. A server ends when nothing has come for ten seconds. */
+/*
+ * Prints the result, and returns APP_EXIT_OK or another exit code. A server ends when nothing has arrived for ten
+ * seconds.
+ */
 int perf_connect_run(const struct perf_connect *connect);
 
 #endif

@@ -143,7 +143,7 @@ int perf_control_send(struct perf_control *link, json_t *message)
 	return error;
 }
 
-/* Reads what has come. false: the connection has ended. */
+/* Reads what has arrived. Returns false if the connection has ended. */
 static bool read_more(struct perf_control *link)
 {
 	ssize_t got;

@@ -47,7 +47,7 @@ struct perf_flow {
 	uint64_t received, receives_posted;
 	uint64_t bound, binds_posted;    /* numbers of windows, if SENDs name windows: one for each receive */
 	uint64_t checked;                /* messages that the peer has checked, if only the peer sees them */
-	struct perf_place next, awaited; /* lat: places of the next message to post, and of the next to come */
+	struct perf_place next, awaited; /* lat: places of the next message to post, and of the next to arrive */
 };
 
 enum perf_phase {

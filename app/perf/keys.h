@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each receive of a flow has a window of its own, and the SEND that takes the receive invalidates the window's key. The
- * window is bound again, to the other of its two keys, before the receive is posted again; so a SEND never comes too
- * early, because it waits for the receive. A bind succeeds only if the earlier key is invalid, so each bind checks the
- * SEND before it.
+ * window is bound again, to the other of its two keys, before the receive is posted again. So no SEND arrives before
+ * its window is bound, because the SEND waits for the receive. A bind succeeds only if the earlier key is invalid, so
+ * each bind checks the SEND before it.
  *
  *   1. perf_keys_create() when the queue pairs exist; perf_keys_bind_all() when they are connected
  *   2. perf_keys_renew() after each receive, perf_keys_take() for each completion of a send queue

@@ -187,7 +187,7 @@ static int handle_hello(struct perf_remote *remote)
 	return 0;
 }
 
-/* A stranger is told that a server waits here for a client; after that the client may still come. */
+/* A stranger is told that a server waits here for a client; the client may still connect after that. */
 static int meet_client(struct perf_remote *remote, unsigned tcp_port)
 {
 	for (;;) {
@@ -331,7 +331,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 	return expect_only(remote, "going", ANSWER_S);
 }
 
-/* Runs until this end is done. -1: the other side is gone, or does not follow the protocol. */
+/* Runs until this end is done. Returns -1 if the other side is gone, or does not follow the protocol. */
 static int run_client(struct perf_remote *remote)
 {
 	perf_end_begin(remote->end);

@@ -205,7 +205,7 @@ static int post_message(struct pingpong *pp)
 	return app_check("post send", uroce_qp_post_send(pp->qp, &wr, NULL));
 }
 
-/* Message number pp->received has come: without echo it must equal what was sent last. */
+/* Message number pp->received has arrived: unless this server echoes, the message must equal what was sent last. */
 static void check_message(struct pingpong *pp, uint32_t bytes)
 {
 	bool server = pp->options.host == NULL;
@@ -244,7 +244,7 @@ static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
 	return 0;
 }
 
-/* Sends the next message when the last one was acknowledged and its answer has come. */
+/* Sends the next message when the last one was acknowledged and its answer has arrived. */
 static int continue_exchange(struct pingpong *pp)
 {
 	bool server = pp->options.host == NULL;

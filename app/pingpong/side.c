@@ -18,7 +18,7 @@
 
 #define DIAL_S 10
 
-/* Reads what has come. 0: the other side has closed the channel; -EAGAIN: nothing yet. */
+/* Reads what has arrived. Returns 0 if the other side has closed the channel, -EAGAIN if nothing has arrived yet. */
 static ssize_t read_some(const struct side *side, char *text, size_t bytes)
 {
 	struct pollfd waiting = { .fd = side->fd, .events = POLLIN };

@@ -54,7 +54,7 @@ static int refuse(const char *text)
 			    text, RANGE_MAX);
 }
 
-/* Splits "FIRST-LAST/LEN". false: the text does not have this form. */
+/* Splits "FIRST-LAST/LEN". Returns false if the text does not have this form. */
 static bool split(const char *text, struct uroce_addr *first, struct uroce_addr *last, char *length, size_t room)
 {
 	char copy[TEXT_BYTES], *slash, *dash;

@@ -64,7 +64,7 @@ static void stop_command(const struct words *words)
 	show_port_stats(the_traffic, SHOW_ALL);
 }
 
-/* Finds the port that is named, or SHOW_ALL. false: there is no such port. */
+/* Finds the port that is named, or SHOW_ALL. Returns false if there is no such port. */
 static bool parse_port(const struct words *words, int *port)
 {
 	*port = words->has_n ? words->number : SHOW_ALL;

@@ -93,7 +93,7 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 	return error;
 }
 
-/* Reads a byte. false: none came in time, or the connection has ended. */
+/* Reads a byte. Returns false if none arrived in time, or if the connection has ended. */
 static bool read_byte(const struct exchange_line *line, char *c, uint64_t *patience_us)
 {
 	while (true) {
@@ -109,7 +109,7 @@ static bool read_byte(const struct exchange_line *line, char *c, uint64_t *patie
 	}
 }
 
-/* Reads one line, drops its newline, and leaves what follows unread. false: no whole line came in time. */
+/* Reads one line, drops its newline, and leaves what follows unread. Returns false if no whole line arrived in time. */
 static bool read_line(const struct exchange_line *line, char *text, size_t room, uint64_t *patience_us)
 {
 	size_t at = 0;

@@ -1,9 +1,10 @@
 /* exchange.h - the lines that two uroce-testpmd exchange, over TCP or by address, before the traffic starts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of text. The initiator sends "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA [WINDOW [PATHS]]", then a line
- * "QPN PSN" for each queue pair. The target answers with the same (the traffic goes to its RKEY and VA), or with "no
- * REASON". The connection stays open while the traffic lasts; when it ends the target destroys the queue pairs.
+ * The exchange is lines of text. The initiator sends "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA [WINDOW [PATHS]]",
+ * then a line "QPN PSN" for each queue pair. The target answers with such lines about its own end (the traffic uses its
+ * RKEY and VA), or with "no REASON". The connection stays open while the traffic lasts; when the connection ends the
+ * target destroys the queue pairs.
  */
 #ifndef APP_TESTPMD_EXCHANGE_H
 #define APP_TESTPMD_EXCHANGE_H

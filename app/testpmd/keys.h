@@ -50,7 +50,7 @@ struct keys_place {
 /* Entries of a send queue for binds and WRITEs of keys. */
 #define KEYS_WRS (KEYS_WINDOWS * KEYS_OFFER_WRS + 1)
 
-/* 0, or a negative errno: keys_close() frees what there is. */
+/* Returns 0, or a negative errno: then keys_close() frees what there is. */
 int keys_open(struct keys *keys, struct uroce_pd *pd);
 /* The queue pair may not exist any more. */
 void keys_close(struct keys *keys);

@@ -72,8 +72,8 @@ static void look_after_peer(int listener, int *connection)
 }
 
 /*
- * The initiator's side: notices once that the target has closed its end; if the target was killed the kernel has closed
- * it.
+ * The initiator's side: tells the user once that the target has closed its end of the connection. If the target was
+ * killed, the kernel has closed that end.
  */
 static void watch_target(int *dialled)
 {

@@ -1,8 +1,8 @@
 /* meet.h - serves peers by address, and connects to one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lines of exchange.h go over a connection by address of the first port. One peer at a time. A thread waits for
- * peers, and notices when the present one has left. All calls come from the main thread.
+ * The lines of exchange.h are sent over a connection by address of the first port, with one peer at a time. A thread
+ * waits for peers, and notices when the present peer has left. All calls come from the main thread.
  */
 #ifndef APP_TESTPMD_MEET_H
 #define APP_TESTPMD_MEET_H

@@ -214,7 +214,7 @@ static bool wait_for_key(void)
 	return false;
 }
 
-/* Takes input byte by byte, and runs commands. false: the input has ended. */
+/* Takes input byte by byte, and runs commands. Returns false at the end of the input. */
 static bool handle_input(struct rdline *line)
 {
 	char byte;
@@ -238,8 +238,8 @@ static bool handle_input(struct rdline *line)
 }
 
 /*
- * Sets the terminal so that keys come one by one and the prompt echoes them; Ctrl-C still ends the program. false: it
- * is no terminal.
+ * Sets the terminal so that keys arrive one by one and the prompt echoes them; Ctrl-C still ends the program. Returns
+ * false if it is no terminal.
  */
 static bool take_terminal(struct termios *before)
 {

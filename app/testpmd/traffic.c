@@ -78,7 +78,9 @@ static struct keys_place place_of(const struct traffic *traffic, const struct fl
 	};
 }
 
-/* The key that a SEND invalidates; 0: there is none yet, and the flow goes on when there is. */
+/*
+ * Returns the key that a SEND invalidates, or 0 if the peer has offered none yet: the flow goes on when a key arrives.
+ */
 static uint32_t take_key(const struct traffic *traffic, struct flow *flow)
 {
 	const struct keys_place place = place_of(traffic, flow);
@@ -175,7 +177,7 @@ static void feed(struct traffic *traffic, struct flow *flow)
 		flow->requests++;
 }
 
-/* The flow that a completion belongs to; for a receive of a shared queue the completion names the QP. */
+/* Returns the flow of a completion; the completion of a receive from a shared queue names only the QP. */
 static struct flow *flow_of(struct traffic *traffic, const struct uroce_wc *wc)
 {
 	struct flow *flow = &traffic->flows[wc->wr_id / WORKS];
