@@ -63,7 +63,7 @@ static bool keys_are_equal(struct key a, struct key b)
 	return a.qp_num == b.qp_num && a.address == b.address;
 }
 
-/* Reads the key of a frame. false: it is not RoCE, or its headers do not lie where they usually do. */
+/* Reads the key of a frame. Returns false if the frame is not RoCE, or its headers are not where they usually are. */
 static bool read_key(const uint8_t *frame, uint32_t bytes, struct key *key)
 {
 	uint32_t at = 14, address_at, address_bytes, udp_at;

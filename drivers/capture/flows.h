@@ -1,10 +1,10 @@
 /* flows.h - keeps the last frames to each queue pair, in bounded memory */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A flow is what goes to one QPN at one address. One thread notes frames, while any thread may copy them out. If there
- * is no room for a new flow it replaces the one of its set of four that has been silent longest.
+ * A flow is the frames to one QPN at one address. One thread notes frames, while any thread may copy them out. A new
+ * flow without room replaces the flow of its set of four that has been silent longest.
  *
- * When a QP fails its flow is held, because frames that come later would replace those that explain the failure.
+ * When a QP fails its flow is held, because later frames would replace those that explain the failure.
  */
 #ifndef DRIVERS_FLOWS_H
 #define DRIVERS_FLOWS_H

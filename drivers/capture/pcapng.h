@@ -40,9 +40,9 @@ struct drivers_pcapng *drivers_pcapng_open_new(const char *path, const char *con
 					       uint32_t snap_bytes, const char *comment, struct uroce_error *error);
 /* Makes a new file as drivers_pcapng_open_new() does, and returns its descriptor; -1: errno says why there is none. */
 int drivers_pcapng_new_file(const char *path);
-/* false: writing has failed, now or before, and the frame is not in the file. */
+/* Returns false if writing has failed, now or before; then the frame is not in the file. */
 bool drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame);
-/* Writes out all frames added so far. false: writing has failed, and errno says why. */
+/* Writes out all frames added so far. Returns false if writing has failed; errno says why. */
 bool drivers_pcapng_flush(struct drivers_pcapng *file);
 /* The same, and closes the file. */
 bool drivers_pcapng_close(struct drivers_pcapng *file);

@@ -112,7 +112,7 @@ static void add(struct command_line *line, const char *format, ...)
 	line->count++;
 }
 
-/* Are there enough free huge pages? Found out before rte_eal_init(), which cannot be called a second time. */
+/* Are there enough free huge pages? This is asked before rte_eal_init(), which cannot be called a second time. */
 static bool hugepages_suffice(unsigned memory_mib)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");

@@ -34,8 +34,8 @@ struct drivers_quirks {
 	/* the driver spreads flows over all its queues: a queue that is not set up would swallow its share */
 	bool needs_all_queues;
 	bool spreads_flows;     /* the driver spreads flows over its queues without offering RSS */
-	bool no_link_interrupt; /* the driver announces link interrupts, and none comes */
-	bool no_rx_interrupt;   /* the driver turns interrupts of frames on, and not all come */
+	bool no_link_interrupt; /* the driver announces link interrupts, but raises none */
+	bool no_rx_interrupt;   /* the driver turns interrupts of frames on, but not all are raised */
 	bool invents_speed;     /* the driver reports the same link speed whatever is below it */
 	/* where the driver can filter VLANs it drops tagged frames, unless it knows the VLAN or is promiscuous */
 	bool drops_tags;

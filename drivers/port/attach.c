@@ -43,7 +43,7 @@ static void add_default(struct drivers_attachment *attachment, const char *drive
 	snprintf(attachment->arguments + at, sizeof(attachment->arguments) - at, "%s%s", at ? "," : "", argument);
 }
 
-/* Splits text into name and arguments, and adds defaults for the driver. false: it is too long. */
+/* Splits text into name and arguments, and adds defaults for the driver. Returns false if text is too long. */
 static bool understand(const char *text, struct drivers_attachment *attachment)
 {
 	static const char *const ring[] = { "framesz=", "blocksz=", "framecnt=", NULL };

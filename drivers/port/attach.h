@@ -18,8 +18,8 @@ struct drivers_attachment {
 };
 
 /*
- * Finds the port that text names, as uroce_port_open() does, or lets EAL make it. Returns 0; -EINVAL: text is too long;
- * -ENODEV. What DPDK complains about goes to drivers_log_start().
+ * Finds the port that text names, as uroce_port_open() does, or lets EAL make it. Returns 0, -EINVAL if text is too
+ * long, or -ENODEV. drivers_log_start() makes the log keep what DPDK complains about meanwhile.
  */
 int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error);
 

@@ -358,7 +358,7 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* Parses the number behind a command. false: it is no number, too large, or the command takes none. */
+/* Parses the number behind a command. Returns false if it is no number or too large, or if the command takes none. */
 static bool parse_number(const struct command *command, const char *text, uint32_t *number)
 {
 	char *end = NULL;
