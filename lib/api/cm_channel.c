@@ -72,8 +72,8 @@ int uroce_cm_channel_fd(const struct uroce_cm_channel *channel)
 }
 
 /*
- * If no event waits, makes the descriptor unreadable. If nothing was written to the descriptor there is no system call;
- * a write that is still to come is read by the next call. With the lock held.
+ * Makes the descriptor unreadable if no event waits. There is no system call if nothing was written to the descriptor;
+ * the next call reads what another thread is just about to write. The caller holds the lock.
  */
 static void quieten(struct uroce_cm_channel *channel)
 {

@@ -25,7 +25,7 @@ int uroce_event_fd(struct uroce_device *device)
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a device's events: %s", strerror(errno)) : fd;
 		atomic_store(&device->event_fd, fd < 0 ? -1 : fd);
-		/* N2: publishes the descriptor, then looks for events that came before it */
+		/* N2: publishes the descriptor, then looks for events raised before */
 		atomic_thread_fence(memory_order_seq_cst);
 		if (fd >= 0 && rte_ring_count(device->events) > 0 && write(fd, &one, sizeof(one)) < 0)
 			fd = engine_refuse(-errno, "the descriptor of a device's events: %s", strerror(errno));

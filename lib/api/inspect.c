@@ -159,7 +159,7 @@ struct mr_call {
 	bool found;
 };
 
-/* false: the entry is not valid, or was changed while it was read. */
+/* Returns false if the entry is not valid, or was changed while it was read. */
 static bool view_mr(const struct rc_mr_entry *entry, struct uroce_mr_view *view)
 {
 	uint32_t key = atomic_load_explicit(&entry->key, memory_order_acquire);

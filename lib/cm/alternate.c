@@ -97,7 +97,7 @@ struct order {
 	uint8_t transaction_id[8]; /* last LAP that the APR's sender sent before it judged the answered LAP; 0: none */
 };
 
-/* NULL: the APR comes from another implementation, or from an older version of this one. */
+/* Returns NULL if the APR is of another implementation, or of an older version of this one. */
 static const struct order *order_of(const struct cm_message *apr)
 {
 	const struct order *order = (const struct order *)(const void *)apr->info;

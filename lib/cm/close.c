@@ -6,7 +6,7 @@
 #include "config/limits.h"
 #include "wire/bytes.h"
 
-/* How long a packet of the connection may still come: twice the packet life time and the peer's ACK delay (C-16). */
+/* How long a packet of the connection may still arrive: twice the packet life time plus the peer's ACK delay (C-16). */
 static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
 {
 	uint64_t wanted_ns = 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);

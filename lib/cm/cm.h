@@ -155,7 +155,7 @@ enum cm_action_kind {
 enum cm_event {
 	CM_EVENT_REQUEST,      /* message: REQ or SIDR_REQ; connection: a new one; context: the listener's */
 	CM_EVENT_RESPONSE,     /* message: REP; the user moves the QP himself, then calls cm_establish() */
-	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL: a packet of the peer came before the RTU */
+	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL: a packet of the peer arrived before the RTU */
 	CM_EVENT_REJECTED,     /* message: the REJ */
 	CM_EVENT_UNREACHABLE,  /* status -ETIMEDOUT: no answer has arrived; another errno: the QP could not be moved */
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
@@ -229,7 +229,7 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 uint64_t cm_deadline(const struct cm *cm);
 void cm_timeout(struct cm *cm, uint64_t now_ns);
 
-/* Pops the oldest action. false: there is none. */
+/* Pops the oldest action. Returns false if there is none. */
 bool cm_pop_action(struct cm *cm, struct cm_action *action);
 /* Reports how a CM_MOVE went: 0 or a negative errno. */
 void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int error, uint64_t now_ns);

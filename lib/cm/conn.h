@@ -206,7 +206,7 @@ void cm_active_set_private(struct cm_message *out, const struct cm_connect *conn
 void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
-/* The REP has come again while the user moves his QP: an MRA tells the peer to wait. */
+/* The REP has arrived again while the user moves his QP: an MRA tells the peer to wait. */
 void cm_active_remind(struct cm *cm, struct cm_conn *conn);
 void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Is there room for one more half-open connection (C-22)? */
@@ -230,7 +230,10 @@ void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* The connection waits for no further message, and the time-wait of its ids begins. */
 void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-/* Writes the answer to a REQ that belongs to a passive connection which has ended, or is about to. false: no answer. */
+/*
+ * Writes the answer to a REQ that belongs to a passive connection which has ended, or is about to. Returns false if
+ * there is no answer.
+ */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
 /*
  * Returns a free connection. If there is none, evicts the connection that its user has forgotten and that has waited

@@ -227,14 +227,16 @@ static bool came_along(const struct cm_path *path, const struct cm_route *route)
 	return memcmp(path->remote_gid, route->dest, 16) == 0 && memcmp(path->local_gid, route->source, 16) == 0;
 }
 
-/* Did the message come along a path of the connection? A peer whose QP has migrated sends along its new path (C-20). */
+/*
+ * Did the message arrive along a path of the connection? A peer whose QP has migrated sends along its new path (C-20).
+ */
 static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *route)
 {
 	return route_is_same(&conn->send_route, route) || route_is_same(&conn->route, route) ||
 	       came_along(&conn->alternate, route);
 }
 
-/* Takes a message of a connection: it must come from the peer's address, and its ids must fit (C-23). */
+/* Takes a message of a connection: its sender must have the peer's address, and its ids must fit (C-23). */
 static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;

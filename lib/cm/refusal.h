@@ -33,7 +33,7 @@ uint64_t cm_refusals_bytes(uint32_t room);
 void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t room, const uint8_t key[16]);
 /* The caller fills in route, ids and mad. Returns false if an older refusal was forgotten before its time. */
 bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *refusal, uint64_t now_ns);
-/* Finds the refusal of the REQ with this QPN and id that came along this route; NULL: none is kept. */
+/* Finds the refusal of the REQ with this QPN and id that arrived along this route; NULL: none is kept. */
 const struct cm_refusal *cm_refusals_find(struct cm_refusals *refusals, const struct cm_route *route,
 					  uint32_t remote_id, uint32_t qpn, uint64_t now_ns);
 

@@ -98,7 +98,7 @@ struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controlle
  * the names of hosts are not proven, and a peer could use a new name each time.
  */
 struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem);
-/* NULL: the target has no controller with this id. */
+/* Returns NULL if the target has no controller with this id. */
 struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);

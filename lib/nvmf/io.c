@@ -15,8 +15,8 @@ static uint16_t find_namespace(struct nvmf_command *command)
 }
 
 /*
- * A host that comes back may still take this number for an earlier namespace. So the host may not write before it has
- * read, on this controller, which namespace has the number now. An event makes the host read this.
+ * A host that has reconnected may still take this number for an earlier namespace. So the host may not write before it
+ * has read, on this controller, which namespace has the number now. An event tells the host to read that.
  */
 static uint16_t judge_change(const struct nvmf_command *command)
 {
@@ -33,7 +33,7 @@ static uint16_t judge_change(const struct nvmf_command *command)
 	return NVME_INVALID_NAMESPACE | NVME_DNR;
 }
 
-/* Converts a range of blocks to bytes, and refuses one that lies outside. */
+/* Converts a range of blocks to bytes, and refuses a range that is not within the namespace. */
 static uint16_t take_range(struct nvmf_command *command, uint64_t first, uint64_t count)
 {
 	const struct nvmf_namespace *namespace = command->block.namespace;

@@ -8,7 +8,7 @@
 
 #include "rdmacm/cma.h"
 
-/* A port has no loopback address, and yet programs bind to it: then they get what comes to any address. */
+/* A port has no loopback address, and yet programs bind to one: an id of theirs is bound to any address instead. */
 static bool is_any(const struct sockaddr *from)
 {
 	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)from)->sin6_addr;

@@ -8,7 +8,7 @@
 
 #define RESOLVE_MS 2000
 
-/* Makes a bound id; its queue pair is made when a request comes. */
+/* Makes a bound id. A queue pair is made only when a request arrives. */
 static int create_passive(struct cma_id *id, struct rdma_addrinfo *res, struct ibv_pd *pd,
 			  const struct ibv_qp_init_attr *attr)
 {

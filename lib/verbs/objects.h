@@ -20,7 +20,7 @@
 struct verb_context {
 	struct verbs_context verbs; /* programs hold its `context` */
 	struct stack *stack;
-	int async_write_fd; /* what is written here comes out of async_fd, which programs read */
+	int async_write_fd; /* what is written here is read from async_fd by programs */
 	struct verb_context *next;
 };
 

@@ -54,7 +54,7 @@ int verb_destroy_qp(struct ibv_qp *qp);
 int verb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int verb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
-/* Prepares the verbs.context: events of the device will come out of its async_fd. Returns 0 or an errno. */
+/* Prepares the verbs.context: events of the device can then be read from its async_fd. Returns 0 or an errno. */
 int verb_open(struct verb_context *context);
 void verb_close(struct verb_context *context);
 void verb_async_event(struct ibv_context *context, struct ibv_async_event *event);

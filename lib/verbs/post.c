@@ -50,7 +50,7 @@ struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info)
 	};
 }
 
-/* Converts a request. false: there is no such operation. bind: filled in for a bind. */
+/* Converts a request. Returns false if its opcode or its number of SGEs is invalid. bind: filled in for a bind. */
 static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, struct uroce_mw_bind *bind)
 {
 	if ((unsigned)wr->opcode >= sizeof(opcodes) / sizeof(opcodes[0]) || wr->num_sge < 0)

@@ -297,7 +297,7 @@ static uint32_t ece_offered(const struct ibv_qp *qp)
 	return stack->sack_window | VERB_ECE_ANY_ORDER | (stack->paths ? VERB_ECE_PATHS : 0);
 }
 
-/* What was agreed on; before that, what this end offers. */
+/* Tells what both ends have agreed on or, before they have agreed, what this end offers. */
 int verb_query_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 {
 	const struct verb_qp *qp = verb_qp_of(ibv);
@@ -309,7 +309,7 @@ int verb_query_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 	return 0;
 }
 
-/* Agrees on what both the peer and this end offer; the queue pair has it from RTR on. */
+/* Agrees on what both the peer and this end offer; the queue pair gets these options when it is moved to RTR. */
 int verb_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 {
 	struct verb_qp *qp = verb_qp_of(ibv);
