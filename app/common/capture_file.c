@@ -214,7 +214,7 @@ static int read_block(struct capture_file *file, const uint8_t *header, uint32_t
 	return 1;
 }
 
-/* The unit of an interface's times: microseconds, unless its options name another. Stops at damaged options. */
+/* The unit of an interface's times: microseconds, unless its options name another unit. Stops at damaged options. */
 static uint8_t find_resolution(const struct capture_file *file, uint32_t body_bytes)
 {
 	uint32_t at = 8, code, bytes;

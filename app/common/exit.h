@@ -33,8 +33,7 @@ void app_end_when_interrupted(void);
 
 /*
  * From now on the first SIGINT or SIGTERM only makes app_is_interrupted() true, so that the program can write what it
- * has measured. The next signal ends the program at once, and so does a timer if the program has not ended within
- * seconds.
+ * has measured. A second signal ends the program at once; a timer ends it if it runs on for some seconds.
  */
 void app_finish_when_interrupted(void);
 bool app_is_interrupted(void);

@@ -1,9 +1,9 @@
 /* option.h - settings of programs as a table of rows, for command line, file and help */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. A row for each option: { "size", 's', OPTION_SIZE, AT(size), 1, 1 << 30, "N", "bytes of a message" }
+ *   1. write a row for each option: { "size", 's', OPTION_SIZE, AT(size), 1, 1 << 30, "N", "bytes of a message" }
  *      with #define AT(member) OPTION_AT(struct settings, member)
- *   2. the settings are set to their defaults, a second copy of which the set names for --help
+ *   2. set the settings to their defaults; the set names a second copy of the defaults, for --help
  *   3. app_option_parse(): argv into settings; answers --help and --version
  *   4. app_option_parse_key(): a key of a file (ini.h) into the same settings; the command line has precedence
  * A refusal is one line: option, value, range.

@@ -12,7 +12,7 @@ struct count {
 	uint64_t value;
 };
 
-/* Each fills `counts` and returns how many there are. */
+/* Each function fills `counts`, and returns the number of counts. */
 uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX]);
 uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX]);
 

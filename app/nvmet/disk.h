@@ -13,7 +13,7 @@ struct disk {
 	uint64_t told_failures, told_ns;  /* number of store failures told so far, and when the last line was printed */
 	bool is_cut;                      /* the file has become shorter, and a line has said so */
 	bool leaving;                     /* removed for hosts; freed when no command uses it */
-	uint64_t polls_before[LANES_MAX]; /* the number of polls of each lane when it was removed */
+	uint64_t polls_before[LANES_MAX]; /* the number of polls of each lane when the disk was removed */
 	struct disk *next;
 };
 

@@ -36,7 +36,7 @@ static void finish(struct store_request *request, uint16_t status)
 	request->done(request, status);
 }
 
-/* A buffer of zeros, made when the first file is opened, because lcores only read it. */
+/* A buffer of zeros, which lcores only read; it is made when the first file is opened. */
 static const uint8_t *zeros(void)
 {
 	static uint8_t *memory;

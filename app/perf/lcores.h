@@ -5,9 +5,9 @@
  *   2. perf_lcores_run() for each case, when the ends of the first lcore are connected
  *   3. perf_lcores_close()
  * An lcore is both ends of its own QPs, and shares with the others only the engine and its tables. Windows of each
- * lcore alone, while the others sleep, alternate with windows of all together. The goodput of all together divided by
- * the sum of the single ones is the share of the ideal. The result also has how far apart the lcores are
- * (core_latency.h).
+ * lcore alone, while the other lcores sleep, alternate with windows of all lcores together. The goodput of all lcores
+ * together, divided by the sum of their goodputs alone, is the share of the ideal. The result also tells how far apart
+ * the lcores are (core_latency.h).
  */
 #ifndef APP_PERF_LCORES_H
 #define APP_PERF_LCORES_H

@@ -17,7 +17,7 @@
 #include "perf/stream.h"
 #include "perf/poll.h"
 
-#define SETTLE_POLLS 256u /* so many polls take in frames that are still on their way when all is acknowledged */
+#define SETTLE_POLLS 256u /* after the last ACK so many polls receive the frames still under way */
 
 /* Shared by the two threads of a run on two cores. */
 struct second_thread {

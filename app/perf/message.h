@@ -14,7 +14,7 @@ json_t *perf_message_of_case(const struct perf_case *test, const struct perf_pee
 json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps);
 json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
 
-/* The other process is not trusted. Each returns 0, or -EINVAL, and *why names the wrong value. */
+/* The other process is not trusted. Each function returns 0, or -EINVAL with the name of the wrong value in *why. */
 int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why);
 
 /*

@@ -217,7 +217,7 @@ static int run_remote(struct perf *perf)
 	return perf_remote_serve(remote, &perf->failures) == 0 && perf->failures == 0 ? APP_EXIT_OK : APP_EXIT_FAILURE;
 }
 
-/* The server is in this process or at HOST; or this process is the server. */
+/* Measures connections. The server is in this process or at HOST, or this process is the server. */
 static int run_connections(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;

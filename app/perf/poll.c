@@ -24,7 +24,10 @@ static uint64_t cycles_of(double seconds)
 	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
 }
 
-/* One end of a case has the clock, or both if both send. */
+/*
+ * Does this end have the clock of the case? In bw mode each end that sends requests has one, in lat mode only the end
+ * that starts.
+ */
 static bool has_clock(const struct perf_end *end)
 {
 	return end->requests && (end->way == 0 || end->test.mode == PERF_BW);

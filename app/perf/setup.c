@@ -15,7 +15,7 @@
 #include "perf/receive.h"
 #include "perf/report.h"
 
-/* how long numbers for QPs are waited for; destroyed QPs are in time-wait for a shorter time */
+/* how long to wait for QP numbers, which are in time-wait for a shorter time after a QP was destroyed */
 #define CREATE_WAIT_MS 2000u
 #define CQ_DEPTH_MAX (1u << 20)
 #define QPS_PER_POLL 256u

@@ -102,7 +102,7 @@ static inline uint32_t options_lcore_count(const struct perf_options *options)
 	return options->lcores ? options->lcores : options->core_count;
 }
 
-/* Do windows of the case alternate with others? */
+/* Do windows of the case alternate with windows of something else? */
 static inline bool options_take_turns(const struct perf_options *options)
 {
 	return options->test.limit || options->test.junk != PERF_JUNK_NONE || options->lcores;
