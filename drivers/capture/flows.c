@@ -16,7 +16,7 @@
 /* A poll may bring POLL_FRAMES between a refused request and the frame in which the QP refuses it. */
 static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES, "what was refused is there when the flow stands still");
 
-/* A number computed from the address, which is hardly ever the same for two addresses, and the QPN. */
+/* The QPN, and a number computed from the address that is hardly ever the same for two addresses. */
 struct key {
 	uint64_t address;
 	uint32_t qp_num; /* the QPN with one bit set above it, so that no key is zero */
@@ -104,7 +104,7 @@ static uint32_t set_of(const struct drivers_flows *flows, struct key key)
 
 struct drivers_flows *drivers_flows_create(uint32_t count)
 {
-	/* Large, but the system provides a page only when it is touched. */
+	/* The table is large, but the system provides a page of it only when the page is touched. */
 	struct drivers_flows *flows = calloc(1, sizeof(*flows) + count * sizeof(flows->flows[0]));
 
 	if (flows)

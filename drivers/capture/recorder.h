@@ -1,8 +1,8 @@
 /* recorder.h - writes files about queue pairs that fail: their last frames, and the story of the failure */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For QP 0x000102 of process 77 the files are DIRECTORY/uroce-77-qp000102.pcapng and .txt; they tell of its newest
- * failure. A process writes those of at most 256 failures, so that a disk is not filled; the last text says so.
+ * For QP 0x000102 of process 77 the files are DIRECTORY/uroce-77-qp000102.pcapng and .txt; they tell of the QP's newest
+ * failure. A process writes files about at most 256 failures, so that a disk is not filled; the last text says so.
  */
 #ifndef DRIVERS_RECORDER_H
 #define DRIVERS_RECORDER_H

@@ -158,7 +158,9 @@ static void choose_memory(const struct uroce_eal_config *config, struct command_
 	}
 }
 
-/* Busy lcores get cores of their own while there are any; a main thread that only waits gets one of the rest. */
+/*
+ * Busy lcores get cores of their own as long as there are enough; a main thread that only waits gets a remaining core.
+ */
 static void choose_cores(const struct uroce_eal_config *config, const cpu_set_t *allowed, struct command_line *line)
 {
 	unsigned cores[CPU_SETSIZE], count = 0, main_core, first_worker = config->main_is_busy;

@@ -63,7 +63,7 @@ enum fault_draw { DRAW_LOSS = 1, DRAW_COPY, DRAW_DELAY, DRAW_DAMAGE, DRAW_DETAIL
 
 /*
  * A Weyl sequence and a mixer of xorshifts and multiplications give 64 good bits from 64 bits of state. Any number of
- * the sequence can be computed without those before it, so only those that are needed are.
+ * the sequence can be computed without those before it, so only the needed numbers are computed.
  */
 static uint64_t draw(uint64_t random, uint64_t number)
 {
