@@ -37,7 +37,7 @@ static const struct nvmf_row *row_of(const struct nvmf_command *command)
 	return admin ? nvmf_admin_row(command->opcode) : nvmf_io_row(command->opcode);
 }
 
-/* May the queue have this command now? Its first command must be a Connect, and no later one may be. */
+/* May the queue have this command now? Its first command must be a Connect, and no later command may be one. */
 static uint16_t judge_state(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	const struct nvmf_queue *queue = command->queue;

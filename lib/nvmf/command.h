@@ -1,9 +1,10 @@
 /* command.h - the life of a command, from its capsule to its answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program around this library, for each capsule:
- *   1. nvmf_command_begin() judges it and returns what to do next
- *   2. NVMF_FETCH: get data_bytes from the sgl, by RDMA READ or from the capsule; nvmf_command_fetched() says the next
+ * The program around this library does for each capsule:
+ *   1. nvmf_command_begin() judges the command and returns what to do next
+ *   2. NVMF_FETCH: get data_bytes from the sgl, by RDMA READ or from the capsule; nvmf_command_fetched() returns what
+ *      to do next
  *      NVMF_GIVE: nvmf_command_give() fills data_bytes; send them to the sgl by RDMA WRITE; then as NVMF_ANSWER
  *      NVMF_BLOCK: carry out `block`; a READ sends its data_bytes to the sgl; nvmf_command_done(); then as NVMF_ANSWER
  *      NVMF_HOLD: do nothing until nvmf_event_next() (event.h) returns this command, perhaps at once

@@ -63,7 +63,7 @@ struct nvmf_controller {
 	uint32_t aborted_count; /* how many of the oldest held commands a reset has aborted */
 	nvmf_set changed;       /* namespaces to be listed in the log page */
 	nvmf_set identified;    /* namespaces that the host has read about */
-	nvmf_set gone;          /* identified namespaces that were removed, of which the host has not read that yet */
+	nvmf_set gone;          /* identified namespaces that were removed, whose removal the host has not read yet */
 	uint64_t error_count;   /* errors so far; the newest are kept, each at its number modulo the size */
 	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];

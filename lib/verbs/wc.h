@@ -25,7 +25,7 @@ static inline uint32_t verb_wc_imm(const struct uroce_wc *ours)
 	return ours->wc_flags & UROCE_WC_WITH_INV ? ours->invalidated_rkey : htonl(ours->imm);
 }
 
-/* Programs of today learn the form of a datagram's first 40 bytes from this: 8, plus the kind of network. */
+/* Current programs learn from this which header is in front of a datagram: 8, plus 2 for IPv4 or 1 for IPv6. */
 static inline uint8_t verb_wc_sl(const struct uroce_wc *ours)
 {
 	return ours->wc_flags & UROCE_WC_GRH ? (uint8_t)(8 | (ours->ip_version == 4 ? 2 : 1)) : 0;
