@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define COMPLAINT_BYTES 4096u
-#define GRACE_S 3u /* time for what a program does after an interruption */
+#define GRACE_S 3u /* how long a program may run on after an interruption */
 
 static const char *program = "uroce";
 

@@ -3,7 +3,7 @@
 /*
  * Values below 256 have a bucket each; above that each power of two is divided into 128 buckets. Recording is O(1) and
  * allocates nothing. Minimum, maximum, mean and deviation are exact. A zeroed struct is an empty histogram. One thread
- * records; others may meanwhile add the histogram to a sum, which may then lack the newest values.
+ * records; other threads may meanwhile add the histogram to a sum, which may lack the newest values.
  */
 #ifndef APP_COMMON_HISTOGRAM_H
 #define APP_COMMON_HISTOGRAM_H

@@ -104,7 +104,8 @@ const char *app_option_format(const struct option_row *row, const void *settings
 void app_option_format_range(const struct option_row *row, char *text, size_t room);
 
 /*
- * Prints what a row does, its range and its default, in lines from the column on. at: length of the line begun so far.
+ * Prints what a row does, its range and its default, in lines from the column on. at: the length of the line that has
+ * been begun.
  */
 void app_option_print_help(const struct option_set *set, const struct option_row *row, FILE *out, unsigned at,
 			   unsigned column, const char *more);

@@ -14,7 +14,7 @@ static inline uint64_t pattern_key(uint32_t way, uint32_t flow, uint64_t message
 
 void app_pattern_fill(uint8_t *data, size_t bytes, uint64_t key);
 
-/* How many bytes differ from what app_pattern_fill() wrote for key. */
+/* Returns how many bytes differ from those that app_pattern_fill() writes for this key. */
 uint64_t app_pattern_count_bad(const uint8_t *data, size_t bytes, uint64_t key);
 
 #endif

@@ -7,7 +7,9 @@
 
 #include "common/eal.h"
 
-/* Parses the number at *text, and moves *text behind the number; above `most` it returns most + 1. */
+/*
+ * Returns the number at *text, and moves *text behind it. If there is no number, or one above `most`, returns most + 1.
+ */
 static unsigned long parse_number(const char **text, unsigned long most)
 {
 	char *end;

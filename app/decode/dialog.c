@@ -54,8 +54,8 @@ static bool is_between(const struct dialog_connection *connection, int side, con
 }
 
 /*
- * Do the ids fit the connection if this side is the sender? A REJ may have 0 as one of its ids: as the sender's, if the
- * sender refuses at once, and as the other end's, if the sender has had no answer from that end.
+ * Do the ids fit the connection if this side is the sender? A REJ may have 0 as an id: as the sender's id if the sender
+ * refuses at once, and as the other end's id if the sender has had no answer from that end.
  */
 static bool ids_fit(const struct dialog_connection *connection, int side, const struct cm_message *cm)
 {

@@ -1,8 +1,8 @@
 /* dialog.h - assigns messages of connection management to connections */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection is identified by the ids of both ends: the id of the active end is in its REQ, and answers repeat it;
- * the first answer brings the id of the other end. A connection that was up when the capture began is known from its
+ * A connection is identified by the ids of both ends. The REQ brings the id of the active end, and answers repeat it;
+ * the first answer brings the id of the passive end. A connection that was up when the capture began is known from its
  * first message in the capture.
  *   1. dialog_open()
  *   2. dialog_add() with each message, in order

@@ -82,7 +82,7 @@ static void append_ids(struct wire_line *line, const struct cm_message *cm)
 	wire_print_append(line, " id=0x%08" PRIx32 " to=0x%08" PRIx32, cm->local_id, cm->remote_id);
 }
 
-/* Appends those fields of a message that show what has happened. */
+/* Appends the fields of a message that show what has happened. */
 static void append_message(struct wire_line *line, const struct cm_message *cm)
 {
 	wire_print_append(line, " %s", cm_mad_kind_short(cm->kind));

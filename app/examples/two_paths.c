@@ -86,7 +86,10 @@ static void send_numbers(uint32_t first)
 	       uroce_addr_format(&attr.path.dest, to, sizeof(to)));
 }
 
-/* Both ends have loaded the path. Each learns from the other's next packets that the other end has loaded it. */
+/*
+ * Both ends have loaded the path. An end learns from the next packets of its peer that the peer has loaded the path,
+ * too.
+ */
 static void wait_until_armed(void)
 {
 	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_REARM };

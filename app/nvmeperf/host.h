@@ -29,7 +29,7 @@ struct host_done {
 
 /* Returns APP_EXIT_OK, or the exit code. */
 int host_open(const struct host_config *config, struct host **host, struct host_namespace *namespace);
-/* in_order: disconnects; else the host just disappears. */
+/* in_order: disconnects from the target; otherwise the host just disappears. */
 void host_close(struct host *host, bool in_order);
 
 /* The buffer for the data of a queue's next command; NULL: the queue has no room. */

@@ -18,7 +18,7 @@
 #define HOST_NQN "nqn.2026-01.uroce:nvme-perf"
 #define HOST_ADDRESS "10.0.0.1/24"
 #define TARGET_ADDRESS "10.0.0.2/24"
-/* a host whose core or disk is busy for some seconds must not count as gone */
+/* keep-alive time: a host whose core or disk is busy for some seconds must not count as gone */
 #define KEEP_ALIVE_MS 15000u
 
 static struct {

@@ -17,7 +17,7 @@ struct control;
 /* Returns NULL if it fails; error says why. Replaces a socket at which no process listens any more. */
 struct control *control_open(const char *path, struct server *server, struct disks *disks,
 			     char error[STORE_ERROR_BYTES]);
-/* To be called now and then: accepts clients, and answers. */
+/* To be called now and then: accepts clients, and answers their requests. */
 void control_poll(struct control *control);
 void control_close(struct control *control);
 

@@ -445,7 +445,7 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 	return -1;
 }
 
-/* Opens the same file once more for each further lcore, even if another file has its name by now. */
+/* Opens the file once more for each further lcore: this very file, even if another file has its name by now. */
 static int open_shares(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	char path[64];

@@ -1,9 +1,9 @@
 /* lane_state.h - an lcore of the target: what belongs to it alone */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection belongs to the lane of the lcore that owns its QP, and with it all that its commands need: slots,
- * buffers, the ring for files. Another lane that wants to end a connection sets a flag (queue_tell_end()), and the
- * owner acts in one of its polls. So commands about blocks take no lock.
+ * A connection, with all that its commands need (slots, buffers, the ring for files), belongs to the lane of the lcore
+ * that owns its QP. Another lane that wants to end a connection sets a flag (queue_tell_end()), and the owner acts in
+ * one of its polls. So commands about blocks take no lock.
  */
 #ifndef NVMET_LANE_STATE_H
 #define NVMET_LANE_STATE_H
@@ -66,8 +66,8 @@ struct lane {
 	struct turns turns;                         /* addresses with work that goes on */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
-	 * The clock by which hosts are judged: a pause between two polls counts for at most LANE_PAUSE_NS. So what a
-	 * host sent while the lane did not run is read before the host's time is over.
+	 * The clock by which hosts are judged: a pause between two polls counts for at most LANE_PAUSE_NS. So data that
+	 * a host sent while the lane did not run is read before the host's time is over.
 	 */
 	uint64_t awake_ns;
 	bool ended;

@@ -36,8 +36,8 @@ static void stop(int number)
 }
 
 /*
- * Draws the id of the first controller: it should differ from the ids that another target draws, and from those that
- * this one drew before a restart.
+ * Draws the id of the first controller. The id should differ from the ids that other targets draw, and from the ids
+ * that this target drew before a restart.
  */
 static uint16_t any_cntlid(void)
 {
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 	config.worker_count = all.settings.nb_cores - 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL); /* SIGHUP is sent when a terminal closes: hosts are told, too */
+	sigaction(SIGHUP, &action, NULL); /* a terminal that closes sends SIGHUP: hosts are told then, too */
 	code = app_eal_start(&args, &config);
 	if (code == APP_EXIT_OK)
 		code = check_cores();

@@ -63,8 +63,8 @@ static bool move_pieces(struct store *store, enum nvmf_block_op op, uint8_t *dat
 
 /*
  * Clears the next pieces of a request, less than twice most_bytes in all. The next byte is byte `moved` of range number
- * `range`. A piece ends at a multiple of most_bytes in memory, where a huge page may end, or with its range; so it has
- * whole blocks. Returns whether something is left.
+ * `range`. A piece ends with its range, or at a multiple of most_bytes in memory, where a huge page may end; so it has
+ * whole blocks. Returns whether bytes are left to clear.
  */
 static bool clear_some(struct store_request *request, uint64_t most_bytes)
 {

@@ -8,8 +8,8 @@
 /* Gives each namespace its subsystem and its number. Returns APP_EXIT_OK, or the exit code after a complaint. */
 int plan_check(struct settings *settings);
 /*
- * Prints what would be served if all stores can be opened; needs neither EAL nor a port. Returns APP_EXIT_OK or
- * complains.
+ * Prints what would be served if all stores can be opened; needs neither EAL nor a port. Returns APP_EXIT_OK, or the
+ * exit code after a complaint.
  */
 int plan_print(const struct settings *settings);
 

@@ -14,9 +14,9 @@
 #define PATIENCE_NS 10000000000ull /* how long a host may take no answer, or not say who it is */
 /*
  * A host need not name a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, so only this keep-alive
- * of the connection shows that such a host has lost its power. A silent host is asked after this time, which is as long
- * as a host may take no answer; the retries take further time. An idle queue costs a packet in that time, and a healthy
- * host never loses its queue by it.
+ * of the connection shows that such a host has lost its power. A silent host is probed after this time, which is as
+ * long as a host may take no answer; the retries take further time. An idle queue costs a packet in that time, and a
+ * healthy host never loses its queue by the probe.
  */
 #define KEEPALIVE_MS 10000u
 
@@ -265,9 +265,9 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 }
 
 /*
- * Prints that a queue has ended. The end of an admin queue is printed as that of its host: the host's other queues are
- * asked to end then, and nothing is printed about them. Another queue is printed if its own connection has broken, or
- * if it never had a host.
+ * Prints that a queue has ended. The end of an admin queue is printed as the end of its host: the host's other queues
+ * are then asked to end, and nothing is printed about them. The end of another queue is printed if its own connection
+ * has broken, or if it never had a host.
  */
 static void tell_end(const struct queue *queue, const char *why)
 {

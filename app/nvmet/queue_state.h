@@ -64,7 +64,7 @@ struct slot {
 	struct slot *next; /* next free slot */
 	STAILQ_ENTRY(slot) next_waiting;
 	uint32_t capsule; /* number of its capsule */
-	uint8_t *data;    /* data of the command, wherever it lies; NULL: nowhere yet */
+	uint8_t *data;    /* data of the command, in a buffer, the capsule or the store's memory; NULL: none yet */
 	uint32_t data_lkey;
 	uint32_t pool_bytes; /* bytes of a buffer of the pool that holds the data; 0: there is none */
 	bool counted;        /* counted in queue->commands */

@@ -21,7 +21,8 @@ struct io_uring_sqe;
 struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, size_t reason_bytes);
 void ring_close(struct ring *ring);
 /*
- * Returns an entry to be filled in, which the next ring_poll() submits. NULL: too many are under way; see ring_await().
+ * Returns an entry to be filled in, which the next ring_poll() submits. Returns NULL if too many are under way; see
+ * ring_await().
  */
 struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry);
 /*

@@ -175,8 +175,8 @@ static int add_disk(const char *option, const char *text, void *place)
 }
 
 /*
- * An address or a gateway belongs to the device named before it. If no device was named yet, it belongs to the next
- * one, or to the first device that EAL was given.
+ * An address or a gateway belongs to the device named before it. If no device was named before, it belongs to the next
+ * one or, if none is named at all, to the first device that EAL was given.
  */
 static struct settings_port *last_port(struct settings *settings)
 {

@@ -9,7 +9,8 @@ void slot_go_on(struct slot *slot, enum nvmf_step step);
 /* The host's data has come. */
 void slot_fetched(struct slot *slot);
 /*
- * Memory has become free: commands that wait for memory go on, first come first. Returns the number of such commands.
+ * Memory has become free: serves the commands that wait for memory, in the order in which they began to wait. Returns
+ * the number of commands served.
  */
 unsigned slot_try_again(struct lane *lane);
 /* Answers the held commands whose events have come. */

@@ -23,7 +23,7 @@ struct turn {
 STAILQ_HEAD(turns, turn);
 
 void turn_add(struct turns *turns, struct turn *turn, struct turn_work *work);
-/* Takes one step of the work of the address whose turn it is. Returns whether there was any work. */
+/* Takes one step of the work whose address has its turn. Returns whether there was any work. */
 bool turn_poll(struct turns *turns);
 
 #endif
