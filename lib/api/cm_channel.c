@@ -140,8 +140,8 @@ struct removal {
 };
 
 /*
- * Runs on the owner, so that no event of the id is raised meanwhile. Waiting events move with the id, behind the events
- * that wait in the new channel.
+ * Runs on the owner, so that no event of the id is raised meanwhile. The id's waiting events move to the new channel,
+ * behind the events that wait there.
  */
 static int move_on_owner(void *argument)
 {

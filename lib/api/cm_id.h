@@ -48,7 +48,7 @@ int api_cm_find_path(struct uroce_cm_id *id, const struct uroce_addr *source, co
 /* Asks for a service of datagrams along the path; id->lcore is set. Returns 0 or a negative errno. */
 int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t port,
 	       const struct uroce_cm_options *options);
-/* On the owner: asks for the peer's MAC, then does what id->aim says. argument is the id. */
+/* Runs on the owner: asks for the peer's MAC, then takes the step that id->aim names. argument is the id. */
 int api_cm_begin_on_owner(void *argument);
 
 /* ---- cm_options.c ---- */

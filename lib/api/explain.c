@@ -86,7 +86,7 @@ static void add_aeth(struct text *text, uint32_t aeth)
 		    (double)rc_codes_rnr_ns(syndrome_value(syndrome)) / 1e6);
 }
 
-/* Did a request of the peer fail, not one of ours? */
+/* Is the failed request one of the peer's, and not one of ours? */
 static bool is_responder(const struct uroce_wc *wc)
 {
 	return wc->opcode >= UROCE_WC_RECV;

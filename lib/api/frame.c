@@ -63,7 +63,7 @@ int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_byte
 				     kept_bytes, frame_bytes, FRAME_MAX_BYTES);
 	if (kept_bytes == frame_bytes)
 		return look(frame, kept_bytes, frame_bytes, view);
-	/* Missing bytes count as zeros, so that lengths are those of the wire. */
+	/* Missing bytes count as zeros, so that lengths are those of the whole frame. */
 	whole = calloc(1, frame_bytes);
 	if (whole == NULL)
 		return engine_refuse(-ENOMEM, "no memory for a frame of %u bytes", frame_bytes);

@@ -66,7 +66,7 @@ struct cm_route {
 	void *device; /* the host's handle */
 };
 
-/* Do both have the same addresses, VLAN and device? Then they lead to the same peer. */
+/* Do both paths have the same addresses, VLAN and device, so that they lead to the same peer? */
 static inline bool route_is_same(const struct cm_route *a, const struct cm_route *b)
 {
 	return memcmp(a->dest, b->dest, 16) == 0 && memcmp(a->source, b->source, 16) == 0 && a->vlan_id == b->vlan_id &&
@@ -222,7 +222,7 @@ struct cm *cm_init(void *memory, const struct cm_config *config);
  */
 uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES]);
 
-/* Takes a datagram to QP 1 whose Q_Key and ICRC are right. It went from route->dest to route->source. */
+/* Takes a datagram to QP 1 whose Q_Key and ICRC are right. It was sent from route->dest to route->source. */
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns);
 
 /* When cm_timeout() has to be called; UINT64_MAX: never. */
@@ -240,7 +240,7 @@ void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int erro
  */
 void cm_negotiate(struct cm_side *own, const struct cm_side *peer);
 
-/* Returns 0 and *connection; -ENOBUFS: no more connections; -EINVAL: the private data is too long. */
+/* Returns 0 with the number in *connection; -ENOBUFS: no more connections; -EINVAL: the private data is too long. */
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /*
  * Asks a peer which queue pair for datagrams serves a service (C-18). Errors as cm_connect(). RESOLVED or UNREACHABLE
@@ -271,14 +271,14 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 /* Ends a connection. Returns 0; -EINVAL; -ENOTCONN: the connection is not established, and not about to be. */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns);
 /*
- * Loads an alternate path on both sides (C-20). An event ALTERNATE answers; if the peer asks at the same time, both may
- * have loaded the path that the peer asked for. Returns 0; -ENOTCONN; -EALREADY: the last call is not answered yet;
- * -EOPNOTSUPP: the user moves the QP himself.
+ * Loads an alternate path on both sides (C-20). An event ALTERNATE tells the result; if the peer asks at the same time,
+ * both sides may have loaded the path that the peer asked for. Returns 0; -ENOTCONN; -EALREADY: the last call is not
+ * answered yet; -EOPNOTSUPP: the user moves the QP himself.
  */
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns);
 /* A passive QP has received its first packet before the RTU. */
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns);
-/* The QP has migrated to this path: what is sent from now on follows it (C-20). */
+/* The QP has migrated to this path, along which all later messages are sent (C-20). */
 void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *route);
 /* The QP has gone to ERR by itself. */
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns);

@@ -153,7 +153,7 @@ void cm_table_remove_qp(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops the timer. */
 void cm_table_set_timer(struct cm_table *table, const struct cm_conn *conn, uint64_t deadline_ns);
-/* A connection whose timer has expired, or NULL. Its timer stays as it is. */
+/* Returns a connection whose timer has expired, or NULL. Leaves the timer as it is. */
 struct cm_conn *cm_table_due(const struct cm_table *table, uint64_t now_ns);
 uint64_t cm_table_deadline(const struct cm_table *table);
 
@@ -198,7 +198,9 @@ bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
 
 /* ---- messages, timers and calls: active.c, passive.c, close.c, alternate.c, sidr.c ---- */
 
-/* Begins a connection with a REQ or SIDR_REQ. Returns 0; -EINVAL: the private data is too long; -ENOBUFS: no more. */
+/*
+ * Begins a connection with a REQ or SIDR_REQ. Returns 0; -EINVAL: private data too long; -ENOBUFS: no free connection.
+ */
 int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kind kind, uint64_t now_ns,
 		    struct cm_conn **conn);
 /* Writes the header of IP addressing, and the user's private data. */

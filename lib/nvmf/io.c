@@ -45,7 +45,7 @@ static uint16_t take_range(struct nvmf_command *command, uint64_t first, uint64_
 	return NVME_OK;
 }
 
-/* Judges what all commands about a range of blocks share. */
+/* Judges the fields that all commands about a range of blocks have in common. */
 static uint16_t judge_range(struct nvmf_command *command, enum nvmf_block_op op)
 {
 	uint32_t dw12 = get_le32(command->sqe + SQE_DW12);

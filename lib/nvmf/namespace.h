@@ -32,8 +32,8 @@ struct nvmf_namespace {
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
 	/*
-	 * a host may take this nsid for an earlier namespace: such a host may not write before it has read which
-	 * namespace has the nsid now
+	 * a host may take this nsid for an earlier namespace, and may not write before it has read which namespace has
+	 * the nsid now
 	 */
 	bool is_new;
 	void *store;                  /* for the program around this library */

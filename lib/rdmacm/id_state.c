@@ -1,4 +1,4 @@
-/* id_state.c - creates and frees the struct behind an id, and says goodbye for all of them when the program ends */
+/* id_state.c - creates and frees the struct behind an id, and disconnects all ids when the program ends */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>

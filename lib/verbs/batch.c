@@ -1,8 +1,9 @@
 /* batch.c - collects requests until ibv_wr_complete() posts them, or ibv_wr_abort() drops them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of the send queue is held from ibv_wr_start() to ibv_wr_complete(). An error in a request is returned by
- * ibv_wr_complete(), and then nothing is posted. If the send queue has no room for all, those that fit are posted.
+ * The lock of the send queue is held from ibv_wr_start() to ibv_wr_complete(). If a request is in error,
+ * ibv_wr_complete() returns the error and posts nothing. If the send queue has no room for all requests, the requests
+ * that fit are posted.
  */
 #include "verbs/batch.h"
 

@@ -154,7 +154,7 @@ static void write_entry(const struct verb_context *context, uint64_t element, in
 {
 	const struct entry entry = { .element = element, .type = (uint32_t)type };
 
-	/* If a program reads no events, those that do not fit are lost. */
+	/* If a program reads no events the pipe fills up, and further events are lost. */
 	if (write(context->async_write_fd, &entry, sizeof(entry)) < 0 && errno != EAGAIN)
 		fprintf(stderr, "uroce: an asynchronous event could not be told: %m\n");
 }

@@ -1,8 +1,8 @@
 /* ops.h - the operations of a verbs context, built on the public headers of uroce only */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each does and returns what the manual page of the ibv_ call says: 0 or a positive errno, or a handle, or NULL with
- * errno set. How libibverbs finds a provider is known to the shell only (shell34.c).
+ * Each function does and returns what the manual page of the ibv_ call says: 0 or a positive errno, or a handle, or
+ * NULL with errno set. Only the shell (shell34.c) knows how libibverbs finds a provider.
  */
 #ifndef VERBS_OPS_H
 #define VERBS_OPS_H

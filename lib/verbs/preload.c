@@ -1,8 +1,8 @@
 /* preload.c - makes completion channels for our devices; libibverbs would ask the kernel for them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ibv_create_comp_channel() is the only call for which a provider is not asked. So uroce-run preloads this library,
- * which does nothing else; channels of other devices are made as before.
+ * ibv_create_comp_channel() is the only call that libibverbs does not pass to a provider. So uroce-run preloads this
+ * library, which does nothing else; channels of other devices are made as before.
  */
 #include <dlfcn.h>
 #include <errno.h>

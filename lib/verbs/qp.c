@@ -328,7 +328,7 @@ int verb_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
 	return 0;
 }
 
-/* Adds what both ends have agreed on; returns the bits of these attributes. */
+/* Adds the options that both ends have agreed on to attr; returns the bits of the attributes added. */
 static uint32_t add_ece(const struct verb_qp *qp, struct uroce_qp_attr *attr)
 {
 	attr->sack_window = (uint16_t)(qp->ece & VERB_ECE_WINDOW);

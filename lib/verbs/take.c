@@ -29,7 +29,10 @@ int verb_take_living(struct verb_cq *cq, int count, struct uroce_wc *wc)
 {
 	int taken = 0;
 
-	/* Takes single completions: one behind the mark may be of a new queue pair with the same number. */
+	/*
+	 * Takes completions one by one, because a completion behind the mark may be of a new queue pair with the same
+	 * number.
+	 */
 	while (taken < count && uroce_cq_poll(cq->cq, 1, &wc[taken]) == 1) {
 		if (!is_forgotten(cq, wc[taken].qp_num))
 			taken++;
