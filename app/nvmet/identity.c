@@ -41,7 +41,7 @@ static int format(const struct identity *identity, char text[TEXT_BYTES])
 
 /* ---- in a separate file ---- */
 
-/* Makes the path of the separate file. false: there is no such path. */
+/* Makes the path of the separate file. Returns false if there is no such path. */
 static bool beside(const char *path, const char *suffix, char out[PATH_MAX + 16])
 {
 	char real[PATH_MAX];

@@ -27,7 +27,7 @@ struct perf_environment {
 	const char *warnings[ENVIRONMENT_WARNINGS_MAX];
 };
 
-/* Collects what describes the machine and warnings. EAL has been started, and the ports are open. */
+/* Collects warnings and a description of the machine. EAL has been started, and the ports are open. */
 void perf_environment_collect(const struct perf_options *options, const struct app_port *ports, uint32_t port_count,
 			      struct perf_environment *environment);
 

@@ -23,7 +23,9 @@ static inline void move_on(const struct perf_end *end, struct perf_place *place)
 	place->round = place->round == 254 ? 0 : (uint8_t)(place->round + 1);
 }
 
-/* The last byte of a WRITE: it differs from that of the earlier message in the slot, and from fresh memory. */
+/*
+ * The last byte of a WRITE, which differs from the last byte of the earlier message in the slot and from fresh memory.
+ */
 static uint8_t marker_of(const struct perf_place *place)
 {
 	return (uint8_t)(1 + place->round);

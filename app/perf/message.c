@@ -95,7 +95,7 @@ static int find_name(const json_t *value, const char *const *names, int count)
 	return -1;
 }
 
-/* Checks the same rules between values as options.c. */
+/* Checks the rules between values that options.c checks on the command line. */
 static const char *find_conflict(const struct perf_case *test)
 {
 	if ((test->mtu_bytes & (test->mtu_bytes - 1)) != 0)

@@ -8,8 +8,8 @@
 struct perf_page;
 
 /*
- * Checks that uroce-report runs and that the file can be written; its contents stay until then. NULL: failed, after a
- * complaint.
+ * Checks that uroce-report runs and that the file can be written; the file's contents stay until the page is written.
+ * Returns NULL after a complaint.
  */
 struct perf_page *perf_page_open(const char *path);
 

@@ -21,7 +21,7 @@ struct perf_pair {
 /* Does the name stand for both ends? */
 bool perf_pair_knows(const char *device);
 
-/* As app_loop_open(). *pair has what was opened, even if it failed half-way. */
+/* As app_loop_open(). *pair has what was opened, even if the call has failed half-way. */
 int perf_pair_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct perf_pair *pair);
 void perf_pair_close(struct perf_pair *pair);
 

@@ -113,8 +113,8 @@ static int open_ends(struct perf *perf)
 }
 
 /*
- * A TCP connection to the other process is closed last, because that tells it that our port is gone. A connection by
- * address needs the port, and is closed before it.
+ * A TCP connection to the other process is closed last, because its end tells the other process that our port is gone.
+ * A connection by address needs the port, and is closed before the port.
  */
 static void close_all(struct perf *perf)
 {

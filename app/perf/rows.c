@@ -279,7 +279,7 @@ static const struct option_row rows[] = {
 	{ "dry-run", 0, OPTION_FLAG, AT(dry_run),
 	  .help = "print the cases that would be measured, where and for how long, and end" },
 
-	/* perftest's options: supported, or refused with what there is instead */
+	/* perftest's options: supported, or refused with the option to use instead */
 	{ "atomic_type", 'A', OPTION_OTHER, AT(ops), .parse = parse_atomic, .value = "TYPE" },
 	{ "connection", 'c', OPTION_OTHER, WHOLE, .parse = parse_service, .value = "RC" },
 	{ "tos", 'T', OPTION_NUMBER, CASE(traffic_class), 0, 255, "TOS" },

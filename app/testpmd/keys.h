@@ -57,7 +57,7 @@ void keys_close(struct keys *keys);
 
 /* Offers every key that the peer has not, if it has wished for keys. */
 void keys_offer(struct keys *keys, const struct keys_place *place);
-/* Takes a key for a SEND. 0: there is none yet, and the peer knows that one is wanted. */
+/* Takes a key for a SEND. Returns 0 if there is none yet; the peer then knows that a key is wanted. */
 uint32_t keys_take(struct keys *keys, const struct keys_place *place);
 /* A work request with place.wr_id has completed. */
 void keys_completed(struct keys *keys, const struct uroce_wc *wc);

@@ -101,7 +101,7 @@ static void tell_deaths(FILE *out)
 	deaths_tell(&traffic, out);
 }
 
-/* Prints what write() writes at once, but not into the line that is being typed. */
+/* Prints at once what write() writes, but not into the line that is being typed. */
 static void tell(void (*write)(FILE *), FILE *where)
 {
 	char *text = NULL;

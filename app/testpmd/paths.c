@@ -8,7 +8,7 @@
 
 #define PATIENCE_MS 1000
 
-/* Finds the other address of a port; false: it has none. */
+/* Finds the other address of a port. Returns false if the port has only one. */
 static bool other_address(const struct traffic *traffic, unsigned port, const struct uroce_addr *used,
 			  struct uroce_addr *other)
 {
@@ -49,7 +49,9 @@ static const struct flow *peer_of(const struct traffic *traffic, const struct fl
 	return &traffic->flows[(flow - traffic->flows) ^ 1];
 }
 
-/* Both ends have loaded the other addresses, and learn from each other's packets that both have. */
+/*
+ * Both ends have loaded an alternate path. Each learns from the other's packets that the other end has loaded it, too.
+ */
 static bool wait_until_armed(const struct traffic *traffic, const struct flow *flow)
 {
 	struct uroce_qp_attr attr;

@@ -14,7 +14,7 @@ void show_port_info(const struct traffic *traffic, int port);
 void show_port_stats(const struct traffic *traffic, int port);
 /* Prints all counters, with those of the driver. */
 void show_port_xstats(const struct traffic *traffic, int port);
-/* Shown counters count from here on; `drivers`: those of the drivers, too. */
+/* From now on shown counters count from 0; `drivers`: the counters of the drivers, too. */
 void show_clear(const struct traffic *traffic, int port, bool drivers);
 /* Prints connections by address: those in use, and counters. */
 void show_cm(struct traffic *traffic);

@@ -3,7 +3,7 @@
 #ifndef APP_TESTPMD_WORDS_H
 #define APP_TESTPMD_WORDS_H
 
-/* Why there is no command as at the beginning of this line, or what to type instead; NULL: not known. */
+/* Returns why there is no command like the beginning of this line, or what to type instead; NULL: not known. */
 const char *words_of_command(const char *line);
 
 #endif
