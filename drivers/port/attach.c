@@ -88,7 +88,7 @@ static bool have_capability(unsigned number)
 	return effective >> number & 1;
 }
 
-/* Finds the kernel's driver of a PCI device. false: there is no such device. */
+/* Finds the kernel's driver of a PCI device. Returns false if there is no such device. */
 static bool find_pci_driver(const char *address, char *driver, size_t driver_bytes)
 {
 	char path[128], target[256];
@@ -104,7 +104,7 @@ static bool find_pci_driver(const char *address, char *driver, size_t driver_byt
 	return true;
 }
 
-/* Why EAL has no such port, and what to do about it. false: not known. */
+/* Explains why EAL has no such port, and what to do about it. Returns false if the reason is not known. */
 static bool explain_absence(const struct drivers_attachment *attachment, char *out, size_t out_bytes)
 {
 	const char *name = attachment->name, *interface = strstr(attachment->arguments, "iface=");

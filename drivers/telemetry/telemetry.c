@@ -263,7 +263,7 @@ static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel
 
 /* ---- queue pairs ---- */
 
-/* Tells a page of QPs; "next" asks for the page behind it, 0: it is the last one. */
+/* Tells a page of QPs; "next" is the number with which the next page is asked for, or 0 on the last page. */
 static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
 	uint32_t qp_nums[PAGE_QPS], next = number, found = uroce_inspect_qps(engine, &next, qp_nums, PAGE_QPS);
