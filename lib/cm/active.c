@@ -186,7 +186,7 @@ void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t no
 	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 }
 
-/* ---- users who move their QPs themselves ---- */
+/* ---- connections whose user moves the QP himself ---- */
 
 int cm_establish(struct cm *cm, uint32_t connection)
 {

@@ -51,7 +51,7 @@ enum cm_mad_fault cm_mad_parse(const uint8_t *mad, uint32_t bytes, struct cm_mes
  */
 void cm_mad_build(const struct cm_message *message, uint8_t mad[CM_MAD_BYTES]);
 
-/* How many bytes of private data a kind has room for; 0: there is no such kind. */
+/* Returns how many bytes of private data a kind has room for, or 0 if there is no such kind. */
 uint32_t cm_mad_private_bytes(uint8_t kind);
 
 /* "ConnectRequest" for CM_REQ, as people and tshark call it; never NULL. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Opens the file behind fd once more. -1: errno is set. */
+/* Opens the file behind fd once more. Returns -1 after a failure, with errno set. */
 static inline int pipe_reopen(int fd, int flags)
 {
 	char path[32];
