@@ -13,10 +13,9 @@
 #define CAPSULE_ALIGNED 64u
 #define PATIENCE_NS 10000000000ull /* how long a host may take no answer, or not say who it is */
 /*
- * A host need not name a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, so only this keep-alive
- * of the connection shows that such a host has lost its power. A silent host is probed after this time, which is as
- * long as a host may take no answer; the retries take further time. An idle queue costs a packet in that time, and a
- * healthy host never loses its queue by the probe.
+ * A host need not set a keep-alive time of NVMe (KATO 0). The target sends nothing by itself, so only the keep-alive of
+ * the connection shows that such a host has lost its power. A host that is silent for this time is probed; retries take
+ * further time. An idle queue costs one packet in that time, and a healthy host never loses its queue by the probe.
  */
 #define KEEPALIVE_MS 10000u
 

@@ -1,4 +1,4 @@
-/* core_latency.c - measures how long a cache line takes that two lcores write in turn */
+/* core_latency.c - measures how long a cache line takes from one lcore to another, when both write it in turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdatomic.h>
 

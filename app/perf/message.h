@@ -18,8 +18,8 @@ json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
 int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why);
 
 /*
- * peer's arrays have room for qps entries, and for the keys of peer->window_count windows; a message with another
- * number is refused.
+ * The arrays of *peer have room for `qps` entries, and for the keys of peer->window_count windows; a message with other
+ * counts is refused.
  */
 int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps);
 

@@ -16,9 +16,9 @@
 bool place_has_node(void);
 
 /*
- * Enters a mount namespace that has the node, unless the node exists already. Writes the path of a folder for the tree
- * to root, which has PLACE_BYTES; if no namespace was entered, the name of the folder has the user and the address.
- * Returns APP_EXIT_OK, or the exit code after a complaint.
+ * Enters a mount namespace that has the node, unless the node exists already. Writes the path of the tree's folder into
+ * `root`, of PLACE_BYTES bytes; if no namespace was entered, user and address are part of the folder's name. Returns
+ * APP_EXIT_OK, or the exit code after a complaint.
  */
 int place_enter(const char *address, char *root);
 

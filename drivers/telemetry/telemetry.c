@@ -28,7 +28,8 @@
 /* DPDK runs commands on threads of its own, one for each client. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_engine *shown;
-static unsigned ports; /* open ports for which the engine is shown; 0: only because the program asked */
+static unsigned
+	ports; /* open ports that have the engine shown; 0: it is shown only because the program has asked for it */
 
 /* Answers a command about this engine and number. Returns 0 or a negative errno. */
 typedef int answer_function(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer);

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How to use:
- *   1. initialise EAL, open or create ethdev ports; port.h has a call for each of these, which also does step 3
+ *   1. initialise EAL, open or create ethdev ports; port.h has one call for each kind of port, which does step 3, too
  *   2. uroce_engine_create(): how many lcores and who polls them
  *   3. uroce_device_create() for each port
  *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own

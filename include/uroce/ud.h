@@ -56,8 +56,8 @@ UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
 UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 
 /*
- * Receives complete as those of a QP: byte_len includes the 40 bytes of UROCE_GRH_BYTES in front, src_qp is the sender,
- * wc_flags has UROCE_WC_GRH. Returns 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
+ * Posted receives complete as those of a QP: byte_len includes the 40 bytes of UROCE_GRH_BYTES in front, src_qp is the
+ * sender, wc_flags has UROCE_WC_GRH. Returns 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
  */
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*

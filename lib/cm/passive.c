@@ -199,7 +199,7 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16
 	conn->route.traffic_class = conn->send_route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
 	cm_table_add_qp(&cm->table, conn);
-	/* Before the peer stops waiting an MRA tells it that our user takes his time (C-12). */
+	/* Before the peer gives up, an MRA tells it that our user needs more time (C-12). */
 	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
 	if (peer_waits_ns < cm->config.patience_ns)
 		cm_table_set_timer(&cm->table, conn, now_ns + peer_waits_ns);

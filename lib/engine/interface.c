@@ -1,6 +1,4 @@
-/*
- * interface.c - asks the kernel for carrier, MTU and speed, and for the frames that its sockets hold and have dropped
- */
+/* interface.c - asks the kernel for carrier, MTU and speed, and for frames that its sockets hold and dropped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 

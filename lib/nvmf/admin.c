@@ -47,8 +47,8 @@ static uint32_t *threshold_of(const struct nvmf_command *command)
 }
 
 /*
- * Finds a mandatory feature that is only stored, and changes nothing here. NULL: another feature, or a part of one that
- * does not exist.
+ * Finds a mandatory feature whose value is only stored, without effect here. NULL: it is another feature, or the
+ * feature has no such part.
  */
 static uint32_t *kept_feature(const struct nvmf_command *command)
 {

@@ -10,7 +10,7 @@
 #define IN_CAPSULE_MAX 16384u
 #define DATA_MAX (1u << 20)
 
-/* Makes a recursive lock: telling hosts of a change is itself a change. */
+/* Makes a recursive lock: a change takes it, and telling hosts of the change takes it again. */
 static void make_lock(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attributes;

@@ -1,6 +1,4 @@
-/*
- * ack.h - ACKs as two words: the usual ACK that arrives, and the ACK or NAK that is due, without a struct wire_packet
- */
+/* ack.h - ACKs as two words, without a struct wire_packet: the usual ACK that arrives, the ACK or NAK that is due */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_ACK_H
 #define RC_ACK_H

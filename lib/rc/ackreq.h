@@ -16,7 +16,7 @@
 
 #define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* one of this many packets asks, at least */
 #define ACKREQ_BEFORE_STALL 32u              /* a window ends with at most so many packets that do not ask */
-#define ACKREQ_DEFERRED 8u                   /* at most so many in a row do not ask while the queue has run empty */
+#define ACKREQ_DEFERRED 8u                   /* once the queue is empty, at most so many packets in a row do not ask */
 
 static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
 

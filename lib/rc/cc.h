@@ -98,7 +98,7 @@ static inline void cc_delivered(struct rc_qp *qp)
 }
 
 /*
- * The request whose round trip is measured has left. packets: how many responses it has, or 1 for a packet of its own.
+ * The request whose round trip is measured has left. packets: how many responses it has; 1 if it is no READ.
  */
 static inline void cc_timed(struct rc_qp *qp, uint32_t packets)
 {

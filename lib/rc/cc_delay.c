@@ -135,8 +135,8 @@ static void timed(struct rc_qp *qp, uint32_t packets)
 }
 
 /*
- * Subtracts the time that the packets sent together with the timed one need on the link, however short queues are. If
- * the rate of the link is not known nothing is subtracted.
+ * Subtracts the time for which packets that were sent together with the timed one keep the link busy, which they do
+ * even if all queues are empty. Subtracts nothing if the rate of the link is not known.
  */
 static uint32_t without_own_time(const struct rc_qp *qp, uint64_t took_ns)
 {

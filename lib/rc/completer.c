@@ -146,7 +146,7 @@ INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
 	bool last = index + 1 == wqe->psn_count;
 
-	/* The response to a part of a READ that was asked for again begins and ends with that part. */
+	/* If only a part of a READ was asked for again, FIRST and LAST of the response are those of the part. */
 	if (op->last != last && (last || !qp_was_restarted(qp, psn)))
 		return false;
 	if (op->first && index > 0 && !qp_was_restarted(qp, psn))

@@ -33,8 +33,8 @@ static void doubt(struct rc_qp *qp, uint32_t acks)
 }
 
 /*
- * When the peer has answered a packet that first left behind the last copy, it has answered all copies. Until then a
- * repeated ACK may answer a copy, unless the first copy left behind the oldest packet in flight.
+ * Once the peer has answered a packet that was first sent after the last copy, it has answered all copies. Until then a
+ * repeated ACK may answer a copy, unless the first copy was sent after the oldest packet in flight.
  */
 void rc_echoes_acknowledged(struct rc_qp *qp)
 {

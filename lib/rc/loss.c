@@ -46,9 +46,9 @@ static void put_off_timer(struct rc_loss *loss, uint64_t now_ns)
 }
 
 /*
- * A peer that still answers copies will reach snd_una after these copies, so the retries spent on its silence are given
- * back. The number of reprieves is fixed at the first time-out, so that a peer that repeats itself for ever runs out of
- * them.
+ * A peer that still answers copies will come to snd_una when it has answered them, so the retries spent on its silence
+ * are given back. How often that may happen is fixed at the first time-out, so that a peer that repeats itself for ever
+ * does not keep the QP alive.
  */
 static void take_back_silence(struct rc_loss *loss)
 {

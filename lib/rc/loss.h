@@ -181,8 +181,8 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns);
 
 /*
- * A useless response or ACK has come, which copies may have drawn: then it is a sign of life. Returns false if no copy
- * drew it.
+ * A response or ACK that is of no use has come. If one of our copies may have caused it, it counts as a sign of life;
+ * otherwise returns false.
  */
 bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 

@@ -1,7 +1,4 @@
-/*
- * parts.h - parts of READs to be answered once more, because the peer lacks their responses but has responses behind
- * those
- */
+/* parts.h - parts of READs to be answered once more, because the peer lacks only these responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A requester that places responses before their turn asks for missing responses part by part, perhaps while the rest

@@ -46,7 +46,7 @@ struct rc_probe {
 	bool paid;     /* the probe that is due has spent a retry, and leaves even if it is not needed any more */
 	bool deferred; /* `due` or the deadline is for an ACK request that was put off: no loss is suspected */
 	bool answered; /* an empty WRITE was answered: at the deadline the oldest packet counts as lost */
-	/* which ACK of the packet before snd_una, counted from now, answers an empty WRITE; 0: none does */
+	/* the n-th ACK of PSN snd_una - 1 from now on is the answer to an empty WRITE; 0: none is */
 	uint8_t behind_una;
 	uint8_t unsure;       /* ACKs of the packet before snd_una that may answer earlier copies */
 	uint8_t tries;        /* how often the next wait is doubled; a measured round trip sets this to 0 */
@@ -180,7 +180,7 @@ static inline void probe_ask_for_retry(struct rc_probe *probe)
 	probe->due = probe->paid = true;
 }
 
-/* A probe that has spent a retry is not needed any more. Returns false if no such probe is waiting to leave. */
+/* The probe is not needed any more. Returns true if it had spent a retry and has not left: the retry is free again. */
 static inline bool probe_take_back(struct rc_probe *probe)
 {
 	bool paid = probe->paid;

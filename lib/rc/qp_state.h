@@ -204,7 +204,7 @@ struct rc_pace {
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
-	psn_t cut_at;     /* snd_nxt when a notification last lowered the rate; snd_una once that is ahead */
+	psn_t cut_at;     /* snd_nxt when a notification last lowered the rate; then never behind snd_una */
 	uint32_t time_us; /* when the current period of time began; each period ends with a higher rate */
 	uint32_t alpha;   /* how much of what we send gets marked: ALPHA_ONE is all of it */
 	uint32_t target_mbps;

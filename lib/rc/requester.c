@@ -324,9 +324,9 @@ static void note_ask(struct rc_qp *qp)
 }
 
 /*
- * Sends lost packets again (T-7), and asks for the responses that are missing before others (Q-15). If the memory for
- * such a response may not be written any more, the QP fails when its request is the oldest. Returns true if there was
- * no room for all.
+ * Sends lost packets again (T-7), and asks again for responses that are missing although later ones came (Q-15). If the
+ * memory for such a response may not be written any more, the QP fails when its request is the oldest. Returns true if
+ * there was no room for all these packets.
  */
 NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {

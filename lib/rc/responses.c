@@ -168,8 +168,8 @@ static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 }
 
 /*
- * F-4: sends the newest ACK once more, for its credits. If no request has come yet that is the ACK of the PSN before
- * the first request. Returns true if there is no room.
+ * F-4: sends the newest ACK once more, for its credits. Before the first request has come, it is the ACK of the PSN
+ * before that request. Returns true if there is no room.
  */
 static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 {

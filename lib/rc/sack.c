@@ -355,7 +355,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_o
 	return true;
 }
 
-/* Is no new packet to follow the packets sent again? A new one would show whether those have come. */
+/* Returns true if no new packet will follow the resent ones: then no answer shows whether the resent ones have come. */
 static bool ends_here(const struct rc_qp *qp)
 {
 	return qp->win.cursor == qp->win.tail || psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= cc_window(qp);
