@@ -9,8 +9,9 @@
 #include "rule.h"
 
 #define MTU 1024u
-#define LINE 8000u /* Mbit/s: a byte a ns */
-#define AT_ONCE 8u /* packets of the MTU in two ticks at half of that */
+#define LINE 8000u        /* Mbit/s: a byte a ns */
+#define SHORT_NS 2097152u /* a wait for the rate is short up to a 32nd of the ACK timer, 67.1 ms */
+#define AT_ONCE 8u        /* packets of the MTU in two ticks at half of that */
 
 static const struct wire_packet notification = { .opcode = OP_CNP, .flags = WIRE_BECN };
 
@@ -208,11 +209,11 @@ Test(rate, what_has_not_asked_asks_before_a_long_wait_for_the_rate)
 /* A probe would only fill the queue that the rate is to empty. */
 Test(rate, before_a_short_wait_for_the_rate_nobody_asks_and_then_the_next_packet_does)
 {
-	struct pair *pair = open_waiting_for(1000000);
+	struct pair *pair = open_waiting_for(SHORT_NS);
 
 	RULE("Q-5");
 	cr_assert_eq(leaves(pair, A), 0);
-	pair->now_ns += 1000000;
+	pair->now_ns += SHORT_NS;
 	cr_assert_eq(leaves(pair, A), 1, "the READ");
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
