@@ -200,7 +200,7 @@ NOINLINE bool say_more(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (qp->responder.ack.due & WORK_REPEAT_ACK)
 		repeat_ack(qp, out);
-	return !(qp->responder.ack.due & WORK_SACK) || (rc_responder_take_kept(qp, out) && rc_kept_say(qp, out));
+	return !(qp->responder.ack.due & WORK_SACK) || rc_kept_say(qp, out);
 }
 
 /*
@@ -243,8 +243,10 @@ bool rc_responder_waits_for_rate(const struct rc_qp *qp)
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_ack *ack = &qp->responder.ack;
+	/* a READ or atomic among the kept packets queues a response, which leaves before any ACK, NAK or SACK (S-14) */
+	bool all_taken = __builtin_expect(!(ack->due & WORK_SACK), 1) || rc_responder_take_kept(qp, out);
 
-	if (!(qp_is_paced(qp) ? respond_paced(qp, out) : respond(qp, out)))
+	if (!(qp_is_paced(qp) ? respond_paced(qp, out) : respond(qp, out)) || !all_taken)
 		return true;
 	if ((ack->due & (WORK_REPEAT_ACK | WORK_SACK)) && outbox_has_packet_room(out) && !say_more(qp, out))
 		return true;

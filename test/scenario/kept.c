@@ -553,6 +553,7 @@ Test(kept, whatever_is_lost_all_completes_once_and_in_order)
 		struct fate fate = { .random = seed, .permille = 10u << seed % 5 };
 		struct pair *pair = open_agreed(24);
 
+		pair->crowd = seed % 2 ? OUTBOX_COMPLETIONS - 4 : 0;
 		pair->copies = random_fate;
 		pair->user = &fate;
 		post_some(pair, &fate, 40);

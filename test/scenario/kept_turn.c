@@ -110,3 +110,52 @@ Test(kept_turn, entries_of_a_shared_queue_are_taken_in_turn)
 	close_agreed(pair);
 	free(srq);
 }
+
+/* ---- answers ---- */
+
+/*
+ * More SENDs are kept than the outbox has completions for, and behind them a request that needs a response of its own,
+ * then a WRITE that asks for an ACK. The READ is executed by a later call than the one that took the missing packet.
+ */
+static void expect_response_before_ack(struct wire_packet answered, uint32_t psns, const char *response, uint32_t room)
+{
+	const char *ack = pair_text("ACK psn=%u credit=31 msn=303", 301 + psns), *cack = pair_text("cack=%u", 301 + psns);
+	struct pair *pair = open_with((struct pair_options){ .depth = 512, .receives = 400 });
+	bool responded = false;
+
+	for (uint32_t i = 1; i <= 300; i++)
+		pair_inject(pair, B, send_packet(OP_SEND_ONLY, i, 4));
+	answered.psn = 301;
+	answered.va = (uintptr_t)pair->side[B].memory;
+	answered.rkey = pair->side[B].key;
+	pair_inject(pair, B, answered);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 301 + psns, 0, 8, 8));
+	pair_transmit(pair, B);
+	pair_forget(pair);
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 4));
+	while (pair_transmit_some(pair, B, room))
+		;
+	for (uint32_t i = 0; i < pair->side[B].sent_count; i++) {
+		const char *line = pair->side[B].sent[i];
+
+		responded |= strncmp(line, response, strlen(response)) == 0;
+		cr_expect(responded || (strcmp(line, ack) != 0 && strstr(line, cack) == NULL),
+			  "room for %u: %s", room, line);
+	}
+	cr_expect(responded, "room for %u: the response leaves", room);
+	cr_expect_str_eq(pair->side[B].sent[pair->side[B].sent_count - 1], ack);
+	close_agreed(pair);
+}
+
+Test(kept_turn, ack_never_covers_a_kept_read_or_atomic_before_its_response)
+{
+	RULE("S-14");
+	RULE("S-8");
+	RULE("S-21");
+	for (uint32_t room = 2; room <= 32; room *= 4) {
+		expect_response_before_ack((struct wire_packet){ .opcode = OP_READ_REQUEST, .dma_length = 3 * MTU }, 3,
+					   "READ_RESPONSE_FIRST psn=301", room);
+		expect_response_before_ack((struct wire_packet){ .opcode = OP_FETCH_ADD, .swap_add = 1 }, 1,
+					   "ATOMIC_ACKNOWLEDGE psn=301", room);
+	}
+}

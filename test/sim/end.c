@@ -297,6 +297,7 @@ void sim_end_settle(struct sim_world *world, struct sim_end *end)
 		outbox_reset(&world->out);
 		places_give(&world->out, OUTBOX_PACKETS);
 		more = rc_qp_transmit(end->qp, world_clock(world, end), &world->out);
+		sim_model_polled(world, end);
 		/* They go nowhere, and are judged all the same. */
 		for (uint32_t k = 0; k < world->out.packet_count; k++) {
 			const struct wire_packet packet = places_packet(&world->out, k);

@@ -1,5 +1,6 @@
 /* kept.c - the model of an end that keeps requests before their turn: in order, once, and SACKs tell the truth */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/codes.h"
 #include "sim/model.h"
 #include "sim/oracle.h"
 
@@ -28,13 +29,23 @@ static void take_completion(struct sim_world *world, struct sim_end *end, uint32
 	++*taken;
 }
 
+/* Has the responder refused the packet at ePSN for good? The QP may be in ERR for a reason of the requester. */
+static bool refused_for_good(const struct rc_qp *qp)
+{
+	const struct rc_ack *ack = &qp->responder.ack;
+
+	return qp->state == UROCE_QPS_ERR && qp->responder.nak_outstanding &&
+	       psn_equal(ack->nak_psn, qp->responder.epsn) && syndrome_class(ack->nak_syndrome) == SYNDROME_NAK &&
+	       syndrome_value(ack->nak_syndrome) != NAK_PSN_SEQUENCE;
+}
+
 /* Has the core executed or refused more than the model? */
 static bool core_is_ahead(const struct sim_world *world, const struct sim_end *end, const struct sim_verdict *verdict)
 {
 	const struct rc_qp *qp = end->qp;
 	uint32_t epsn = (uint32_t)(world_peer(world, end)->start_psn + end->model.epsn) & PSN_MASK;
 
-	if (qp->state == UROCE_QPS_ERR)
+	if (refused_for_good(qp))
 		return !verdict->had_failed && !verdict->fatal;
 	return qp->responder.epsn.v != epsn || qp->counters[CNT_OUT_OF_BUFFER] != end->model.counts[CNT_OUT_OF_BUFFER];
 }
@@ -43,7 +54,7 @@ void sim_model_follow_kept(struct sim_world *world, struct sim_end *end, struct 
 {
 	static const struct wire_packet drained = { .opcode = OP_WRITE_ONLY };
 	struct sim_model *model = &end->model;
-	uint32_t taken = 0;
+	uint32_t taken = world->filled;
 
 	if (verdict->offered) {
 		if (end->qp->counters[CNT_KEPT] == verdict->kept_before)
@@ -59,13 +70,23 @@ void sim_model_follow_kept(struct sim_world *world, struct sim_end *end, struct 
 		sim_model_take_next(world, end, &drained, verdict);
 	}
 	for (uint32_t i = taken; i < world->out.completion_count; i++)
-		world->out.completions[i - taken] = world->out.completions[i];
-	world->out.completion_count -= taken;
+		world->out.completions[world->filled + i - taken] = world->out.completions[i];
+	world->out.completion_count -= taken - world->filled;
 	if (model->gap)
 		model->ack_owed = true;
 	model->gap = end->qp->responder.nak_outstanding;
 	for (uint32_t i = 0; model->nak_expected && i < KEPT_SPAN; i++)
 		model->kept[i] = 0; /* it was refused, and all will come again */
+}
+
+/* Kept packets for whose completions there was no room before are executed by a call that sends. */
+void sim_model_polled(struct sim_world *world, struct sim_end *end)
+{
+	struct sim_verdict verdict = { .request = true, .had_failed = end->poll_state == UROCE_QPS_ERR };
+
+	if (end->qp->state != UROCE_QPS_RESET && !world_connection(world, end)->tainted &&
+	    is_kept(&end->model, end->model.epsn) && core_is_ahead(world, end, &verdict))
+		sim_model_follow_kept(world, end, &verdict);
 }
 
 void sim_model_sack_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
@@ -75,6 +96,9 @@ void sim_model_sack_sent(struct sim_world *world, struct sim_end *end, const str
 
 	if (packet->cack_psn != ((uint32_t)(start + model->epsn - 1) & PSN_MASK))
 		sim_world_fail(world, "QP %u: a SACK says that everything up to %u has come", end->index,
+			       packet->cack_psn);
+	if (sim_model_has_unsent(end, world_peer(world, end)))
+		sim_world_fail(world, "QP %u: a SACK of PSN %u covers a READ or atomic without its response", end->index,
 			       packet->cack_psn);
 	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
 		int64_t ahead = (int64_t)(int16_t)packet->sack_offset + i - 1;

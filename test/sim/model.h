@@ -70,6 +70,8 @@ void sim_model_take_next(struct sim_world *world, struct sim_end *end, const str
 void sim_model_before_turn(struct sim_end *end, uint32_t ahead, struct sim_verdict *verdict);
 /* For the files of the model: the core has taken a packet; what it had kept may have had its turn. */
 void sim_model_follow_kept(struct sim_world *world, struct sim_end *end, struct sim_verdict *verdict);
+/* The QP has sent what it could, and may have executed what it had kept. */
+void sim_model_polled(struct sim_world *world, struct sim_end *end);
 /* For the files of the model: judges a SACK. */
 void sim_model_sack_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 
@@ -120,6 +122,8 @@ void sim_model_duplicate_arrived(struct sim_world *world, struct sim_end *end, c
 				 struct sim_verdict *verdict);
 void sim_model_restarted(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 			 const struct sim_verdict *verdict);
+/* For the files of the model: has a response to an executed request never left? */
+bool sim_model_has_unsent(struct sim_end *end, struct sim_end *peer);
 /* For the files of the model: those that judge what the responder and the requester send. */
 void sim_model_answer_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);

@@ -424,7 +424,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 			origin->ip = NULL;
 		}
 		sim_model_arrive(world, end, packet, origin, &verdict);
-		outbox_reset(&world->out);
+		sim_world_reset_outbox(world);
 		if (drop == CNT_COUNTERS)
 			drop = receive_admitted(end->qp, packet, origin, world_clock(world, end), &world->out);
 		sim_model_arrived(world, end, packet, &verdict, drop);

@@ -21,6 +21,11 @@ static struct sim_message *find_unsent(struct sim_end *end, struct sim_end *peer
 	return NULL;
 }
 
+bool sim_model_has_unsent(struct sim_end *end, struct sim_end *peer)
+{
+	return find_unsent(end, peer) != NULL;
+}
+
 /* Owed to a new request, or to a repeated one, which may not make an ACK beyond a later READ or atomic (S-8). */
 static bool ack_has_reason(const struct sim_world *world, struct sim_end *end, int64_t psn)
 {

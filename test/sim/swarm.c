@@ -23,6 +23,7 @@
 #define CONFIG_KEPT 5
 #define CONFIG_DELAY 6
 #define CONFIG_SWITCHES 7
+#define CONFIG_CROWD 8
 #define HEADERS_BYTES 100 /* of a packet on a link, or more */
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
@@ -325,6 +326,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	struct sim_random kept = random_stream(options->seed, STREAM_CONFIG, CONFIG_KEPT);
 	struct sim_random delay = random_stream(options->seed, STREAM_CONFIG, CONFIG_DELAY);
 	struct sim_random switches = random_stream(options->seed, STREAM_CONFIG, CONFIG_SWITCHES);
+	struct sim_random crowd = random_stream(options->seed, STREAM_CONFIG, CONFIG_CROWD);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -356,6 +358,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		else
 			config->stop_after = (uint32_t)((uint64_t)config->messages * config->stop_after / 100);
 		draw_switches(&switches, config);
+		config->crowded = random_chance(&crowd, 300000);
 	}
 	if (options->messages != UINT32_MAX)
 		config->messages = options->messages;
@@ -395,6 +398,8 @@ void sim_swarm_print(const struct sim_config *config)
 		printf(", marks %u", config->marks);
 	if (config->cc)
 		printf(", cc %s", config->cc == UROCE_CC_DELAY ? "delay" : "dcqcn");
+	if (config->crowded)
+		printf(", crowded outbox");
 	if (config->plain)
 		printf(", %u per million without SACKs", config->plain);
 	if (config->switches.leaves)

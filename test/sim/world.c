@@ -139,15 +139,26 @@ static void fire(struct sim_world *world, struct sim_end *end, uint64_t when_ns)
 	sim_world_arm(world, end);
 }
 
+void sim_world_reset_outbox(struct sim_world *world)
+{
+	struct sim_random random = random_stream(world->options->seed, STREAM_CROWD, world->events);
+
+	outbox_reset(&world->out);
+	world->filled = 0;
+	if (world->config.crowded && random_chance(&random, 500000))
+		world->filled = OUTBOX_COMPLETIONS - (uint32_t)random_between(&random, OUTBOX_RECEIVE_COMPLETIONS, 9);
+	world->out.completion_count = world->filled;
+}
+
 void sim_world_take_outbox(struct sim_world *world, struct sim_end *end)
 {
 	struct rc_outbox *out = &world->out;
 
-	for (uint32_t i = 0; i < out->completion_count; i++)
+	for (uint32_t i = world->filled; i < out->completion_count; i++)
 		sim_oracle_completion(world, end, &out->completions[i]);
 	for (uint32_t i = 0; i < out->event_count; i++)
 		sim_oracle_event(world, end, &out->events[i]);
-	out->completion_count = out->event_count = 0;
+	out->completion_count = out->event_count = world->filled = 0;
 	sim_oracle_check(world, end);
 }
 
@@ -180,7 +191,7 @@ static void poll_once(struct sim_world *world, struct sim_end *end)
 	end->poll_due = false;
 	end->poll_state = end->qp->state;
 	sim_model_poll(world, end);
-	outbox_reset(out);
+	sim_world_reset_outbox(world);
 	places_give(out, room);
 	if (end->responder_only && room && work_is_an_ack(qp_work(end->qp, WORK_RESPONDER | WORK_EVENT))) {
 		ack = qp_take_ack(end->qp); /* as lib/engine/pipeline.c does */
@@ -190,6 +201,7 @@ static void poll_once(struct sim_world *world, struct sim_end *end)
 		more = end->responder_only ? rc_qp_respond(end->qp, out) :
 					     rc_qp_transmit(end->qp, world_clock(world, end), out);
 	}
+	sim_model_polled(world, end);
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		const struct wire_packet packet = places_packet(out, i);
 

@@ -40,7 +40,8 @@ enum sim_stream {
 	STREAM_MARK,
 	STREAM_HOP,
 	STREAM_ECMP,
-	STREAM_PLAIN
+	STREAM_PLAIN,
+	STREAM_CROWD
 };
 
 struct sim_region {
@@ -258,6 +259,7 @@ struct sim_world {
 	struct rc_boards pool;
 	struct rc_store store; /* of packets before their turn, of all nodes */
 	struct rc_outbox out;
+	uint32_t filled; /* completions of other QPs at the beginning of `out` */
 	uint64_t now_ns, stopped_ns;
 	uint64_t completed_ns; /* when a request last completed, of any QP */
 	uint64_t longest_ns;   /* between two completions, since a way is dead */
@@ -347,6 +349,8 @@ void sim_world_wake_app(struct sim_world *world, struct sim_end *end, uint64_t d
 /* Puts the QP's deadline into the agenda. */
 void sim_world_arm(struct sim_world *world, struct sim_end *end);
 /* Completions and events of the outbox go to the end; packets to the network. */
+/* An empty outbox, or one with completions of other QPs and little room. */
+void sim_world_reset_outbox(struct sim_world *world);
 void sim_world_take_outbox(struct sim_world *world, struct sim_end *end);
 /* Something befell the connection of the end. */
 void sim_world_trouble(struct sim_world *world, struct sim_end *end, uint32_t count);

@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "admitted.h"
+#include "invariants.h"
 #include "packets.h"
 #include "pair.h"
 #include "places.h"
@@ -286,33 +287,6 @@ static void put_on_wire(struct pair *pair, enum side_name from, const struct wir
 	build_flight(packet, &side->wire[side->wire_tail++ % PAIR_IN_FLIGHT]);
 }
 
-/* What holds for every completion, whatever the test: E-7, and an error is followed by flushes only (E-1). */
-static void check_completion(struct side *side, enum side_name name, const struct uroce_wc *wc)
-{
-	bool receive = wc->opcode >= UROCE_WC_RECV;
-
-	cr_assert_eq(wc->qp_num, side->qp->qpn);
-	if (wc->status != UROCE_WC_SUCCESS)
-		cr_assert_eq(side->qp->state, UROCE_QPS_ERR, "%c: error completion before the QP is in ERR",
-			     "AB"[name]);
-	if (side->failed[receive])
-		cr_assert_eq(wc->status, UROCE_WC_WR_FLUSH_ERR, "%c: wr=%lu %s after an error", "AB"[name], wc -> wr_id,
-			     uroce_wc_status_name(wc->status));
-	side->failed[receive] |= wc->status != UROCE_WC_SUCCESS;
-}
-
-/* The same for every packet that a QP sends, and for how much room it leaves to the next QP. */
-static void check_packet(const struct pair *pair, enum side_name name, const struct wire_packet *packet)
-{
-	cr_assert_eq(packet->dest_qpn, pair->side[!name].qp->qpn, "%c: to QP %#x", "AB"[name], packet -> dest_qpn);
-	cr_assert_eq(packet->pkey, pair->side[name].qp->pkey, "%c: P_Key %#x", "AB"[name], packet -> pkey);
-}
-
-static void check_room(const struct rc_outbox *out, uint32_t given)
-{
-	cr_assert_eq(out->packet_limit, given, "%u packets, limit %u", out->packet_count, out->packet_limit);
-}
-
 static void take_outbox(struct pair *pair, enum side_name name)
 {
 	struct side *side = &pair->side[name];
@@ -325,6 +299,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		pair->source_port = places_source_port(out, i);
 		copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 		check_packet(pair, name, packet);
+		check_responses(side, name, packet);
 		if (pair->tap)
 			pair->tap(pair, name, name, packet);
 		if (!PAIR_IS_SMALL && side->sent_count < PAIR_LINES)
@@ -334,7 +309,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		for (int copy = 0; copy < copies; copy++)
 			put_on_wire(pair, name, packet);
 	}
-	for (uint32_t i = 0; i < out->completion_count; i++) {
+	for (uint32_t i = pair->crowd; i < out->completion_count; i++) {
 		const struct uroce_wc *wc = &out->completions[i];
 
 		check_completion(side, name, wc);
@@ -353,11 +328,17 @@ static void take_outbox(struct pair *pair, enum side_name name)
 	}
 }
 
+static void empty_outbox(struct pair *pair)
+{
+	outbox_reset(&pair->out);
+	pair->out.completion_count = pair->crowd;
+}
+
 bool pair_transmit_some(struct pair *pair, enum side_name name, uint32_t packets)
 {
 	bool more;
 
-	outbox_reset(&pair->out);
+	empty_outbox(pair);
 	places_give(&pair->out, packets);
 	more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
 	check_room(&pair->out, packets);
@@ -428,7 +409,7 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 		frame[origin.ip_bytes] ^= 0x40;
 	drop = rc_qp_admit(qp, &packet, &origin);
 	if (drop == CNT_COUNTERS) {
-		outbox_reset(&pair->out);
+		empty_outbox(pair);
 		drop = receive_admitted(qp, &packet, &origin, pair->now_ns, &pair->out);
 		if (origin.ip) /* W-3: a wrong ICRC is told, and no right one is taken for it */
 			cr_assert_eq(drop == CNT_PORT_RX_ICRC, damaged);

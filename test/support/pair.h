@@ -98,6 +98,7 @@ struct pair {
 	void *user;
 	uint16_t source_port;                 /* of the packet whose fate is decided */
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
+	uint32_t crowd;                       /* completions of other QPs that lie in the outbox of each call */
 	bool inject_damage;                   /* pair_inject() spoils the ICRC */
 	const struct uroce_path *inject_path; /* where pair_inject() says it comes from; NULL: the peer's path */
 	struct rc_outbox out;
