@@ -49,7 +49,7 @@ void rc_echoes_acknowledged(struct rc_qp *qp)
 	doubt(qp, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
 }
 
-void rc_echoes_rewound(struct rc_qp *qp)
+void rc_echoes_come_first(struct rc_qp *qp)
 {
 	doubt(qp, qp->loss.owed.acks);
 }

@@ -26,9 +26,10 @@ bool rc_echoes_take(struct rc_qp *qp, bool ack);
 void rc_echoes_acknowledged(struct rc_qp *qp);
 
 /*
- * The window was rewound: the ACKs that copies may draw may come before the ACKs of packets that are sent from now on.
+ * The window was rewound, or a packet leaves while nothing else is in flight: the ACKs that copies and keep-alives may
+ * draw may come before the ACKs of packets that are sent from now on.
  */
-void rc_echoes_rewound(struct rc_qp *qp);
+void rc_echoes_come_first(struct rc_qp *qp);
 
 /* The peer has dropped all packets from snd_una on: they are sent anew, behind all copies. */
 static inline void rc_echoes_dropped(struct rc_qp *qp)

@@ -90,6 +90,8 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 		loss->ack_deadline_ns = RC_NEVER;
 		loss->retries_left = loss->retry_cnt;
 		loss->beside = false;
+		if (loss->echoes.expected) /* the answers to keep-alives come before the answer to this packet (C-33) */
+			rc_echoes_come_first(qp);
 	}
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
@@ -216,7 +218,7 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 		loss->silences = loss->asked = 0;
 		loss->reprieves = loss->owed.responses;
 	}
-	rc_echoes_rewound(qp);
+	rc_echoes_come_first(qp);
 	loss->resending = rc_sendwin_go_to(&qp->win, from);
 }
 

@@ -452,3 +452,63 @@ Test(keepalive, overtaken_it_waits_for_nothing_any_more)
 	expect_counts(pair, A, CNT_STALE_RESPONSE, 1);
 	pair_close(pair);
 }
+
+/* The next deadline of A passes, and what A sends then stays on the wire. */
+static void fire(struct pair *pair)
+{
+	struct rc_qp *qp = pair->side[A].qp;
+
+	if (rc_qp_deadline(qp) > pair->now_ns)
+		pair->now_ns = rc_qp_deadline(qp);
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+}
+
+static void post_unsignaled(struct pair *pair)
+{
+	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE };
+
+	cr_assert_eq(pair_post(pair, A, wr, 0, 8), 0);
+}
+
+/*
+ * The answer to a keep-alive repeats the ACK of the packet before the oldest, as the answer to a request for an ACK
+ * does. `sent` keep-alives have left, and `early` of them are answered, when an unsignaled request leaves, and then its
+ * request for an ACK.
+ */
+static void expect_no_loss(uint32_t sent, uint32_t early)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = sent == 1 ? 255 : (uint8_t)(sent - 1) });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	rc_loss_set_probes(qp, true);
+	while (qp->counters[CNT_KEEPALIVES] < sent)
+		fire(pair);
+	for (uint32_t i = 0; i < early; i++)
+		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	post_unsignaled(pair);
+	pair_transmit(pair, A);
+	fire(pair);
+	expect_counts(pair, A, CNT_DEFERRED_ACKREQS, 1);
+	for (uint32_t i = early; i < sent; i++)
+		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair->now_ns += TIMEOUT_NS / 8;
+	rc_qp_timeout(qp, pair->now_ns);
+	cr_expect_eq(qp->state, UROCE_QPS_RTS, "%u sent, %u answered early", sent, early);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	pair_run(pair);
+	expect_leaves(pair, B, "ACK psn=1 credit=31 msn=2");
+	pair_close(pair);
+}
+
+Test(keepalive, answer_to_keepalive_does_not_answer_a_later_request_for_an_ack)
+{
+	RULE("C-33");
+	RULE("T-5");
+	RULE("O-1");
+	for (uint32_t sent = 1; sent <= 3; sent++) {
+		for (uint32_t early = 0; early < sent; early++)
+			expect_no_loss(sent, early);
+	}
+}

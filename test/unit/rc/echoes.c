@@ -93,7 +93,7 @@ Test(echoes, a_rewind_doubts_all_acks_and_what_was_dropped_leaves_behind_all_cop
 	RULE("T-6");
 	begin(4);
 	rc_echoes_copy_sent(qp, 0, 3);
-	rc_echoes_rewound(qp);
+	rc_echoes_come_first(qp);
 	cr_assert_eq(qp->probe.unsure, 3);
 	rc_echoes_dropped(qp);
 	acknowledge(1);
