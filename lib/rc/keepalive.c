@@ -62,6 +62,10 @@ static void give_up(struct rc_qp *qp, uint64_t now_ns)
 void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	if (!rc_loss_take_retry_beside(qp))
+	if (rc_loss_take_retry_beside(qp))
+		return;
+	if (qp->keepalive.interval_ns || rc_qp_has_requests(qp))
 		give_up(qp, now_ns);
+	else
+		rc_loss_forget_beside(qp); /* the packet was to show a new path, and nobody waits for its answer */
 }

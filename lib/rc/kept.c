@@ -290,6 +290,15 @@ void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns)
 	join_list(store_of(qp), board);
 }
 
+void rc_kept_closed(struct rc_qp *qp)
+{
+	if (qp->kept.probed)
+		return;
+	qp->kept.chosen = false;
+	qp->kept.news = 0;
+	ack_sack_said(&qp->responder.ack);
+}
+
 bool rc_kept_remains(struct rc_qp *qp)
 {
 	if (qp->kept.map && map_of(qp)->count == 0)

@@ -72,6 +72,9 @@ const struct wire_packet *rc_kept_next(struct rc_qp *qp);
 /* The missing packet at ePSN has come, after a gap. */
 void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns);
 
+/* No gap is left, so the ACK that is due says as much as SACKs would, unless they answer a PROBE. */
+void rc_kept_closed(struct rc_qp *qp);
+
 /* All kept packets whose turn has come were executed: is something kept behind a further gap? */
 bool rc_kept_remains(struct rc_qp *qp);
 
@@ -82,8 +85,8 @@ void rc_kept_forget(struct rc_qp *qp);
 void rc_kept_reset(struct rc_qp *qp);
 
 /*
- * An RNR NAK asks for everything from ePSN on. So kept packets are dropped, and so is every packet until the one at
- * ePSN comes: the peer sends all of them again.
+ * The packet at ePSN is refused, and the NAK says all that the peer has to know: no SACK is due. An RNR NAK requests
+ * everything from ePSN on, so kept packets are dropped, and so is every packet until the one at ePSN arrives.
  */
 void rc_kept_refused(struct rc_qp *qp);
 

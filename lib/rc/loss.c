@@ -236,12 +236,25 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	/* An RNR wait means that the window is rewound already, and nothing has been asked for since. */
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
 		rewind_window(qp, qp->win.snd_una, false);
+	loss->moved = true;
+	loss->moved_end = qp->win.snd_max;
 }
 
 void rc_loss_migrate(struct rc_qp *qp)
 {
 	rc_migration_switch(qp);
+	rc_loss_path_left(qp);
+}
+
+/*
+ * An idle QP has nothing to send again. A packet beside the window shows the peer the new path (A-6): the peer may be in
+ * REARM, where it cannot migrate by itself, and send its own requests over the path that was left.
+ */
+void rc_loss_path_left(struct rc_qp *qp)
+{
 	rc_loss_path_changed(qp);
+	if (qp->state == UROCE_QPS_RTS && !rc_qp_has_requests(qp))
+		loss_ask_beside(qp);
 }
 
 /* The outcome of taking a retry because something has to be sent again. With RETRY_NONE the QP fails (T-4). */
@@ -368,6 +381,21 @@ static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 	return loss->rewound && newer && ahead < psn_distance(loss->rewind_limit, win->snd_una);
 }
 
+/*
+ * Was the packet at psn first sent before the path last changed? The peer may have answered requests before that packet
+ * over the old path, where responses are dropped. These requests have been sent again over the new path, and no loss
+ * shows until a response to that can have arrived (A-4).
+ */
+static bool is_from_old_path(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	if (loss->moved && !psn_before(qp->win.snd_una, loss->moved_end))
+		loss->moved = false;
+	return loss->moved && psn_before(psn, loss->moved_end) &&
+	       (!loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns));
+}
+
 /* The response at snd_una was lost, unless this is an echo. Everything before `heard` has reached the peer. */
 static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
@@ -399,7 +427,7 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	take_echo(qp, false, now_ns);
-	if (!old && !is_for_the_timer(qp, trigger))
+	if (!old && !is_for_the_timer(qp, trigger) && !is_from_old_path(qp, trigger, now_ns))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
@@ -410,7 +438,7 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 	probe_forget_behind(&qp->probe);
 	take_echo(qp, true, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-	if (!old || probed)
+	if ((!old || probed) && !is_from_old_path(qp, trigger, now_ns))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
@@ -527,7 +555,7 @@ void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns
 {
 	probe_left(&qp->probe);
 	qp->loss.beside = true;
-	qp->loss.ack_deadline_ns = now_ns + timeout_ns;
+	qp->loss.ack_deadline_ns = timeout_ns ? now_ns + timeout_ns : RC_NEVER;
 	rc_echoes_copy_sent(qp, 0, 1);
 }
 

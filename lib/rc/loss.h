@@ -214,6 +214,9 @@ static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t patie
  */
 void rc_loss_path_changed(struct rc_qp *qp);
 
+/* This QP has migrated by itself, not after its peer: as rc_loss_path_changed(), and the peer gets a packet. */
+void rc_loss_path_left(struct rc_qp *qp);
+
 /* The alternate path becomes the path, and all unanswered packets go out again over it. Only in ARMED. */
 void rc_loss_migrate(struct rc_qp *qp);
 
@@ -229,7 +232,7 @@ static inline void loss_ask_beside(struct rc_qp *qp)
 	probe_ask(&qp->probe, false);
 }
 
-/* The packet beside the window has left: the ACK timer runs for it (C-33). */
+/* The packet beside the window has left: the ACK timer runs for it (C-33). timeout_ns 0: it is not sent again. */
 void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns);
 
 /* The packet beside the window was answered: the peer lives. */

@@ -224,7 +224,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_migration_load(qp, attr);
 	qp_note_bth(qp);
 	if ((mask & UROCE_QP_PATH_MIG_STATE) && rc_migration_modify(qp, attr->path_mig_state))
-		rc_loss_path_changed(qp);
+		rc_loss_path_left(qp);
 }
 
 /* What entering a state does besides setting attributes. */
@@ -243,6 +243,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		rc_fail_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		ack_forget(&qp->responder.ack);
+		rc_qp_return_boards(qp); /* nothing is answered any more */
 	}
 	qp_set_state(qp, to);
 	sendwin_set_post_state(&qp->win, (uint8_t)to);

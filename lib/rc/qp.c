@@ -400,7 +400,7 @@ void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)
 
 void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 {
-	*error = qp->failures.first;
+	rc_report_first_failure(qp, error);
 }
 
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
@@ -409,7 +409,7 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 	if (qp->seldom)
 		pace_timer(qp, now_ns);
 	if (rc_loss_timer(qp, now_ns)) {
-		if (qp->seldom && loss_waits_beside(qp))
+		if (loss_waits_beside(qp))
 			rc_keepalive_unanswered(qp, now_ns);
 		else
 			rc_loss_timer_expired(qp, now_ns);

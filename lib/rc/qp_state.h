@@ -105,7 +105,7 @@ struct rc_kept {
 	uint16_t probe_id;
 	uint8_t repeated;   /* the last block that SACKs repeated besides that of ePSN; modulo KEPT_SPAN */
 	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
-	bool refused : 1;   /* an RNR NAK has asked for everything from ePSN on */
+	bool refused : 1;   /* the packet at ePSN was refused: nothing behind it counts as received */
 	bool elsewhere : 1; /* the last SACKs repeated the block `repeated`, not only that of ePSN */
 	bool chosen : 1;    /* the blocks that the next SACKs repeat have been added to `news` */
 	/* another QP has taken the room of the kept packets: nothing is kept until the missing packet has come */
@@ -155,8 +155,9 @@ struct rc_report {
 
 /* The reasons for failures (E-4). */
 struct rc_failures {
-	struct uroce_qp_error send, recv; /* why send_failed and recv_failed are set; status 0: the flag is not set */
-	struct uroce_qp_error first;      /* the first failure since RESET */
+	/* send: of a request, or of an idle connection; recv: of a request of the peer; status 0: there is none */
+	struct uroce_qp_error send, recv;
+	const struct uroce_qp_error *first; /* the first of the two since RESET; NULL: there is none */
 };
 
 struct rc_requester {
@@ -274,7 +275,9 @@ struct rc_loss {
 	/* the peer has received everything before this PSN, as known at the rewind or shown since */
 	psn_t heard;
 	psn_t resent_end; /* end of what was sent again since the rewind */
+	psn_t moved_end;  /* if `moved`: snd_max when the path last changed */
 	psn_t flight_end; /* end of the packets that left before the rewind and may still be on their way */
+	bool moved;       /* responses to packets before moved_end may come over the old path, where they are dropped */
 	bool after_rnr;   /* an RNR NAK has rewound the window: nothing was lost */
 	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */
 	bool again;       /* the window had been rewound to the same PSN before */

@@ -19,6 +19,12 @@ static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, 
 	};
 }
 
+static void note_first(struct rc_qp *qp, const struct uroce_qp_error *error)
+{
+	if (qp->failures.first == NULL)
+		qp->failures.first = error;
+}
+
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 {
 	const struct rc_loss *loss = &qp->loss;
@@ -28,17 +34,17 @@ void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(loss->rnr_retry - loss->rnr_left) :
 						    (uint32_t)(loss->retry_cnt - loss->retries_left);
 	qp->report.send_failed = true;
-	if (qp->failures.first.status == UROCE_WC_SUCCESS)
-		qp->failures.first = *error;
+	note_first(qp, error);
 }
 
 void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns)
 {
 	const struct rc_loss *loss = &qp->loss;
-	struct uroce_qp_error *error = &qp->failures.first;
+	struct uroce_qp_error *error = &qp->failures.send;
 
-	if (error->status != UROCE_WC_SUCCESS)
+	if (qp->failures.first)
 		return;
+	note_first(qp, error);
 	*error = make_error(qp, status, cause, psn_previous(qp->win.snd_una));
 	error->retries = (uint32_t)(loss->retry_cnt - loss->retries_left);
 	error->elapsed_us = loss->since_ns ? (uint32_t)((now_ns - loss->since_ns) / 1000) : 0;
@@ -50,8 +56,12 @@ void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause,
 
 	*error = make_error(qp, status, cause, psn);
 	error->responder = true;
-	if (qp->failures.first.status == UROCE_WC_SUCCESS)
-		qp->failures.first = *error;
+	note_first(qp, error);
+}
+
+void rc_report_first_failure(const struct rc_qp *qp, struct uroce_qp_error *error)
+{
+	*error = qp->failures.first ? *qp->failures.first : (struct uroce_qp_error){ 0 };
 }
 
 void rc_report_reset(struct rc_qp *qp)
@@ -234,8 +244,6 @@ static void note_time(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_failures *failures = &qp->failures;
 
 	failures->send.elapsed_us = qp->loss.since_ns ? (uint32_t)((now_ns - qp->loss.since_ns) / 1000) : 0;
-	if (failures->first.status == failures->send.status && !failures->first.responder)
-		failures->first.elapsed_us = failures->send.elapsed_us;
 }
 
 bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)

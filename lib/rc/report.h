@@ -21,6 +21,9 @@ void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);
 void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns);
 void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn);
 
+/* The record of the first failure since RESET; all zeros if there is none. */
+void rc_report_first_failure(const struct rc_qp *qp, struct uroce_qp_error *error);
+
 /*
  * Adds completions and events while there is room: answered requests in posting order, and in ERR the failed request
  * and the flushed ones. Returns true if something did not fit.

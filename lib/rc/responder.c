@@ -272,9 +272,9 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 	bool in_use = receive_in_use(qp, rc_ops_packets[packet->opcode].rule, verdict);
 
 	qp->counters[row->counter]++;
+	if (qp_keeps(qp))
+		rc_kept_refused(qp);
 	if (row->retry) {
-		if (qp_keeps(qp))
-			rc_kept_refused(qp);
 		send_nak(&qp->responder, (uint8_t)(row->syndrome | qp->responder.min_rnr_timer));
 		return;
 	}
@@ -417,9 +417,13 @@ static void take_after_gap(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	ack_asked_for(&resp->ack);
 	rc_kept_filled(qp, now_ns);
 	rc_responder_take_kept(qp, out);
+	if (qp->kept.refused) /* a kept packet: the NAK is due */
+		return;
 	resp->nak_outstanding |= rc_kept_remains(qp);
 	if (resp->nak_outstanding)
 		ack_sack_is_due(&resp->ack);
+	else
+		rc_kept_closed(qp);
 }
 
 /*

@@ -144,6 +144,79 @@ Test(kept, behind_a_filled_gap_another_one_is_told_of)
 	close_agreed(pair);
 }
 
+/* How many boards of a side are lent. */
+static uint32_t boards_lent(const struct pair *pair, enum side_name side)
+{
+	const struct rc_boards *pool = &pair->side[side].pool;
+	uint32_t lent = (uint32_t)(pool->next - pool->all);
+
+	for (const struct rc_board *board = pool->free; board; board = board->next)
+		lent--;
+	return lent;
+}
+
+/* Software ends the connection while packets are kept, parts of a READ are owed and packets are spread. */
+Test(kept, qp_that_software_moves_to_error_returns_its_boards)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
+	struct pair *pair = open_spread(4, 0);
+	uint32_t bad;
+
+	RULE("S-21");
+	pair_request(pair, read_packet(pair, 0xFFFFFD, 0, 4 * MTU));
+	pair_inject(pair, B, read_packet(pair, 0xFFFFFE, MTU, MTU));
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0xFFFFFD + 6, 0, 8, 8));
+	cr_assert_eq(kept_by_b(pair), 1);
+	cr_assert_eq(boards_lent(pair, B), 3);
+	cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, UROCE_QP_STATE, &bad), 0);
+	cr_expect_eq(kept_by_b(pair), 0);
+	cr_expect_eq(boards_lent(pair, B), 0);
+	pair_forget(pair);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	close_agreed(pair);
+}
+
+/* The NAK ends the connection; a SACK beside it would describe packets that were dropped. */
+Test(kept, fatal_nak_leaves_without_a_sack)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+	struct wire_packet bad = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
+
+	RULE("S-22");
+	RULE("K-0");
+	bad.rkey++;
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 200, 0, 8, 8));
+	pair_inject(pair, B, bad);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "NAK_REMOTE_ACCESS psn=0 msn=0");
+	close_agreed(pair);
+}
+
+/* The missing packet arrives in the same burst: the ACK says it all. A PROBE is answered nevertheless. */
+Test(kept, gap_that_is_closed_before_anything_leaves_draws_an_ack_alone)
+{
+	const struct wire_packet probe = { .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND, .probe_id = 3 };
+
+	RULE("S-22");
+	for (int probed = 0; probed < 2; probed++) {
+		struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+
+		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 2, 0, 8, 8));
+		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8));
+		if (probed)
+			pair_inject(pair, B, probe);
+		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+		pair_transmit(pair, B);
+		if (!probed)
+			expect_leaves(pair, B, "ACK psn=2 credit=31 msn=3");
+		else
+			cr_expect(strncmp(pair->side[B].sent[0], "SACK psn=2 probe=3", 18) == 0, "%s",
+				  pair->side[B].sent[0]);
+		close_agreed(pair);
+	}
+}
+
 /* A QP in error keeps nothing. */
 Test(kept, what_is_kept_behind_a_fatal_request_is_dropped)
 {

@@ -40,7 +40,7 @@ void pair_print_line(const struct pair *pair, enum side_name from, const struct 
 	char text[256];
 
 	if (row->reth || row->atomic)
-		shown.va -= (uintptr_t)peer->memory;
+		shown.va -= shown.rkey ? (uintptr_t)peer->memory : 0; /* without a key it is no memory of the peer */
 	wire_print_packet(&shown, text, sizeof(text));
 	remove_word(text, " qp=");
 	if (!pair->shows_migreq)
