@@ -278,15 +278,16 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	struct rc_scatter place;
 	enum uroce_cause cause;
-	bool placed = find_places(qp, wqe, slot, packet, origin, &place, &cause) && qp_misses_response(qp, slot) &&
-		      rc_holes_may_take(qp, psn, slot);
+	bool placed = find_places(qp, wqe, slot, packet, origin, &place, &cause);
+	bool early = cause == UROCE_CAUSE_NONE && qp_misses_response(qp, slot) && rc_holes_may_take(qp, psn, slot);
 
+	placed = placed && early;
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
 	handle_aeth(qp, packet);
 	if (cover(qp, psn, now_ns)) {
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
-	} else if (placed || (cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot))) {
+	} else if (early) {
 		if (!placed)
 			copy_payload(packet, &place);
 		note_early(qp, psn, slot, now_ns);

@@ -6,6 +6,8 @@
 
 #include "wire/hints.h"
 
+#define COMPARE_STEPS 8192u /* up to so many comparisons of pieces of memory per response, some 10 us */
+
 void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool)
 {
 	qp->board.pool = pool;
@@ -154,15 +156,67 @@ void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 
 /* ---- may a response be placed before its turn? ---- */
 
-static bool overlap(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
+/*
+ * Does the response to the request bring data? The response to a FLUSH or an ATOMIC WRITE is empty, and the memory that
+ * such a request names is only read.
+ */
+static bool brings_data(const struct rc_send_wqe *wqe)
 {
-	for (uint32_t i = 0; i < a->sge_count; i++) {
-		for (uint32_t j = 0; j < b->sge_count; j++) {
-			const struct uroce_sge *one = &a->sges[i], *other = &b->sges[j];
+	return rc_ops[wqe->opcode].brings_data;
+}
 
-			if (one->addr < other->addr + other->length && other->addr < one->addr + one->length)
-				return true;
-		}
+/* Addresses from `low` on, up to `high` without it. */
+struct reach {
+	uint64_t low, high;
+};
+
+static void widen(struct reach *reach, uint64_t low, uint64_t high)
+{
+	if (low < reach->low)
+		reach->low = low;
+	if (high > reach->high)
+		reach->high = high;
+}
+
+static bool meet(const struct reach *a, const struct reach *b)
+{
+	return a->low < b->high && b->low < a->high;
+}
+
+/* Returns the least range that contains all memory of a request. */
+static struct reach reach_of(const struct rc_send_wqe *wqe)
+{
+	struct reach reach = { .low = UINT64_MAX };
+
+	for (uint32_t i = 0; i < wqe->sge_count; i++)
+		widen(&reach, wqe->sges[i].addr, wqe->sges[i].addr + wqe->sges[i].length);
+	return reach;
+}
+
+/* Has this piece of memory bytes of the request in it? Adds to *steps how many pieces were compared. */
+static bool overlaps(const struct rc_send_wqe *wqe, const struct reach *piece, uint32_t *steps)
+{
+	for (uint32_t i = 0; i < wqe->sge_count; i++) {
+		const struct uroce_sge *sge = &wqe->sges[i];
+
+		++*steps;
+		if (meet(piece, &(struct reach){ sge->addr, sge->addr + sge->length }))
+			return true;
+	}
+	return false;
+}
+
+/* Do two requests have common memory? reach: reach_of(newer). Only pieces within it are compared one by one. */
+static bool overlap(const struct rc_send_wqe *older, const struct rc_send_wqe *newer, const struct reach *reach,
+		    uint32_t *steps)
+{
+	for (uint32_t i = 0; i < older->sge_count; i++) {
+		const struct uroce_sge *sge = &older->sges[i];
+		struct reach piece = { sge->addr, sge->addr + sge->length };
+
+		++*steps;
+		if (meet(&piece, reach) && overlaps(newer, &piece, steps))
+			return true;
 	}
 	return false;
 }
@@ -180,34 +234,81 @@ static bool same_places(const struct rc_send_wqe *a, const struct rc_send_wqe *b
 }
 
 /*
- * Does each older request whose responses land in the same memory as the responses to this request have them packet for
- * packet in the same places? Also true if there is no such request.
+ * May the response to the request in this slot come before the responses to older ones? Yes if each older request
+ * either has no memory in common with it, or has its responses packet for packet in the same places. Requests are
+ * compared from the newest older one to the oldest, and the request remembers how far: the slot after the next one to
+ * compare. So no pair of requests is compared twice, the first request in the way is the last to be answered, and the
+ * comparison ends at a request in the same places, which was itself found to be apart from all older ones.
  */
-static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
+static uint32_t left_to_compare(const struct rc_qp *qp, uint32_t slot)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	uint32_t end = wqe->needs & NEEDS_IS_COMPARED ? wqe->imm : slot;
 
-	for (uint32_t i = qp->win.acked; i != slot; i++) {
-		const struct rc_send_wqe *older = sendwin_slot(&qp->win, i);
+	return brings_data(wqe) && (int32_t)(end - qp->win.acked) > 0 ? end - qp->win.acked : 0;
+}
 
-		if (wqe_needs_response(older) && overlap(older, wqe) && !same_places(older, wqe))
+/*
+ * Compares the request in this slot with older ones, as long as *steps is less than COMPARE_STEPS. older: contains the
+ * memory of all older requests, which may come before their turn. Returns left_to_compare().
+ */
+static uint32_t compare(const struct rc_qp *qp, uint32_t slot, const struct reach *older, uint32_t *steps)
+{
+	struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	struct reach reach = reach_of(wqe);
+	uint32_t left = meet(&reach, older) ? left_to_compare(qp, slot) : 0;
+
+	while (left > 0 && *steps < COMPARE_STEPS) {
+		const struct rc_send_wqe *other = sendwin_slot(&qp->win, qp->win.acked + left - 1);
+
+		if (brings_data(other) && same_places(other, wqe))
+			left = 0;
+		else if (brings_data(other) && overlap(other, wqe, &reach, steps))
+			break;
+		else
+			left--;
+	}
+	wqe->needs |= NEEDS_IS_COMPARED;
+	wqe->imm = qp->win.acked + left;
+	return left;
+}
+
+/*
+ * May the responses to the requests from slot `first` up to slot `last` come before their turn? It is known that the
+ * responses to those before `first` may.
+ */
+NOINLINE bool compare_all(const struct rc_qp *qp, uint32_t first, uint32_t last)
+{
+	struct reach older = { .low = UINT64_MAX };
+	uint32_t steps = 0;
+
+	for (uint32_t slot = qp->win.acked; slot != last + 1; slot++) {
+		const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+		struct reach reach;
+
+		if (!brings_data(wqe))
+			continue;
+		if ((int32_t)(slot - first) >= 0 && compare(qp, slot, &older, &steps) > 0)
 			return false;
+		reach = reach_of(wqe);
+		widen(&older, reach.low, reach.high);
 	}
 	return true;
 }
 
-/* Is lands_apart() true for this slot and all before it? holes.clear remembers up to which slot it was. */
+/*
+ * May the responses to the requests up to this slot come before their turn? No if that is not known yet, and finding
+ * out takes too long: then the next call goes on. holes.clear remembers up to which slot they may.
+ */
 static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 {
 	uint32_t clear = qp->win.acked + 1; /* the oldest request has none before it */
 
 	if (qp_has_holes(qp) && (int32_t)(holes_of(qp)->clear - clear) > 0)
 		clear = holes_of(qp)->clear;
-	for (; (int32_t)(slot - clear) >= 0; clear++) {
-		if (wqe_needs_response(sendwin_slot(&qp->win, clear)) && !lands_apart(qp, clear))
-			return false;
-	}
-	return true;
+	while ((int32_t)(slot - clear) >= 0 && left_to_compare(qp, clear) == 0)
+		clear++;
+	return (int32_t)(slot - clear) < 0 || compare_all(qp, clear, slot);
 }
 
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
@@ -236,15 +337,6 @@ static bool has_come(const struct rc_qp *qp, psn_t psn)
 	const struct rc_holes *holes = holes_of(qp);
 
 	return ahead(qp, psn) < ahead(qp, holes->end) && find(qp, psn) == holes->count;
-}
-
-/*
- * Does the response bring data? The response to a FLUSH or an ATOMIC WRITE is empty, and the memory that such a request
- * names is only read.
- */
-static bool brings_data(const struct rc_send_wqe *wqe)
-{
-	return rc_ops[wqe->opcode].brings_data;
 }
 
 bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)

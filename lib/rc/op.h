@@ -36,6 +36,7 @@ enum rc_send_needs {
 	NEEDS_TOO_MUCH = 16,            /* the request is longer than a message may be, which is a local fault */
 	NEEDS_RTS = 32,                 /* every request: a QP in RTS */
 	NEEDS_GATHER = 64,              /* needs nothing to begin; its payload has to be gathered from several pieces */
+	NEEDS_IS_COMPARED = 128, /* no need: holes.c has compared the request with older ones, down to slot `imm` */
 	NEEDS_CHECKS = NEEDS_RESPONSE | NEEDS_NO_PACKET | NEEDS_FENCE | NEEDS_TOO_MUCH
 };
 

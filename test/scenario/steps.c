@@ -1,0 +1,146 @@
+/* steps.c - the work that one received packet causes, counted in basic blocks of lib/rc */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define MTU 256u
+#define READS LIMIT_RD_ATOMIC
+#define PIECE_BYTES 64u
+#define PACKETS (LIMIT_SGE * PIECE_BYTES / MTU) /* per READ */
+#define STEPS_MOST 40000u                       /* some 20 us */
+
+static uint64_t steps;
+
+/* The compiler calls this at the beginning of each basic block of lib/rc. */
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	steps++;
+}
+
+/* Where piece `piece` of READ `read` lies in A's memory, in pieces. */
+typedef uint32_t (*layout)(uint32_t read, uint32_t piece);
+
+static uint32_t one_behind_another(uint32_t read, uint32_t piece)
+{
+	return read * LIMIT_SGE + piece;
+}
+
+static uint32_t in_random_order(uint32_t read, uint32_t piece)
+{
+	return read * 37 % READS * LIMIT_SGE + piece;
+}
+
+static uint32_t scattered(uint32_t read, uint32_t piece)
+{
+	return piece * READS + read;
+}
+
+static uint32_t all_the_same(uint32_t read, uint32_t piece)
+{
+	return read * 0 + piece;
+}
+
+/* The last READ has the last piece of the READ before it. */
+static uint32_t last_two_overlap(uint32_t read, uint32_t piece)
+{
+	return read == READS - 1 && piece == 0 ? one_behind_another(read - 1, LIMIT_SGE - 1) :
+						 one_behind_another(read, piece);
+}
+
+static uint32_t last_two_overlap_scattered(uint32_t read, uint32_t piece)
+{
+	return read == READS - 1 && piece == 0 ? scattered(read - 1, LIMIT_SGE - 1) : scattered(read, piece);
+}
+
+/* Posts a READ of the most pieces, without a completion. */
+static void post_read(struct pair *pair, uint32_t read, layout at)
+{
+	const struct side *side = &pair->side[A];
+	struct uroce_sge sges[LIMIT_SGE];
+	struct uroce_send_wr wr = {
+		.wr_id = read,
+		.opcode = UROCE_WR_RDMA_READ,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.sg_list = sges,
+		.num_sge = LIMIT_SGE,
+		.remote_addr = (uintptr_t)pair->side[B].memory,
+		.rkey = pair->side[B].key,
+	};
+
+	for (uint32_t i = 0; i < LIMIT_SGE; i++)
+		sges[i] = (struct uroce_sge){
+			.addr = (uintptr_t)side->memory + at(read, i) * PIECE_BYTES,
+			.length = PIECE_BYTES,
+			.lkey = side->key,
+		};
+	cr_assert_eq(rc_qp_post_send(side->qp, &wr), 0);
+}
+
+/* A has as many READs in flight as it may, and only the test answers them. */
+static struct pair *open_reading(layout at)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = READS, .depth = 2 * READS });
+
+	pair_cut(pair);
+	for (uint32_t i = 0; i < READS; i++)
+		post_read(pair, i, at);
+	pair_transmit(pair, A);
+	cr_assert_eq(sendwin_outstanding(&pair->side[A].qp->win), READS * PACKETS);
+	return pair;
+}
+
+/* Returns the steps that the response at this PSN costs. */
+static uint64_t answer(struct pair *pair, uint32_t psn)
+{
+	uint32_t part = psn % PACKETS;
+	uint8_t opcode = part == 0           ? OP_READ_RESPONSE_FIRST :
+			 part == PACKETS - 1 ? OP_READ_RESPONSE_LAST :
+					       OP_READ_RESPONSE_MIDDLE;
+
+	steps = 0;
+	pair_inject(pair, A, response_packet(opcode, psn, MTU));
+	return steps;
+}
+
+/* Each response but the first one arrives, in the order of the PSNs or in the reverse one. Returns the most steps. */
+static uint64_t answer_all(struct pair *pair, bool reverse)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 1; i < READS * PACKETS; i++) {
+		uint64_t cost = answer(pair, reverse ? READS * PACKETS - i : i);
+
+		if (cost > most)
+			most = cost;
+	}
+	return most;
+}
+
+/* dropped: at most so many responses may be dropped, because comparing all memory would take too long. */
+static void expect_bounded(const char *name, layout at, uint64_t dropped)
+{
+	for (uint32_t reverse = 0; reverse < 2; reverse++) {
+		struct pair *pair = open_reading(at);
+		const uint64_t *ahead = &pair->side[A].qp->counters[CNT_RESPONSE_AHEAD];
+		uint64_t most = answer_all(pair, reverse);
+
+		cr_expect_leq(most, STEPS_MOST, "%s, reverse %u: %lu steps", name, reverse, (unsigned long)most);
+		cr_expect_leq(*ahead, dropped, "%s, reverse %u: %lu dropped", name, reverse, (unsigned long)*ahead);
+		cr_expect_leq(answer_all(pair, reverse), STEPS_MOST, "%s, reverse %u, copies", name, reverse);
+		pair_close(pair);
+	}
+}
+
+Test(steps, a_response_of_a_read_is_placed_in_bounded_time)
+{
+	RULE("Q-15");
+	expect_bounded("one behind another", one_behind_another, 0);
+	expect_bounded("in random order", in_random_order, 32);
+	expect_bounded("scattered", scattered, 256);
+	expect_bounded("all the same", all_the_same, 0);
+	expect_bounded("the last two overlap", last_two_overlap, PACKETS);
+	expect_bounded("the last two overlap, scattered", last_two_overlap_scattered, 256);
+}
