@@ -10,8 +10,9 @@ struct uroce_lcore;
 struct uroce_qp;
 
 /*
- * The QP has taken a packet that a switch has marked "congestion experienced". Counts the packet, and, at most once in
- * 50 us, sends the peer a notification. If the packet is a response the QP itself is told as well (N-2).
+ * The QP has taken a packet whose mark "congestion experienced" counts (rc_qp_heeds_mark()). Counts the packet, and
+ * sends the peer a notification, up to one per 50 us. If the packet is a response the QP itself is notified as well
+ * (N-2).
  */
 void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp, bool response);
 

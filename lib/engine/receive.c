@@ -125,6 +125,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 {
 	struct rc_qp *rc = qp_core(flow->qp);
 	bool response = wire_opcode(packet->opcode)->response;
+	bool marked = !plain && origin->ce && rc_qp_heeds_mark(rc, packet);
 	enum rc_counter drop = CNT_COUNTERS;
 
 	if (flow->icrc_first) {
@@ -137,7 +138,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 			       rc_qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
-	else if (!plain && origin->ce && packet->opcode != OP_ACKNOWLEDGE && opcode_is_rc(packet->opcode))
+	else if (marked && rc->state <= UROCE_QPS_SQD)
 		engine_congestion_marked(lcore, port, flow->qp, response);
 	if (response)
 		flow->responses = true;

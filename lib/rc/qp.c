@@ -196,6 +196,22 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	return CNT_COUNTERS;
 }
 
+/* Lies psn within a window before or behind `where`? */
+static bool is_near(const struct rc_qp *qp, psn_t psn, psn_t where)
+{
+	uint32_t window = qp->kept.window > WINDOW_PACKETS ? qp->kept.window : WINDOW_PACKETS;
+
+	return psn_distance(psn_add(psn, window), where) < 2 * window;
+}
+
+bool rc_qp_heeds_mark(const struct rc_qp *qp, const struct wire_packet *packet)
+{
+	if (packet->opcode == OP_ACKNOWLEDGE || !opcode_is_rc(packet->opcode))
+		return false;
+	return is_near(qp, psn_make(packet->psn),
+		       wire_opcode(packet->opcode)->response ? qp->win.snd_una : qp->responder.epsn);
+}
+
 /* Migration and COMM_EST: what any valid packet brings about. Returns false if the packet is dropped. */
 static bool handle_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {

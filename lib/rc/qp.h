@@ -102,6 +102,13 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out);
 
+/*
+ * Does the mark "congestion experienced" of this packet count (N-1)? Called before rc_qp_receive() takes the packet.
+ * Only requests and responses within a window of the PSN that is expected next count, because anybody can send a marked
+ * packet with another PSN. ACKs do not count.
+ */
+bool rc_qp_heeds_mark(const struct rc_qp *qp, const struct wire_packet *packet);
+
 /* Hands a packet to the completer if it is a response, else to the responder. */
 static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire_packet *packet, bool response,
 					     const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)

@@ -122,6 +122,16 @@ static void spoil_response(uint8_t *frame, uint32_t bytes, uint32_t number)
 	store_be24(frame + BTH_AT + 9, load_be24(frame + BTH_AT + 9) + 100000 + number);
 }
 
+/* A request that a switch has marked, with a PSN far from the expected one. */
+static void spoil_mark(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	frame[IP_AT + 1] |= UROCE_ECN_CE;
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+	store_be24(frame + BTH_AT + 9, (load_be24(frame + BTH_AT + 9) + 300 + number * 8000) & 0xFFFFFF);
+}
+
 static const struct junk junk[] = {
 	{ "drop_unknown_qpn", spoil_qpn, false },
 	{ "drop_address", spoil_source, false },
@@ -234,6 +244,23 @@ Test(flood, the_frame_that_is_right_in_everything_is_believed)
 	network_poll(&network);
 	cr_assert_eq(network_counter(&network, 1, right.counter), 1);
 	network_event(&network, 1, UROCE_EVENT_QP_ACCESS_ERR);
+	network_close(&network);
+}
+
+/* Such frames would slow down an honest peer: only who knows the PSN may do that. */
+Test(flood, marked_packets_with_any_psn_draw_no_notification)
+{
+	static struct network network;
+	static const struct junk marked = { "np_ecn_marked_roce_packets", spoil_mark, false };
+
+	RULE("N-1");
+	network_open_connected(&network, 1, 64);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	flood(&network, &marked);
+	cr_assert_eq(network_counter(&network, 1, marked.counter), 0);
+	cr_assert_eq(network_counter(&network, 1, "np_cnp_sent"), 0);
+	cr_assert_geq(network_counter(&network, 1, "out_of_sequence"), 1);
 	network_close(&network);
 }
 

@@ -386,3 +386,42 @@ Test(rate, who_does_not_listen_ignores_it)
 	cr_assert(!pair->side[A].qp->pace.on);
 	pair_close(pair);
 }
+
+/* Anybody can send a marked packet. One of 2^15 PSNs lies within the window. */
+Test(rate, the_mark_of_a_packet_counts_near_the_expected_psn_only)
+{
+	static const struct {
+		uint8_t opcode;
+		uint16_t window;
+		uint32_t ahead; /* of ePSN or snd_una */
+		bool heeded;
+	} rows[] = {
+		{ OP_WRITE_ONLY, 0, 0, true },
+		{ OP_WRITE_ONLY, 0, 255, true },
+		{ OP_WRITE_ONLY, 0, 256, false },
+		{ OP_WRITE_ONLY, 0, PSN_MASK - 255, true },
+		{ OP_WRITE_ONLY, 0, PSN_MASK - 256, false },
+		{ OP_WRITE_ONLY, 0, 1u << 23, false },
+		{ OP_WRITE_ONLY, 128, 255, true },
+		{ OP_SEND_LAST, 2048, 2047, true },
+		{ OP_SEND_LAST, 2048, 2048, false },
+		{ OP_READ_RESPONSE_MIDDLE, 0, 255, true },
+		{ OP_READ_RESPONSE_MIDDLE, 0, 256, false },
+		{ OP_ATOMIC_ACKNOWLEDGE, 0, 0, true },
+		{ OP_ACKNOWLEDGE, 0, 0, false },
+		{ OP_SACK, 2048, 0, false },
+		{ OP_CNP, 0, 0, false },
+	};
+	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 5000000, .psn_b = 100 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("N-1");
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		psn_t base = wire_opcode(rows[i].opcode)->response ? qp->win.snd_una : qp->responder.epsn;
+		struct wire_packet packet = { .opcode = rows[i].opcode, .psn = psn_add(base, rows[i].ahead).v };
+
+		qp->kept.window = rows[i].window;
+		cr_assert_eq(rc_qp_heeds_mark(qp, &packet), rows[i].heeded, "row %u", i);
+	}
+	pair_close(pair);
+}

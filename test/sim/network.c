@@ -411,6 +411,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 {
 	struct sim_verdict verdict = { .right = origin_icrc_is_right(origin, packet->payload) };
 	enum rc_counter drop = rc_qp_admit(end->qp, packet, origin);
+	bool marked = world->fabric && origin->ce && rc_qp_heeds_mark(end->qp, packet);
 
 	if (frame->forged && verdict.right && drop == CNT_COUNTERS)
 		sim_model_taint(world, end);
@@ -433,8 +434,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		sim_world_arm(world, end);
 		if (world->config.marks)
 			notify_sender(world, frame);
-		if (world->fabric && drop == CNT_COUNTERS && origin->ce && packet->opcode != OP_ACKNOWLEDGE &&
-		    opcode_is_rc(packet->opcode))
+		if (marked && drop == CNT_COUNTERS && end->qp->state <= UROCE_QPS_SQD)
 			notify_peer(world, end, wire_opcode(packet->opcode)->response);
 	} else {
 		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
