@@ -70,6 +70,11 @@ void rc_cc_undo(struct rc_qp *qp)
 	row_of(qp)->undo(qp);
 }
 
+bool rc_cc_expects(struct rc_qp *qp)
+{
+	return row_of(qp)->expects == NULL || row_of(qp)->expects(qp);
+}
+
 void rc_cc_notified(struct rc_qp *qp, uint64_t now_ns)
 {
 	row_of(qp)->notified(qp, now_ns);
@@ -81,10 +86,10 @@ void rc_cc_elapsed(struct rc_qp *qp, uint64_t now_ns)
 		row_of(qp)->elapsed(qp, now_ns);
 }
 
-void rc_cc_sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
+void rc_cc_sent(struct rc_qp *qp, uint32_t frames, uint64_t bytes, uint64_t now_ns)
 {
 	if (qp->pace.on && row_of(qp)->sent)
-		row_of(qp)->sent(qp, bytes, now_ns);
+		row_of(qp)->sent(qp, frames, bytes, now_ns);
 }
 
 uint32_t rc_cc_read_window(struct rc_qp *qp)

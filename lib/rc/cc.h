@@ -53,14 +53,17 @@ struct rc_cc_row {
 	/* The peer was only slow: nothing was lost when timed_out() was last called. */
 	void (*undo)(struct rc_qp *qp);
 
+	/* A CNP arrived: did a frame leave that it can be about? That frame is then used up. NULL: yes. */
+	bool (*expects)(struct rc_qp *qp);
+
 	/* The peer tells that a switch has marked what we have sent. */
 	void (*notified)(struct rc_qp *qp, uint64_t now_ns);
 
 	/* While the QP is paced, before it sends: time has passed. */
 	void (*elapsed)(struct rc_qp *qp, uint64_t now_ns);
 
-	/* While the QP is paced: frames with `bytes` bytes have left. */
-	void (*sent)(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
+	/* While the QP is paced: `frames` frames have left; those that count against the rate have `bytes` bytes. */
+	void (*sent)(struct rc_qp *qp, uint32_t frames, uint64_t bytes, uint64_t now_ns);
 };
 
 extern const struct rc_cc_row rc_cc_fixed, rc_cc_dcqcn, rc_cc_delay;
@@ -86,9 +89,10 @@ void rc_cc_trip(struct rc_qp *qp, uint64_t now_ns);
 void rc_cc_lost(struct rc_qp *qp, uint64_t now_ns);
 void rc_cc_timed_out(struct rc_qp *qp);
 void rc_cc_undo(struct rc_qp *qp);
+bool rc_cc_expects(struct rc_qp *qp);
 void rc_cc_notified(struct rc_qp *qp, uint64_t now_ns);
 void rc_cc_elapsed(struct rc_qp *qp, uint64_t now_ns);
-void rc_cc_sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns);
+void rc_cc_sent(struct rc_qp *qp, uint32_t frames, uint64_t bytes, uint64_t now_ns);
 
 /* snd_una has moved. */
 static inline void cc_delivered(struct rc_qp *qp)

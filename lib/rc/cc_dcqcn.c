@@ -9,10 +9,15 @@
  * an idle QP needs no timer.
  *
  * NICs are made for round trips of some 10 us and for notifications each 50 us. Four things make the algorithm fit
- * longer paths and slower links. Periods grow with the time between notifications, because a slow link sends these as
- * seldom as its packets. No period is shorter than a round trip, because a change of the rate is not felt earlier. A
- * step is at most a sixteenth of the rate it begins from. The first notification halves what the QP has sent in a round
- * trip, if that is known.
+ * longer paths and slower links. Periods grow with the time between notifications while round trips show a queue,
+ * because a slow link sends notifications as seldom as its packets. No period is shorter than a round trip, because a
+ * change of the rate is not felt earlier. A step is at most a sixteenth of the rate it begins from. The first
+ * notification halves what the QP has sent in a round trip, if that is known.
+ *
+ * Notifications are not authenticated. So notifications that no queue causes must not hold the rate down: periods have
+ * their usual length while round trips show no queue, and a notification that arrives a whole period after the last one
+ * lowers the rate, but does not restart the period and the count of periods. Each notification must belong to a frame
+ * of its own: notifications beyond the frames that left are not expected.
  *
  * The first windows of many senders, or of one sender in front of a slow link, make a queue that is marked as long as
  * it drains, and no earlier round trip tells how long the queue takes to drain. So a packet that was in flight when the
@@ -37,6 +42,7 @@
 #define REDUCE_PERIOD_US 4u       /* rate_reduce_monitor_period: the least time between two cuts of the rate */
 #define USUAL_GAP_US 50u          /* the usual time between notifications: min_time_between_cnps */
 #define LONGEST_GAP_US 10000u     /* a longer time between notifications counts as this long */
+#define FRAMES_MOST 2047u         /* notifications about so many frames may still arrive */
 #define UNKNOWN_LINE_MBPS 100000u /* the assumed rate of a link that does not tell its own */
 
 static void reset(struct rc_qp *qp)
@@ -78,10 +84,15 @@ static uint32_t at_least_a_trip(const struct rc_qp *qp, uint32_t us)
 	return qp->rtt.srtt_ns / 1000 > us ? (uint32_t)(qp->rtt.srtt_ns / 1000) : us;
 }
 
-/* Returns the length of a period that lasts usual_us while notifications come as often as usual. */
+/*
+ * Returns the length of a period that lasts usual_us while notifications come as often as usual, or while round trips
+ * show no queue.
+ */
 static uint32_t period_us(const struct rc_qp *qp, uint32_t usual_us)
 {
-	return at_least_a_trip(qp, usual_us * qp->dcqcn.gap_us / USUAL_GAP_US);
+	if (rtt_without_queue_ns(&qp->rtt))
+		usual_us = usual_us * qp->dcqcn.gap_us / USUAL_GAP_US;
+	return at_least_a_trip(qp, usual_us);
 }
 
 /*
@@ -162,10 +173,33 @@ static void elapsed(struct rc_qp *qp, uint64_t now_ns)
 	}
 }
 
-static void sent(struct rc_qp *qp, uint64_t bytes, uint64_t now_ns)
+/* Returns how many frames may be on their way that left while the QP had no rate. */
+static uint32_t frames_in_flight(const struct rc_qp *qp)
+{
+	uint32_t requests = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
+
+	/* nobody counts READ responses on their way */
+	return qp->replay.used || requests > FRAMES_MOST ? FRAMES_MOST : requests;
+}
+
+static bool expects(struct rc_qp *qp)
 {
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
 
+	if (!qp->pace.on)
+		return true;
+	if (dcqcn->frames == 0)
+		return false;
+	dcqcn->frames--;
+	return true;
+}
+
+static void sent(struct rc_qp *qp, uint32_t frames, uint64_t bytes, uint64_t now_ns)
+{
+	struct rc_dcqcn *dcqcn = &qp->dcqcn;
+
+	frames += dcqcn->frames;
+	dcqcn->frames = frames < FRAMES_MOST ? frames : FRAMES_MOST;
 	dcqcn->bytes += (uint32_t)bytes;
 	if (dcqcn->bytes < BYTE_PERIOD)
 		return;
@@ -234,11 +268,18 @@ static uint32_t carried_mbps(const struct rc_qp *qp, uint32_t now_us)
 	return mbps < qp->pace.mbps ? (uint32_t)mbps : qp->pace.mbps;
 }
 
-/* Each notification, even one that does not lower the rate, begins the wait before the rate may rise anew. */
-static void begin_recovery(struct rc_dcqcn *dcqcn, uint32_t now_us)
+/*
+ * Each notification, even one that does not lower the rate, begins a period of bytes. If it arrives within a period of
+ * time after the last one, or is the first one, the wait before the rate may rise begins anew as well.
+ */
+static void begin_recovery(struct rc_qp *qp, uint32_t gap_us, uint32_t now_us)
 {
-	dcqcn->time_us = now_us;
+	struct rc_dcqcn *dcqcn = &qp->dcqcn;
+
 	dcqcn->bytes = 0;
+	if (qp->pace.on && gap_us >= at_least_a_trip(qp, TIME_PERIOD_US))
+		return;
+	dcqcn->time_us = now_us;
 	dcqcn->time_steps = dcqcn->byte_steps = 0;
 }
 
@@ -253,9 +294,8 @@ static void lower_rate(struct rc_qp *qp, uint32_t mbps, uint64_t now_ns)
  */
 static void notified_again(struct rc_qp *qp, uint64_t now_ns)
 {
-	uint32_t now_us = (uint32_t)(now_ns / 1000), mbps = carried_mbps(qp, now_us);
+	uint32_t mbps = carried_mbps(qp, (uint32_t)(now_ns / 1000));
 
-	begin_recovery(&qp->dcqcn, now_us);
 	if (2 * (uint64_t)mbps >= qp->pace.mbps)
 		return;
 	qp->dcqcn.target_mbps = mbps;
@@ -265,13 +305,16 @@ static void notified_again(struct rc_qp *qp, uint64_t now_ns)
 static void notified(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_dcqcn *dcqcn = &qp->dcqcn;
-	uint32_t now_us = (uint32_t)(now_ns / 1000), mbps;
+	uint32_t now_us = (uint32_t)(now_ns / 1000), gap_us = now_us - dcqcn->heard_us, mbps;
 	bool first = dcqcn->gap_us == 0;
 
 	elapsed(qp, now_ns);
 	if (!first)
 		age_alpha(qp, now_us); /* before measure_gap(): a longer mean gap makes alpha smaller */
 	measure_gap(qp, now_us);
+	if (!qp->pace.on)
+		dcqcn->frames = frames_in_flight(qp);
+	begin_recovery(qp, gap_us, now_us);
 	if (qp->pace.on && !last_cut_is_felt(qp, now_us)) {
 		notified_again(qp, now_ns);
 		return;
@@ -281,7 +324,6 @@ static void notified(struct rc_qp *qp, uint64_t now_ns)
 	dcqcn->alpha += (ALPHA_ONE - dcqcn->alpha) >> ALPHA_SHIFT;
 	qp->carried.cut_us = now_us;
 	dcqcn->cut_at = qp->win.snd_nxt;
-	begin_recovery(dcqcn, now_us);
 	begin_sample(qp, now_us);
 	lower_rate(qp, mbps, now_ns);
 }
@@ -292,6 +334,7 @@ const struct rc_cc_row rc_cc_dcqcn = {
 	.lost = lost,
 	.timed_out = timed_out,
 	.undo = undo,
+	.expects = expects,
 	.notified = notified,
 	.elapsed = elapsed,
 	.sent = sent,

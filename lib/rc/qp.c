@@ -240,9 +240,12 @@ static enum rc_counter handle_control(struct rc_qp *qp, const struct wire_packet
 		rc_sack_arrived(qp, packet, now_ns);
 	} else if (packet->opcode == OP_PROBE) {
 		rc_kept_probed(qp, packet);
-	} else {
+	} else if (rc_cc_expects(qp)) {
 		qp->counters[CNT_CNP_HANDLED]++;
 		rc_cc_notified(qp, now_ns);
+	} else {
+		rc_anomaly_note(qp, now_ns);
+		return CNT_PORT_CNP_UNEXPECTED;
 	}
 	return CNT_COUNTERS;
 }
@@ -324,12 +327,13 @@ static struct unsent transmit_in_turns(struct rc_qp *qp, bool has_room, uint64_t
 /* N-3 */
 static bool transmit_paced(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
+	uint32_t before = out->packet_count;
 	struct unsent unsent;
 
 	rc_cc_elapsed(qp, now_ns);
 	rc_pace_begin(qp, now_ns);
 	unsent = transmit_in_turns(qp, pace_room(qp) > 0, now_ns, out);
-	rc_cc_sent(qp, qp->pace.bytes, now_ns);
+	rc_cc_sent(qp, out->packet_count - before, qp->pace.bytes, now_ns);
 	if (rc_pace_end(qp, unsent.responses, unsent.requests, now_ns))
 		return true;
 	/* responses or requests may still wait for another reason than the rate */

@@ -205,14 +205,15 @@ struct rc_pace {
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
 struct rc_dcqcn {
-	psn_t cut_at;     /* snd_nxt when a notification last lowered the rate; then never behind snd_una */
-	uint32_t time_us; /* when the current period of time began; each period ends with a higher rate */
-	uint32_t alpha;   /* how much of what we send gets marked: ALPHA_ONE is all of it */
+	psn_t cut_at;         /* snd_nxt when a notification last lowered the rate; then never behind snd_una */
+	uint32_t time_us;     /* when the current period of time began; each period ends with a higher rate */
+	uint32_t alpha : 21;  /* how much of what we send gets marked: ALPHA_ONE is all of it */
+	uint32_t frames : 11; /* how many frames have left without a notification about them, up to FRAMES_MOST */
 	uint32_t target_mbps;
 	uint32_t bytes;                 /* sent since a period of bytes began */
 	uint32_t heard_us;              /* when the last notification came */
 	uint16_t gap_us;                /* mean time between notifications; 0: none has come yet */
-	uint8_t time_steps, byte_steps; /* periods since the last notification */
+	uint8_t time_steps, byte_steps; /* periods since the last notification that began recovery anew */
 };
 
 /* What cc_delay.c remembers. */

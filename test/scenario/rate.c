@@ -247,7 +247,7 @@ Test(rate, acks_do_not_count)
 	RULE("N-3");
 	for (uint32_t i = 0; i < 40; i++) {
 		pair->now_ns += 100000;
-		notify(pair, B);
+		rc_cc_notified(pair->side[B].qp, pair->now_ns); /* as CNPs for what it has sent do */
 	}
 	cr_assert_leq(qp->pace.mbps, 10);
 	for (uint32_t psn = 0; psn < 100; psn++)
@@ -373,6 +373,38 @@ Test(rate, a_notification_from_elsewhere_is_dropped)
 		notify(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_CNP_HANDLED], 0);
 	cr_assert(!pair->side[A].qp->pace.on);
+	pair_close(pair);
+}
+
+/* TC-G-4: a CNP has no PSN: who knows the QPN can send one. */
+Test(rate, notifications_beyond_what_was_sent_are_ignored_and_raise_an_anomaly)
+{
+	struct pair *pair = open_listening();
+	uint32_t mbps;
+
+	RULE("N-2");
+	RULE("V-1");
+	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
+	pair_run(pair);
+	notify(pair, A);
+	mbps = pair->side[A].qp->pace.mbps;
+	for (uint32_t i = 1; i < 1000; i++) {
+		pair->now_ns += 900000;
+		notify(pair, A);
+	}
+	cr_assert_eq(pair->side[A].drops[CNT_PORT_CNP_UNEXPECTED], 999);
+	expect_counts(pair, A, CNT_CNP_HANDLED, 1);
+	cr_assert_eq(pair->side[A].qp->pace.mbps, mbps, "none of them lowered the rate");
+	pair_transmit(pair, A);
+	expect_events(pair, A, "ANOMALY");
+	cr_assert_eq(pair_write(pair, 2, 3 * MTU), 0);
+	cr_assert_eq(leaves(pair, A), 3);
+	for (uint32_t i = 0; i < 5; i++) {
+		pair->now_ns += 100000;
+		notify(pair, A);
+	}
+	cr_assert_eq(pair->side[A].drops[CNT_PORT_CNP_UNEXPECTED], 1000,
+		     "the first one limits the rate, and three packets were in flight then");
 	pair_close(pair);
 }
 

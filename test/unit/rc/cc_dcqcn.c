@@ -100,12 +100,12 @@ Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
 	begin(10 * LINE);
 	notify(MS);
 	notify(MS + 4000);
-	rc_cc_sent(&qp, 9999999, MS + 4000);
+	rc_cc_sent(&qp, 1, 9999999, MS + 4000);
 	cr_expect_eq(rate(), 10 * LINE / 4);
-	rc_cc_sent(&qp, 1, MS + 4000);
+	rc_cc_sent(&qp, 1, 1, MS + 4000);
 	cr_expect_eq(rate(), 10 * LINE / 4 + 10 * LINE / 8);
 	for (unsigned i = 1; i < 6; i++)
-		rc_cc_sent(&qp, 10000000, MS + 4000);
+		rc_cc_sent(&qp, 1, 10000000, MS + 4000);
 	rc_cc_elapsed(&qp, MS + 4000 + 4 * 300000);
 	before = qp.dcqcn.target_mbps;
 	rc_cc_elapsed(&qp, MS + 4000 + 5 * 300000);
@@ -115,12 +115,16 @@ Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
 	cr_expect_eq(qp.dcqcn.target_mbps, before + 400);
 }
 
-/* So long after one another that the gap is 500 us on average: ten times the usual. */
+/*
+ * So long after one another that the gap is 500 us on average: ten times the usual. Round trips of three times the
+ * shortest one show a queue.
+ */
 static uint64_t notify_each_500_us(void)
 {
 	uint64_t now_ns = MS;
 
 	begin(LINE);
+	qp.rtt = (struct rc_rtt){ .srtt_ns = 30000, .shortest_ns = 10000 };
 	notify(now_ns);
 	for (unsigned i = 0; i < 100; i++)
 		notify(now_ns += 500000);
@@ -129,15 +133,35 @@ static uint64_t notify_each_500_us(void)
 
 Test(cc_dcqcn, where_notifications_come_seldom_periods_are_longer)
 {
-	uint64_t now_ns = notify_each_500_us();
-	uint32_t before = rate(), target = qp.dcqcn.target_mbps;
+	uint64_t due_ns;
+	uint32_t before;
 
 	RULE("N-2");
+	notify_each_500_us();
+	before = rate();
 	cr_assert_geq(qp.dcqcn.gap_us, 490, "%u", qp.dcqcn.gap_us);
-	rc_cc_elapsed(&qp, now_ns + 490 * 6000 - 1000);
+	due_ns = qp.dcqcn.time_us * 1000ull + qp.dcqcn.gap_us * 6000ull;
+	rc_cc_elapsed(&qp, due_ns - 1000);
 	cr_expect_eq(rate(), before);
-	rc_cc_elapsed(&qp, now_ns + 500 * 6000);
-	cr_expect_eq(rate(), (before + target + 1) / 2);
+	rc_cc_elapsed(&qp, due_ns);
+	cr_expect_eq(rate(), (before + qp.dcqcn.target_mbps + 1) / 2);
+}
+
+/* Somebody may forge notifications, and nobody can forge round trips. */
+Test(cc_dcqcn, without_a_queue_periods_have_their_usual_length)
+{
+	uint64_t due_ns;
+	uint32_t before;
+
+	RULE("N-2");
+	notify_each_500_us();
+	qp.rtt.srtt_ns = 20000;
+	before = rate();
+	due_ns = (qp.dcqcn.time_us + 300) * 1000ull;
+	rc_cc_elapsed(&qp, due_ns - 1000);
+	cr_expect_eq(rate(), before);
+	rc_cc_elapsed(&qp, due_ns);
+	cr_expect_gt(rate(), before);
 }
 
 /* A new one counts for an eighth, however long it was silent before. */
@@ -190,27 +214,25 @@ Test(cc_dcqcn, alpha_tells_how_often_notifications_come)
 	cr_expect_eq(qp.dcqcn.alpha, alpha, "%u %u", qp.dcqcn.alpha, alpha);
 }
 
-Test(cc_dcqcn, each_notification_begins_recovery_anew)
+Test(cc_dcqcn, a_notification_within_a_period_begins_recovery_anew)
 {
-	uint32_t target, period_ns;
+	uint32_t target;
 
 	RULE("N-2");
 	begin(10 * LINE);
 	notify(MS);
-	rc_cc_elapsed(&qp, MS + 3 * 300000);
-	rc_cc_sent(&qp, 10000000, MS + 3 * 300000);
-	rc_cc_sent(&qp, 9999999, MS + 3 * 300000);
+	rc_cc_sent(&qp, 1, 10000000, MS);
+	rc_cc_sent(&qp, 1, 9999999, MS);
 	cr_expect_eq(qp.dcqcn.byte_steps, 1);
-	notify(2 * MS);
+	notify(MS + 299000);
 	target = qp.dcqcn.target_mbps;
-	rc_cc_sent(&qp, 1, 2 * MS);
+	rc_cc_sent(&qp, 1, 1, MS + 299000);
 	cr_expect_eq(qp.dcqcn.byte_steps, 0);
-	period_ns = qp.dcqcn.gap_us * 6000; /* 300 us, as many times as the gap is longer than usual */
-	rc_cc_elapsed(&qp, 2 * MS + 5 * period_ns);
+	rc_cc_elapsed(&qp, MS + 299000 + 5 * 300000);
 	cr_expect_eq(qp.dcqcn.time_steps, 5);
 	cr_expect_eq(qp.dcqcn.target_mbps, target, "five periods of fast recovery");
-	rc_cc_sent(&qp, 9999999, 2 * MS + 5 * period_ns);
-	rc_cc_sent(&qp, 1, 2 * MS + 5 * period_ns);
+	rc_cc_sent(&qp, 1, 9999999, MS + 299000 + 5 * 300000);
+	rc_cc_sent(&qp, 1, 1, MS + 299000 + 5 * 300000);
 	cr_expect_eq(qp.dcqcn.byte_steps, 1);
 }
 
@@ -482,7 +504,7 @@ Test(cc_dcqcn, a_rate_that_has_reached_the_line_is_no_limit_any_more)
 	cr_expect(qp.seldom);
 	rc_cc_elapsed(&qp, MS + 1000 * MS);
 	cr_expect(!qp.pace.on && !qp.seldom);
-	rc_cc_sent(&qp, 20000000, MS + 1000 * MS);
+	rc_cc_sent(&qp, 1, 20000000, MS + 1000 * MS);
 	cr_expect(!qp.pace.on);
 }
 

@@ -458,7 +458,7 @@ Test(cc_delay, what_is_delivered_and_what_leaves_at_the_rate_changes_nothing)
 	before = qp;
 	cc_delivered(&qp);
 	rc_cc_elapsed(&qp, now_ns + 1000000);
-	rc_cc_sent(&qp, 100000000, now_ns + 2000000);
+	rc_cc_sent(&qp, 1, 100000000, now_ns + 2000000);
 	cr_expect_eq(memcmp(&before, &qp, sizeof(qp)), 0);
 }
 

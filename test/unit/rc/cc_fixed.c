@@ -115,7 +115,7 @@ Test(cc_fixed, what_an_algorithm_does_not_want_to_know_it_is_not_told)
 	rc_cc_choose(&qp, UROCE_CC_FIXED);
 	rc_pace_set(&qp, 100, 0);
 	rc_cc_elapsed(&qp, 1000000);
-	rc_cc_sent(&qp, 100000000, 2000000);
+	rc_cc_sent(&qp, 1, 100000000, 2000000);
 	cr_assert(qp.pace.on);
 	cr_assert_eq(qp.pace.mbps, 100);
 }
