@@ -2,10 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include "agreed.h"
+#include "draw.h"
 #include "packets.h"
+#include "rc/cc.h"
 #include "rule.h"
 
-#define MTU 256u
 #define READS LIMIT_RD_ATOMIC
 #define PIECE_BYTES 64u
 #define PACKETS (LIMIT_SGE * PIECE_BYTES / MTU) /* per READ */
@@ -143,4 +145,100 @@ Test(steps, a_response_of_a_read_is_placed_in_bounded_time)
 	expect_bounded("all the same", all_the_same, 0);
 	expect_bounded("the last two overlap", last_two_overlap, PACKETS);
 	expect_bounded("the last two overlap, scattered", last_two_overlap_scattered, 256);
+}
+
+/* ---- SACKs, and requests that are kept ---- */
+
+/* Both ends have agreed to SACKs and the largest window, and spread their packets over the most paths. */
+static struct pair *open_wide(void)
+{
+	struct pair *pair = open_with((struct pair_options){ .depth = 2 * KEPT_SPAN, .rd_atomic = READS });
+
+	for (enum side_name side = A; side <= B; side++) {
+		rc_kept_agree(pair->side[side].qp, KEPT_SPAN);
+		rc_spread_over(pair->side[side].qp, SPREAD_MOST);
+		rc_cc_reset(pair->side[side].qp);
+	}
+	pair_cut(pair);
+	return pair;
+}
+
+/* A SACK of a random block of what is in flight. */
+static struct wire_packet draw_sack(const struct pair *pair, uint64_t *state)
+{
+	const struct rc_sendwin *win = &pair->side[A].qp->win;
+	uint32_t in_flight = sendwin_outstanding(win), una = win->snd_una.v;
+	uint32_t block = 1 + draw_below(state, in_flight / KEPT_BLOCK - 2);
+
+	return (struct wire_packet){
+		.opcode = OP_SACK,
+		.psn = psn_add(win->snd_una, draw_below(state, in_flight)).v,
+		.cack_psn = psn_previous(win->snd_una).v,
+		.sack_offset = (uint16_t)(1 + KEPT_BLOCK * block - una % KEPT_BLOCK),
+		.sack_bitmap = draw_next(state) & draw_next(state),
+		.ooo_count = (uint16_t)draw_below(state, in_flight / 2),
+	};
+}
+
+Test(steps, a_sack_is_taken_in_bounded_time)
+{
+	struct pair *pair = open_wide();
+	uint64_t state = draw_start(1);
+
+	RULE("T-7");
+	for (uint32_t i = 0; i < KEPT_SPAN; i++)
+		cr_assert_eq(i % 17 ? pair_write(pair, i, 8) : pair_read(pair, i, 8), 0);
+	pair_transmit(pair, A);
+	cr_assert_eq(sendwin_outstanding(&pair->side[A].qp->win), KEPT_SPAN);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct wire_packet sack = draw_sack(pair, &state);
+
+		pair->now_ns += 5000;
+		steps = 0;
+		pair_inject(pair, A, sack);
+		cr_assert_leq(steps, STEPS_MOST, "SACK %u: %lu steps", i, (unsigned long)steps);
+		pair_transmit(pair, A);
+	}
+	expect_counts(pair, A, CNT_BAD_SACK, 0);
+	cr_assert_gt(pair->side[A].qp->counters[CNT_RETRANSMITTED_PACKETS], 0);
+	close_agreed(pair);
+}
+
+/* A request of a random kind, mostly ahead of ePSN within the window, seldom expected, else a duplicate. */
+static struct wire_packet draw_request(const struct pair *pair, uint64_t *state)
+{
+	psn_t epsn = pair->side[B].qp->responder.epsn;
+	uint32_t ahead = draw_below(state, 4) ? draw_below(state, KEPT_SPAN) : PSN_MASK - draw_below(state, 3000);
+	uint32_t psn = psn_add(epsn, draw_below(state, 300) ? ahead : 0).v;
+
+	switch (draw_below(state, 5)) {
+	case 0:
+		return read_packet(pair, psn, 0, 1 + draw_below(state, 60000));
+	case 1:
+		return fetch_add_packet(pair, psn, 0, 1);
+	case 2:
+		return (struct wire_packet){ .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND };
+	default:
+		return write_packet(pair, OP_WRITE_ONLY, psn, 0, 64, 64);
+	}
+}
+
+Test(steps, a_request_is_taken_in_bounded_time)
+{
+	struct pair *pair = open_wide();
+	uint64_t state = draw_start(1);
+
+	RULE("S-21");
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct wire_packet request = draw_request(pair, &state);
+
+		pair->now_ns += 5000;
+		steps = 0;
+		pair_inject(pair, B, request);
+		cr_assert_leq(steps, STEPS_MOST, "request %u: %lu steps", i, (unsigned long)steps);
+		pair_transmit(pair, B);
+	}
+	cr_assert_gt(pair->side[B].qp->counters[CNT_KEPT], 1000);
+	cr_assert_gt(pair->side[B].qp->counters[CNT_DUPLICATE_REQUEST], 1000);
+	close_agreed(pair);
 }
