@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+static uint64_t polls_of(const struct server *server)
+{
+	uint64_t polls = 0;
+
+	for (uint32_t i = 0; i < server->lane_count; i++)
+		polls += atomic_load_explicit(&server->lanes[i].polls, memory_order_relaxed);
+	return polls;
+}
+
 uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX])
 {
 	const struct server_counts sum = server_counts(server), *own = &sum;
@@ -22,6 +31,7 @@ uint32_t counts_of_target(const struct server *server, struct count counts[COUNT
 		{ "keep_alive_expired", own->expired },
 		{ "waits_for_memory", own->waits_for_memory },
 		{ "buffers_in_use", server_used_bytes(server) },
+		{ "polls", polls_of(server) },
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");

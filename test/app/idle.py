@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """idle.py BUILD [SECONDS]: prints TAP; so long each time the target is watched.
 
+The tests count polls and context switches. CPU time depends on the machine, so it is only printed.
 No hugepages or NIC needed; the packet socket needs root, and has a network namespace of its own.
 """
+import glob
 import json
 import os
 import subprocess
@@ -15,9 +17,16 @@ import time
 from cases import BUILD, Running, Skipped, main, want
 from target import DISK, HOST, LOOP, TARGET, Ends, queues_are_there, with_files
 
+sys.path.insert(0, os.path.join(BUILD, "app"))
+import uroce_telemetry  # noqa: E402
+
 CASES = []
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 8
-MOST = 0.02  # of a core
+SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 5
+# Where frames do not wake a lane it sleeps for up to 10 ms: 100 polls per second, and some hundred more after each
+# keep-alive. A lane that does not sleep polls a hundred times as often, even with a twentieth of a slow core.
+MOST_POLLS = 500  # per second and lane
+# Where frames wake a lane it sleeps for 20 ms: 50 polls per second.
+MOST_POLLS_WOKEN = 80
 QUIET = ("--iodepth", "1", "--thinktime", "10000000", "--runtime", "600")  # a command in ten seconds, and keep-alive
 
 
@@ -26,24 +35,50 @@ def case(function):
     return function
 
 
-def spent(program, seconds):
-    """How much of a core it takes, all threads together."""
-    def ticks():
-        words = open(f"/proc/{program.process.pid}/stat").read().rpartition(")")[2].split()
-        return int(words[11]) + int(words[12])
-    before, began = ticks(), time.monotonic()
-    time.sleep(seconds)
-    return (ticks() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began)
+def switches(program):
+    """How often its threads went to sleep, and how often they lost their core or gave it away."""
+    slept = lost = 0
+    for path in glob.glob(f"/proc/{program.process.pid}/task/*/status"):
+        counts = dict(line.split(":", 1) for line in open(path).read().splitlines())
+        slept += int(counts["voluntary_ctxt_switches"])
+        lost += int(counts["nonvoluntary_ctxt_switches"])
+    return slept, lost
 
 
-def want_idle(program, what):
-    part = spent(program, SECONDS)
-    print(f"# {what}: {100 * part:.2f} % of a core", flush=True)
-    want(part < MOST, what, part, program.text())
+def cpu_seconds(program):
+    words = open(f"/proc/{program.process.pid}/stat").read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def latency_us(directory, host):
-    """Of half of what a host has measured."""
+class Watched:
+    """What a target did while the `with` block ran, per second."""
+
+    def __init__(self, program, seconds):
+        instance, = uroce_telemetry.instances(f"uroce-{program.process.pid}")
+
+        def facts():
+            counts = instance.ask("/uroce/nvmet")
+            return counts["polls"], counts["commands"], *switches(program), cpu_seconds(program), time.monotonic()
+        before = facts()
+        time.sleep(seconds)
+        self.polls, self.commands, self.slept, self.lost, self.cpu, self.seconds = \
+            (after - first for first, after in zip(before, facts()))
+        instance.close()
+
+    def __str__(self):
+        counts = {"polls": self.polls, "commands": self.commands, "sleeps": self.slept, "involuntary switches": self.lost}
+        rates = ", ".join(f"{count / self.seconds:.0f} {name}" for name, count in counts.items())
+        return f"{rates} per second, {100 * self.cpu / self.seconds:.2f} % of a core"
+
+
+def want_idle(program, what, lanes=1, most_polls=MOST_POLLS):
+    watched = Watched(program, SECONDS)
+    print(f"# {what}: {watched}", flush=True)
+    want(watched.polls < most_polls * lanes * watched.seconds, what, watched, program.text())
+
+
+def finish(directory, host):
+    """Waits for a host, and returns the median latency of its commands in microseconds."""
     want(host.finish(120) == 0, host.text())
     result, = json.load(open(directory + "/out.json"))["results"]
     want(result["ios"] > 3, result)
@@ -62,11 +97,11 @@ def it_sleeps_with_nobody_at_its_port(directory):
 @case
 def each_of_several_lcores_sleeps(directory):
     with Ends(directory, "--memory", "8M", "--nb-cores", "2", "--control", directory + "/control") as ends:
-        want_idle(ends.target, "memif, two lcores, nobody there")
+        want_idle(ends.target, "memif, two lcores, nobody there", 2)
         host = ends.host("host", "--queues", "4", "--port-queues", "2", *QUIET)
         host.wait_until(queues_are_there, directory + "/control", 5)
         time.sleep(0.5)
-        want_idle(ends.target, "memif, two lcores, a host that says nothing")
+        want_idle(ends.target, "memif, two lcores, a host that says nothing", 2)
         want(queues_are_there(directory + "/control", 5), ends.target.text())
 
 
@@ -102,25 +137,23 @@ class Cable:
 @case
 def over_a_packet_socket_it_sleeps_until_a_frame_comes(directory):
     cable = Cable(directory, "--memory", "8M")
-    want_idle(cable.target, "packet socket, nobody there")
+    want_idle(cable.target, "packet socket, nobody there", 1, MOST_POLLS_WOKEN)
     host = cable.host("host", *QUIET)
     host.wait_until(queues_are_there, directory + "/control", 2)
     time.sleep(0.5)
     want_idle(cable.target, "packet socket, a host that says nothing")
     host.kill()
-    # Naps of half a second's eighth and more would be 10 ms long.
     host = cable.host("waker", "--iodepth", "1", "--thinktime", "500000", "--runtime", "5", "--json",
                       directory + "/out.json")
-    took = latency_us(directory, host)
-    print(f"# a command after half a second of quiet: {took:.0f} us", flush=True)
-    want(took < 2500, took)
+    # How soon a frame wakes it is a matter of the machine; that a frame does is tested by eal/wait.
+    print(f"# a command after half a second of quiet: {finish(directory, host):.0f} us", flush=True)
 
 
 @case
 def an_interface_that_goes_down_is_no_work(directory):
     cable = Cable(directory, "--memory", "8M")
     subprocess.run(["ip", "link", "set", "ua", "down"], check=True)
-    want_idle(cable.target, "packet socket, the interface down")
+    want_idle(cable.target, "packet socket, the interface down", 1, MOST_POLLS_WOKEN)
     subprocess.run(["ip", "link", "set", "ua", "up"], check=True)
     host = cable.host("host", "--rw", "randrw", "--verify", "--runtime", "0.5")
     want(host.finish() == 0, host.text(), cable.target.text())
@@ -128,7 +161,7 @@ def an_interface_that_goes_down_is_no_work(directory):
 
 @case
 @with_files
-def a_disk_that_has_done_its_work_wakes_it(directory):
+def it_sleeps_while_a_disk_works(directory):
     for threads in ((), ("--threads",)):
         with tempfile.TemporaryDirectory(dir=BUILD) as folder:
             path = folder + "/disk"
@@ -137,25 +170,28 @@ def a_disk_that_has_done_its_work_wakes_it(directory):
             cable = Cable(directory, "--file", path, "--idle", "sleep", *threads)
             host = cable.host("host", "--rw", "randwrite", "--iodepth", "1", "--thinktime", "100000", "--runtime", "3",
                               "--json", directory + "/out.json")
-            took = latency_us(directory, host)
-            print(f"# a write to a file after 0.1 s of quiet {threads}: {took:.0f} us", flush=True)
-            want(took < 15000, took)  # 20 ms: nothing has woken it
+            watched = Watched(cable.target, 2)
+            want(watched.slept > watched.commands > 0, watched)
+            # That a disk wakes it is tested by app/lanes.
+            print(f"# a write to a file after 0.1 s of quiet {threads}: {finish(directory, host):.0f} us", flush=True)
             cable.target.kill()
 
 
 @case
 def with_a_core_of_its_own_it_polls_on(directory):
-    for how, least, most in (("poll", 0.15, 1.1), ("yield", 0.15, 1.1), ("sleep", 0, 0.1)):
+    for how in ("poll", "yield", "sleep"):
         with Ends(directory, "--memory", "8M", "--idle", how) as ends:
-            part = spent(ends.target, 1.5)
-            print(f"# --idle {how}: {100 * part:.0f} % of a core", flush=True)
-            want(least <= part < most, how, part)
+            watched = Watched(ends.target, 1.5)
+            print(f"# --idle {how}: {watched}", flush=True)
+            want(watched.polls > 0, how, watched)
+            # One that polls on goes to sleep only where another thread holds a lock.
+            want((watched.slept > watched.polls / 2) == (how == "sleep"), how, watched)
             ends.works(how)
 
 
 @case
 def others_have_the_core_that_it_does_not_need(directory):
-    """Beside a host that asks all the time, what shares the target's core still gets its half of it."""
+    """A host sends a command 200 us after each response. The target waits for 100 us, and gives its core away then."""
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--iodepth", "1", "--thinktime", "200", "--runtime", "30")
         host.wait_until(queues_are_there, directory + "/control", 2)
@@ -164,12 +200,12 @@ def others_have_the_core_that_it_does_not_need(directory):
         try:
             os.sched_setaffinity(other.pid, {core})
             time.sleep(1)
-            part = spent(ends.target, 3)
+            watched = Watched(ends.target, 3)
         finally:
             other.kill()
             other.wait()
-        print(f"# beside another program, a host each 200 us: {100 * part:.0f} % of a core", flush=True)
-        want(part < 0.4, part)
+        print(f"# beside another program, a host each 200 us: {watched}", flush=True)
+        want(watched.slept + watched.lost > watched.commands / 2 > 0, watched)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 
 #include "bad_host.h"
 #include "common/clock.h"
+#include "nvmet/idle.h"
 #include "nvmet/kind.h"
 #include "nvmet/lane.h"
 #include "nvmet/queue.h"
@@ -20,6 +21,8 @@
 #define LINE_BYTES 64u /* of a cache */
 #define NSID 2u
 #define RUN_US 300000
+#define COPIES 20000u
+#define LONG_NS 30000000000ull
 #define KEEP_ALIVE_MS 600u
 
 TestSuite(lanes, .init = test_eal_start, .timeout = 100);
@@ -264,7 +267,8 @@ struct copier {
 	struct store *store;
 	uint8_t *data;
 	bool writes;
-	uint32_t mixed, times;
+	uint32_t mixed;
+	_Atomic uint32_t times;
 	pthread_t thread;
 };
 
@@ -310,11 +314,11 @@ static void expect_whole(const struct store_config *config)
 		copiers[i].data = aligned_alloc(BLOCK, BLOCK);
 		cr_assert_eq(pthread_create(&copiers[i].thread, NULL, copy, &copiers[i]), 0);
 	}
-	usleep(RUN_US);
+	while (copiers[0].times < COPIES || copiers[1].times < COPIES)
+		usleep(1000);
 	atomic_store(&copy_on, false);
 	for (uint32_t i = 0; i < LANES; i++) {
 		pthread_join(copiers[i].thread, NULL);
-		cr_expect_gt(copiers[i].times, 100);
 		free(copiers[i].data);
 	}
 	cr_expect_eq(copiers[1].mixed, 0, "%u of %u reads of a block are mixtures", copiers[1].mixed, copiers[1].times);
@@ -403,4 +407,53 @@ Test(lanes, a_block_that_one_lcore_has_in_its_hands_is_not_compared_by_another)
 		cr_skip("there is no /dev/shm for a file in memory");
 	expect_to_wait(&file);
 	unlink(path);
+}
+
+/* ---- sleep ---- */
+
+static void expect_wakes(struct lane *lane, bool threads)
+{
+	const struct nvmf_block block = { .op = NVMF_BLOCK_WRITE, .offset = 0, .bytes = BLOCK };
+	char path[] = "/tmp/uroce-lanes-XXXXXX", error[STORE_ERROR_BYTES];
+	const struct store_config config = {
+		.kind = STORE_FILE, .path = path, .bytes = 1 << 20, .block_bytes = BLOCK, .buffered = true
+	};
+	struct comparer writer = { .request = { .block = &block, .done = compared } };
+	struct idle idle = { .how = UROCE_IDLE_SLEEP };
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	writer.request.store = store_open(&config, 1, error);
+	unlink(path);
+	cr_assert(writer.request.store, "%s", error);
+	writer.request.data = aligned_alloc(BLOCK, BLOCK);
+	memset(writer.request.data, 1, BLOCK);
+	lane->ring = writer.request.ring = ring_open(writer.request.data, BLOCK, threads, error, sizeof(error));
+	cr_assert(lane->ring);
+	store_submit(&writer.request);
+	while (!atomic_load(&writer.done)) {
+		ring_poll(lane->ring);
+		lane->now_ns = app_now_ns();
+		idle_rest(&idle, lane, false, LONG_NS);
+		cr_assert_lt(app_now_ns() - lane->now_ns, LONG_NS / 2, "the disk did not wake it");
+		ring_poll(lane->ring);
+	}
+	ring_close(lane->ring);
+	store_close(writer.request.store);
+	free(writer.request.data);
+}
+
+Test(lanes, a_disk_that_is_done_wakes_the_lane_that_sleeps)
+{
+	static struct server server = { .lane_count = 1 };
+	static struct lane lane = { .server = &server };
+	const struct uroce_engine_config config = { .lcore_count = 1 };
+	struct uroce_engine *engine;
+
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	lane.lcore = uroce_engine_lcore(engine, 0);
+	expect_wakes(&lane, false);
+	expect_wakes(&lane, true);
+	uroce_engine_destroy(engine);
 }
