@@ -44,6 +44,7 @@ struct site {
 	struct uroce_pd *pd;
 	struct uroce_cq *cq;
 	struct uroce_mr *mr;
+	uint64_t polls;
 	uint8_t *memory; /* BAD_DATA_BYTES, for capsules behind that, for responses behind those */
 	struct bad_queue queues[BAD_QUEUES];
 	uint16_t cntlid;
@@ -56,8 +57,12 @@ void site_close(struct site *site);
 void site_poll(void *site);
 void site_poll_for(struct site *site, unsigned ms);
 
-/* A host that behaves: reads and writes of GOOD or OTHER for so long; expects each to end well, and how long the
- * slowest took, in milliseconds. */
+/*
+ * A host that behaves: reads and writes of GOOD or OTHER for so long, and expects each to end well. Returns how long the
+ * slowest of those took that lasted SITE_SLOW_POLLS polls or more, in milliseconds: a machine that is slow or busy polls
+ * less often in the same time.
+ */
+#define SITE_SLOW_POLLS 1000u
 double site_good_work(struct site *site, const char *nqn, unsigned ms);
 
 /* receives: posted, and posted again when they are used. Expects that it is accepted. */

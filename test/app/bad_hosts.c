@@ -17,7 +17,7 @@
 #define LONG_BYTES (32ull << 20)
 #define LONG_BLOCKS (1u << 16)
 #define LONG_NSID 2u
-#define SLOW_MS 1500.0 /* a good host's I/O, on a machine that others are at work on */
+#define SLOW_MS 1500.0 /* a good host's I/O; see site_good_work() */
 
 TestSuite(bad_hosts, .init = test_eal_start, .timeout = 100);
 
