@@ -66,7 +66,7 @@ class Watched:
         instance.close()
 
     def __str__(self):
-        counts = {"polls": self.polls, "commands": self.commands, "sleeps": self.slept, "involuntary switches": self.lost}
+        counts = {"polls": self.polls, "commands": self.commands, "sleeps": self.slept, "lost cores": self.lost}
         rates = ", ".join(f"{count / self.seconds:.0f} {name}" for name, count in counts.items())
         return f"{rates} per second, {100 * self.cpu / self.seconds:.2f} % of a core"
 

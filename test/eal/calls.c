@@ -124,7 +124,7 @@ void calls_end(struct network *network)
 	struct uroce_cm_usage usage;
 
 	while (uroce_cm_usage(network->engine, &usage) == 0 && usage.connections &&
-	       engine_now_ns() - began < 5000000000ull)
+	       engine_now_ns() - began < 30000000000ull)
 		network_poll(network);
 	expect_nothing_left(network);
 }

@@ -32,7 +32,7 @@ struct wire_packet calls_packet(const uint8_t *mad);
 void calls_give_packet(struct network *network, int end, const char *source, const struct wire_packet *packet);
 /* Gives back the id and its QP. */
 void calls_hang_up(struct uroce_cm_id *id);
-/* Polls until every connection that was hung up has ended; one that does not within 5 s fails the test. */
+/* Polls until every connection that was hung up has ended; one that does not within 30 s fails the test. */
 void calls_end(struct network *network);
 /* Nothing may be left by then but the listener, which may be NULL. */
 void calls_close(struct network *network, struct uroce_cm_channel *channel, struct uroce_cm_id *listener);

@@ -9,6 +9,7 @@
 #include "rule.h"
 #include "spoil.h"
 #include "start.h"
+#include "ticks.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/packet.h"
@@ -103,6 +104,7 @@ static void expect_notifications(bool ipv6)
 {
 	uint64_t began_ns, spent_us, sent;
 
+	ticks_start(1000);
 	open_seen(ipv6);
 	on_frames_to(1, spoil_mark_congestion);
 	began_ns = engine_now_ns();
@@ -185,6 +187,7 @@ static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcod
 	uint64_t began_ns;
 	uint32_t rate;
 
+	ticks_start(100);
 	open_with(false, UROCE_CC_DCQCN, 0);
 	marker = on_frames_to(marked, spoil_mark_congestion);
 	for (unsigned i = 0; i < 1000 && network_counter(&network, sender, "rp_cnp_handled") < 3; i++)

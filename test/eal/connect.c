@@ -13,6 +13,7 @@
 #include "engine/connect.h"
 #include "rule.h"
 #include "start.h"
+#include "ticks.h"
 
 TestSuite(connect, .init = test_eal_start, .timeout = 120);
 
@@ -382,6 +383,7 @@ static void guess(enum cm_kind kind, const char *counter)
 	uint64_t began;
 
 	calls_open(&network, 1, &channel);
+	ticks_start(5000); /* at least 20000 guesses a second */
 	began = engine_now_ns();
 	for (uint32_t i = 0; !told && engine_now_ns() - began < 2 * ANOMALY_NS; i++) {
 		struct cm_message message = { .kind = (uint8_t)kind, .local_id = i + 1, .remote_id = i + 1 };

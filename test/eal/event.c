@@ -8,6 +8,7 @@
 #include "network.h"
 #include "rule.h"
 #include "start.h"
+#include "ticks.h"
 
 TestSuite(event, .init = test_eal_start, .timeout = 60);
 
@@ -95,6 +96,7 @@ Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_KEEPALIVE, NULL), 0);
+	ticks_start(10000);
 	for (end_ns = engine_now_ns() + 200000000; engine_now_ns() < end_ns;)
 		network_poll(&network);
 	cr_expect_geq(network_counter(&network, 0, "keepalives"), 3);

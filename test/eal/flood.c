@@ -11,6 +11,7 @@
 #include "flows.h"
 #include "rule.h"
 #include "start.h"
+#include "ticks.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 
@@ -303,6 +304,7 @@ Test(flood, a_good_connection_keeps_its_share_beside_junk)
 	uint64_t alone;
 
 	RULE("Y-2");
+	ticks_start(1000);
 	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
@@ -360,6 +362,7 @@ Test(flood, blind_guesses_of_qpns_are_told_and_would_take_years)
 	cr_assert_eq(hits, 2);
 	years = (double)(1ull << 48) / rate / (365.25 * 86400);
 	cr_assert_gt(years, 5, "a sweep of QPNs and PSNs takes %.1f years", years);
+	ticks_start(1000);
 	sent = flood_until_event(&network, &junk[0], ANOMALY_UNKNOWN_SENDERS - FRAMES, &event);
 	cr_assert_eq(event.type, UROCE_EVENT_TYPES, "%s after %u", uroce_event_name(event.type), sent);
 	sent += flood_until_event(&network, &junk[0], 4 * ANOMALY_UNKNOWN_SENDERS, &event);
@@ -391,6 +394,7 @@ Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
 	RULE("Y-2");
 	RULE("K-SEQ");
 	RULE("P-6");
+	ticks_start(1000);
 	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);

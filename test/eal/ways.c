@@ -8,6 +8,7 @@
 #include "engine/clock.h"
 #include "rule.h"
 #include "start.h"
+#include "ticks.h"
 
 TestSuite(ways, .init = test_eal_start, .timeout = 60);
 
@@ -76,6 +77,7 @@ Test(ways, nobody_tells_the_mac)
 	uint64_t began;
 
 	calls_open(&network, 1, &channel);
+	ticks_start(10000);
 	began = engine_now_ns();
 	id = route(NULL, "10.0.0.77", 50);
 	event = calls_wait(channel, UROCE_CM_ROUTED);
