@@ -45,7 +45,7 @@ class Pair:
     def texts(self):
         return f"client:\n{self.client.text()}\nserver:\n{self.server.text()}"
 
-    def want_both_right(self, seconds=60):
+    def want_both_right(self, seconds=240):
         want(self.client.finish(seconds) == 0, "client's status", self.client.process.returncode, self.texts())
         want(self.server.finish(seconds) == 0, "server's status", self.server.process.returncode, self.texts())
 
@@ -93,7 +93,7 @@ def perf_notices_that_the_other_end_was_killed(directory):
             time.sleep(0.3)
             (pair.client if who == "client" else pair.server).kill()
             other = pair.server if who == "client" else pair.client
-            want(other.finish(20) == 1, "status", pair.texts())
+            want(other.finish() == 1, "status", pair.texts())
 
 
 @case
@@ -102,7 +102,7 @@ def perf_server_that_waits_in_vain_notices_a_client_that_was_killed(directory):
     with Pair(directory, "perf", "--op", "send", "--mode", "lat", "-D", "60") as pair:
         pair.client.wait_for("Send Latency Test")
         pair.client.kill()
-        want(pair.server.finish(20) == 1, "status", pair.texts())
+        want(pair.server.finish() == 1, "status", pair.texts())
 
 
 @case

@@ -21,7 +21,11 @@ def program(name):
     return os.path.join(BUILD, "app", name if "/" in name else "uroce-" + name)
 
 
-def run(name, *arguments, limit=60):
+# Limits catch what hangs. A test that measures how fast something is would test the machine.
+PATIENCE_S = 60
+
+
+def run(name, *arguments, limit=4 * PATIENCE_S):
     done = subprocess.run([program(name), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace", timeout=limit)
     return done.returncode, done.stdout, done.stderr
@@ -41,7 +45,7 @@ def run_unprivileged(directory, name, *arguments):
             os.setgid(65534)
             os.setuid(65534)
     done = subprocess.run([copy, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60, preexec_fn=drop, cwd=directory)
+                          text=True, timeout=PATIENCE_S, preexec_fn=drop, cwd=directory)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -64,20 +68,20 @@ class Running:
     def text(self):
         return open(self.path, errors="replace").read()
 
-    def wait_until(self, true, *arguments, seconds=15):
+    def wait_until(self, true, *arguments, seconds=PATIENCE_S):
         end = time.monotonic() + seconds
         while not true(*arguments):
             want(time.monotonic() < end and self.process.poll() is None, "never came", *arguments, self.text())
             time.sleep(0.05)
 
-    def wait_for(self, pattern, seconds=15):
+    def wait_for(self, pattern, seconds=PATIENCE_S):
         self.wait_until(lambda wanted: re.search(wanted, self.text()), pattern, seconds=seconds)
 
-    def interrupt(self, seconds=15):
+    def interrupt(self, seconds=PATIENCE_S):
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(seconds)
 
-    def finish(self, seconds=60):
+    def finish(self, seconds=4 * PATIENCE_S):
         return self.process.wait(seconds)
 
     def kill(self):

@@ -188,7 +188,7 @@ def a_peer_that_never_gets_to_the_end_is_not_waited_for(directory):
         with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
             began = time.monotonic()
             while "did not say in 10 s who it is" not in target.text():
-                want(time.monotonic() - began < 15, "still waits", target.text()[-2000:])
+                want(time.monotonic() - began < 60, "still waits", target.text()[-2000:])
                 try:
                     slow.send(b"u")
                 except OSError:
@@ -197,7 +197,7 @@ def a_peer_that_never_gets_to_the_end_is_not_waited_for(directory):
         with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
             slow.send(b"u")
             time.sleep(0.5)
-            want(target.interrupt(5) == 0, target.text()[-2000:])
+            want(target.interrupt(8) == 0, target.text()[-2000:])
     finally:
         target.kill()
 
@@ -239,7 +239,7 @@ def a_ping_pong_refuses_what_no_client_says(directory):
         try:
             server.wait_for("waiting for a client")
             tell(18612, content)
-            code = server.finish(30)
+            code = server.finish()
             want(code in (1, 2, 3), content[:60], code, server.text()[-2000:])
             want(number in (0, 4) or "does not speak" in server.text(), content[:60], server.text()[-2000:])
             want(is_tame(server.text()), server.text()[-2000:])

@@ -54,9 +54,9 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
         found, _ = asked(directory)
         want([row["host"] for row in found["controllers"]] == [OWN_HOST], found)
         ends.target.process.send_signal(signal.SIGHUP)
-        want(ends.target.finish(15) == 0 and not complaints(ends.target), ends.target.text())
+        want(ends.target.finish() == 0 and not complaints(ends.target), ends.target.text())
         want(re.search(at + r"gone .*: the target ends\n", ends.target.text()), ends.target.text())
-        want(host.finish(15) == 1 and "has ended the connection" in host.text(), host.text())
+        want(host.finish() == 1 and "has ended the connection" in host.text(), host.text())
 
 
 @case

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 PROGRAM = sys.argv[1]
-LIMIT_S = 120
+LIMIT_S = 600
 VOID = {"meta", "br"}
 # What could fetch something, as an element or an attribute.
 FOREIGN_ELEMENTS = {"script", "link", "img", "iframe", "object", "embed", "image", "use", "video", "audio", "base"}

@@ -57,7 +57,7 @@ def soak(directory):
             want(pmd.process.poll() is None, "it has ended", pmd.text()[-4000:])
         lines = rates(pmd.text())
         want(len(lines) > 0 and all(rate > 0 for rate in lines[1:]), "a second without a message", lines)
-        want(pmd.interrupt(30) == 0, "status", pmd.text()[-4000:])
+        want(pmd.interrupt() == 0, "status", pmd.text()[-4000:])
         text = pmd.text()
         for name in DONE:
             want(counter(text, name) > 0, name, text[-4000:])
