@@ -170,8 +170,9 @@ def it_sleeps_while_a_disk_works(directory):
             cable = Cable(directory, "--file", path, "--idle", "sleep", *threads)
             host = cable.host("host", "--rw", "randwrite", "--iodepth", "1", "--thinktime", "100000", "--runtime", "3",
                               "--json", directory + "/out.json")
+            host.wait_until(queues_are_there, directory + "/control", 2)
             watched = Watched(cable.target, 2)
-            want(watched.slept > watched.commands > 0, watched)
+            want(watched.slept > watched.commands, watched)
             # That a disk wakes it is tested by app/lanes.
             print(f"# a write to a file after 0.1 s of quiet {threads}: {finish(directory, host):.0f} us", flush=True)
             cable.target.kill()
