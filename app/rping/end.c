@@ -83,7 +83,6 @@ int rping_end_open(struct rping_end *end, const struct rping_options *options, s
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 16,
-		.qp_context = (uintptr_t)end,
 	};
 
 	end->options = options;

@@ -172,12 +172,15 @@ static void handle_event(struct rping *rping, const struct uroce_cm_event *event
 	}
 }
 
-/* Completions of an end may still be polled after it was freed. */
-static struct rping_end *find_end(const struct rping *rping, uint64_t context)
+/*
+ * Completions of an end may still be polled after it was freed. Ends are told apart by QPN, because a new end may have
+ * the memory of a freed one, but no new QP has the QPN of one that is in time-wait.
+ */
+static struct rping_end *find_end(const struct rping *rping, uint32_t qp_num)
 {
 	struct rping_end *end = rping->ends;
 
-	while (end && (uintptr_t)end != context)
+	while (end && (end->qp == NULL || uroce_qp_num(end->qp) != qp_num))
 		end = end->next;
 	return end;
 }
@@ -189,7 +192,7 @@ static void handle_completions(struct rping *rping)
 	int count = uroce_cq_poll(rping->objects.cq, 16, wc);
 
 	for (int i = 0; i < count; i++) {
-		struct rping_end *end = find_end(rping, wc[i].qp_context);
+		struct rping_end *end = find_end(rping, wc[i].qp_num);
 
 		if (end == NULL || rping_end_handle(end, &wc[i]) == 0)
 			continue;

@@ -46,7 +46,8 @@ static int create(struct verb_cq *cq, struct ibv_context *context, int depth, st
 		uroce_cq_destroy(cq->cq);
 		return error;
 	}
-	uroce_cq_set_context(cq->cq, (uintptr_t)cq);
+	cq->number = verb_event_draw();
+	uroce_cq_set_context(cq->cq, cq->number);
 	cq->ibv.cqe = depth;
 	cq->yields = verb_context_of(context)->stack->one_core;
 	cq->ibv.context = context; /* the context is set before the first event, which uses it */

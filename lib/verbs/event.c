@@ -55,6 +55,26 @@ static void **next_of(enum verb_kind kind, void *object)
 	return (void **)&((struct verb_srq *)object)->next;
 }
 
+static uint64_t number_of(enum verb_kind kind, const void *object)
+{
+	switch (kind) {
+	case VERB_QP:
+		return ((const struct verb_qp *)object)->number;
+	case VERB_CQ:
+		return ((const struct verb_cq *)object)->number;
+	case VERB_SRQ:
+		break;
+	}
+	return ((const struct verb_srq *)object)->number;
+}
+
+uint64_t verb_event_draw(void)
+{
+	static _Atomic uint64_t drawn;
+
+	return atomic_fetch_add_explicit(&drawn, 1, memory_order_relaxed) + 1;
+}
+
 void verb_event_add(enum verb_kind kind, void *object)
 {
 	pthread_mutex_lock(&told.lock);
@@ -63,14 +83,14 @@ void verb_event_add(enum verb_kind kind, void *object)
 	pthread_mutex_unlock(&told.lock);
 }
 
-/* With the lock held. */
-static bool is_there(enum verb_kind kind, const void *object)
+/* With the lock held. Returns NULL if the object has been destroyed. */
+static void *find(enum verb_kind kind, uint64_t number)
 {
-	for (void *at = *list_of(kind); at; at = *next_of(kind, at)) {
-		if (at == object)
-			return true;
-	}
-	return false;
+	void *at = *list_of(kind);
+
+	while (at && number_of(kind, at) != number)
+		at = *next_of(kind, at);
+	return at;
 }
 
 static struct ibv_context *context_of(enum verb_kind kind, void *object)
@@ -161,12 +181,12 @@ static void write_entry(const struct verb_context *context, uint64_t element, in
 
 static void tell(const struct uroce_event *event)
 {
-	void *object = (void *)(uintptr_t)event->qp_context;
 	enum verb_kind kind = event->type == UROCE_EVENT_CQ_ERR ? VERB_CQ :
 			      event->type == UROCE_EVENT_SRQ_LIMIT_REACHED || event->type == UROCE_EVENT_SRQ_ERR ?
 								  VERB_SRQ :
 								  VERB_QP;
 	int type = type_of(event->type);
+	void *object;
 
 	if (type < 0)
 		return;
@@ -174,7 +194,7 @@ static void tell(const struct uroce_event *event)
 	if (type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_PORT_ERR) {
 		for (struct verb_context *at = told.contexts; at; at = at->next)
 			write_entry(at, 1, type); /* number of the port */
-	} else if (is_there(kind, object)) {
+	} else if ((object = find(kind, event->qp_context))) {
 		write_entry(verb_context_of(context_of(kind, object)), (uintptr_t)object, type);
 	}
 	pthread_mutex_unlock(&told.lock);

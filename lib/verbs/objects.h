@@ -70,6 +70,7 @@ struct verb_cq {
 	uint32_t comp_events, async_events; /* events read, to be acknowledged before the queue is destroyed */
 	struct uroce_wc current;            /* the completion of start_poll and next_poll */
 	struct verb_forgotten *forgotten;   /* destroyed queue pairs: their completions up to a mark are dropped */
+	uint64_t number;                    /* from verb_event_draw() */
 	struct verb_cq *next;
 };
 
@@ -79,6 +80,7 @@ struct verb_srq {
 	struct uroce_srq *srq;
 	struct verb_lock lock;
 	uint32_t async_events;
+	uint64_t number; /* from verb_event_draw() */
 	struct verb_srq *next;
 };
 
@@ -96,6 +98,7 @@ struct verb_qp {
 	bool has_ece;
 	bool sq_sig_all;
 	uint32_t async_events;
+	uint64_t number; /* from verb_event_draw() */
 	struct verb_qp *next;
 };
 

@@ -26,7 +26,7 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.send_cq = verb_cq_of(init->send_cq)->cq,
 		.recv_cq = verb_cq_of(init->recv_cq)->cq,
 		.srq = init->srq ? verb_srq_of(init->srq)->srq : NULL,
-		.qp_context = (uintptr_t)qp,
+		.qp_context = qp->number,
 		.max_send_wr = at_least_one(init->cap.max_send_wr),
 		.max_recv_wr = init->cap.max_recv_wr,
 		.max_send_sge = at_least_one(init->cap.max_send_sge),
@@ -50,7 +50,7 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	const struct uroce_ud_init_attr ours = {
 		.send_cq = verb_cq_of(init->send_cq)->cq,
 		.recv_cq = verb_cq_of(init->recv_cq)->cq,
-		.qp_context = (uintptr_t)qp,
+		.qp_context = qp->number,
 		.max_recv_wr = at_least_one(init->cap.max_recv_wr),
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
 		.srq = init->srq ? verb_srq_of(init->srq)->srq : NULL,
@@ -85,6 +85,7 @@ static void fill(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init
 	ibv->srq = init->srq;
 	ibv->qp_type = init->qp_type;
 	ibv->state = IBV_QPS_RESET;
+	qp->number = verb_event_draw();
 	qp->cap = init->cap;
 	qp->sq_sig_all = init->sq_sig_all != 0;
 	pthread_mutex_init(&ibv->mutex, NULL);

@@ -22,7 +22,8 @@ struct ibv_srq *verb_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *ini
 		verb_result(error);
 		return NULL;
 	}
-	uroce_srq_set_context(srq->srq, (uintptr_t)srq);
+	srq->number = verb_event_draw();
+	uroce_srq_set_context(srq->srq, srq->number);
 	init->attr.max_wr = attr.max_wr;
 	init->attr.max_sge = attr.max_sge;
 	srq->ibv.context = pd->context; /* the context is set before the first event, which uses it */
