@@ -1,6 +1,7 @@
 /* cm.c - connections: checks arguments, then calls the lcore of the connection (C-27) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,7 +143,7 @@ static int accept_on_owner(void *argument)
 	struct uroce_cm_id *id = answer->id;
 	struct cm *cm = id->lcore->connect->cm;
 	struct cm_accept accept = { .context = (uint64_t)(uintptr_t)id, .user = answer->user };
-	int error;
+	int error = 0;
 
 	if (id->connection == CM_NONE || !cm_is_asking(cm, id->connection))
 		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
@@ -152,11 +153,10 @@ static int accept_on_owner(void *argument)
 	accept.side = api_cm_side_of(id, answer->options);
 	accept.side.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	accept.side.path_mtu = cm_peer(cm, id->connection)->path_mtu;
-	accept.failover = 1; /* LAP loads one (C-20) */
 	accept.user_moves = id->user_moves = answer->options->qp_num != 0;
 	cm_propose(cm, id->connection, &accept.side);
 	api_cm_set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.side.ack_timeout);
-	error = id->user_moves ? 0 : engine_connect_to_rtr(id);
+	accept.failover = id->user_moves ? CM_FAILOVER_UNSUPPORTED : engine_connect_accept_to_rtr(id, &error);
 	if (error)
 		return error;
 	error = cm_accept(cm, id->connection, &accept, engine_now_ns());
@@ -244,6 +244,7 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 {
 	struct cm_path alternate = cm_path_of(path, timeout ? timeout : TIMEOUT_DEFAULT);
 	struct answer answer = { .id = id, .alternate = &alternate };
+	char dest[INET6_ADDRSTRLEN];
 	int error;
 
 	if (id->lcore == NULL || id->qp == NULL)
@@ -253,6 +254,11 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 	error = engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
 	if (error == -EADDRNOTAVAIL)
 		return engine_refuse(-EINVAL, "path.source: no device has this address");
+	if (error == -EAFNOSUPPORT)
+		return engine_refuse(-EINVAL, "path: source and dest are of two families");
+	if (error == -EHOSTUNREACH)
+		return engine_refuse(-EINVAL, "path.hop_limit %u: %s is behind a router; use 2 or more",
+				     path->hop_limit, uroce_addr_format(&path->dest, dest, sizeof(dest)));
 	if (error == -EEXIST)
 		return engine_refuse(-EINVAL, "path: it is the one in use");
 	return error;

@@ -14,8 +14,21 @@
 #include "cm/conn.h"
 #include "wire/bytes.h"
 
-/* Status of an APR. */
-enum { APR_LOADED = 0, APR_UNSUPPORTED = 2, APR_REJECTED = 3, APR_CURRENT = 5, APR_QPN = 6, APR_GID = 8 };
+/*
+ * Status of an APR. The missing ones do not arise here. 4: uroce redirects no connection. 7, 13: over RoCE paths have no
+ * LIDs, and the SL is not used. 9, 10: packets can have any flow label and any traffic class. 12: paths have no rate of
+ * their own.
+ */
+enum {
+	APR_LOADED = 0,
+	APR_INSTANCE = 1, /* the connection is ending, or has ended */
+	APR_UNSUPPORTED = 2,
+	APR_REJECTED = 3,
+	APR_CURRENT = 5,
+	APR_QPN = 6,
+	APR_GID = 8,
+	APR_HOP_LIMIT = 11
+};
 
 static struct cm_path from_our_side(const struct cm_path *path)
 {
@@ -207,7 +220,9 @@ void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn)
 		return;
 	}
 	conn->lap.came = in->transaction_id;
-	if (in->qpn != conn->own.qpn) {
+	if (conn->state != CM_ESTABLISHED) {
+		judge(cm, conn, APR_INSTANCE, false);
+	} else if (in->qpn != conn->own.qpn) {
 		judge(cm, conn, APR_QPN, false);
 	} else if (conn->lap.sent && !conn->passive) {
 		judge(cm, conn, APR_REJECTED, true);
@@ -228,8 +243,11 @@ static uint8_t status_of(int error)
 	case -EEXIST:
 		return APR_CURRENT;
 	case -EADDRNOTAVAIL:
+	case -EAFNOSUPPORT:
 	case -ENETUNREACH:
 		return APR_GID;
+	case -EHOSTUNREACH:
+		return APR_HOP_LIMIT;
 	case -EOPNOTSUPP:
 		return APR_UNSUPPORTED;
 	default:

@@ -200,13 +200,20 @@ struct cm_connect {
 	const struct cm_path *alternate; /* NULL: no alternate path */
 };
 
+/* What the REP tells about the alternate path of its REQ (C-19). */
+enum cm_failover {
+	CM_FAILOVER_ACCEPTED,    /* it was loaded; or the REQ names none, and a LAP may load one */
+	CM_FAILOVER_UNSUPPORTED, /* the user moves the QP: no path is loaded for a REQ or LAP */
+	CM_FAILOVER_REJECTED     /* it cannot be used */
+};
+
 struct cm_accept {
 	uint64_t context;
 	struct cm_side side; /* path_mtu and retry_count are taken from the REQ */
 	uint32_t qkey;       /* service of datagrams: the Q_Key of the queue pair side.qpn */
 	bool tell_timewait;  /* with an event RESTED */
 	bool user_moves;     /* the user moves the QP himself, and has moved it to RTR or RTS */
-	uint8_t failover;    /* answer about the REQ's alternate path: 0: loaded, 1: not supported, 2: rejected */
+	uint8_t failover;    /* enum cm_failover: the answer about the REQ's alternate path */
 	struct cm_private user;
 };
 

@@ -22,6 +22,7 @@
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "rc/path.h"
+#include "wire/encap.h"
 #include "wire/packet.h"
 
 #define RESOLVE_NS 3000000000ull /* how long a connecting id asks for its peer's MAC */
@@ -110,7 +111,6 @@ static void set_message(struct uroce_cm_event *event, const struct cm_message *m
 
 static void set_request(struct uroce_cm_event *event, const struct cm_message *message)
 {
-	static const uint8_t none[16];
 	struct cm_ip ip;
 
 	cm_ip_parse(message->private_data, &ip);
@@ -118,7 +118,7 @@ static void set_request(struct uroce_cm_event *event, const struct cm_message *m
 	if (message->kind == CM_SIDR_REQ)
 		return;
 	event->path_mtu = cm_mtu_bytes(message->path_mtu);
-	event->has_alternate = memcmp(message->alternate.remote_gid, none, sizeof(none)) != 0;
+	event->has_alternate = connect_path_is_named(&message->alternate);
 }
 
 static uint32_t extensions_of(uint32_t ece)
@@ -235,10 +235,19 @@ static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t m
 	return engine_modify_qp(id->qp, &attr, mask, NULL);
 }
 
-int engine_connect_to_rtr(struct uroce_cm_id *id)
+/* Completes id->attr and moves the QP of the active side to RTR. */
+static int to_rtr(struct uroce_cm_id *id)
 {
 	engine_connect_complete_attr(id);
 	return move_qp(id, UROCE_QPS_RTR, CONNECT_TO_RTR);
+}
+
+/* Would packets with the path's hop limit end at a router? */
+static bool ends_at_router(const struct uroce_path *path)
+{
+	const struct uroce_addr *hop = engine_route_next_hop(&path->device->config, path);
+
+	return path->hop_limit <= 1 && hop && hop != &path->dest;
 }
 
 int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
@@ -254,8 +263,32 @@ int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_
 	path->device = engine_connect_device_of(id->qp->device->engine, &path->source);
 	if (path->device == NULL)
 		return -EADDRNOTAVAIL;
+	if (encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes))
+		return -EAFNOSUPPORT;
+	if (ends_at_router(path))
+		return -EHOSTUNREACH;
 	engine_route_complete(&path->device->config, path);
 	return path_is_same(path, &qp_core(id->qp)->path) ? -EEXIST : 0;
+}
+
+uint8_t engine_connect_accept_to_rtr(struct uroce_cm_id *id, int *error)
+{
+	const struct cm_path *alternate = cm_alternate(id->lcore->connect->cm, id->connection);
+	struct uroce_qp_attr *attr = &id->attr;
+	bool named = connect_path_is_named(alternate);
+
+	engine_connect_complete_attr(id);
+	if (named && engine_connect_alternate_path(id, alternate, &attr->alt_path) == 0) {
+		attr->alt_pkey = PKEY_DEFAULT;
+		attr->alt_timeout = alternate->ack_timeout;
+		attr->path_mig_state = UROCE_PATH_REARM; /* with RTS */
+		*error = move_qp(id, UROCE_QPS_RTR, CONNECT_TO_RTR | UROCE_QP_ALT_PATH);
+		if (*error == 0)
+			return CM_FAILOVER_ACCEPTED;
+		attr->path_mig_state = UROCE_PATH_MIGRATED;
+	}
+	*error = move_qp(id, UROCE_QPS_RTR, CONNECT_TO_RTR);
+	return named ? CM_FAILOVER_REJECTED : CM_FAILOVER_ACCEPTED;
 }
 
 static int load_alternate(struct uroce_cm_id *id, const struct cm_path *alternate)
@@ -280,7 +313,9 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 	case CM_MOVE_RTS:
 		/* The active side moves its QP to RTR now; the passive side has done so before its REP left. */
 		if (qp_core(id->qp)->state != UROCE_QPS_RTR)
-			error = engine_connect_to_rtr(id);
+			error = to_rtr(id);
+		if (error == 0 && id->attr.path_mig_state == UROCE_PATH_REARM)
+			return move_qp(id, UROCE_QPS_RTS, CONNECT_TO_RTS | UROCE_QP_PATH_MIG_STATE);
 		return error ? error : move_qp(id, UROCE_QPS_RTS, CONNECT_TO_RTS);
 	case CM_MOVE_ERROR:
 		if (qp_core(id->qp)->state != UROCE_QPS_RESET)

@@ -126,16 +126,28 @@ void engine_connect_go_on(struct uroce_cm_id *id);
 void engine_connect_forget(struct uroce_cm_id *id);
 /* Completes id->attr with the values in the peer's message. */
 void engine_connect_complete_attr(struct uroce_cm_id *id);
-/* Completes id->attr and moves the QP to RTR. Returns 0 or a negative errno. */
-int engine_connect_to_rtr(struct uroce_cm_id *id);
+/*
+ * Accepts a request: completes id->attr and moves the QP to RTR, with the alternate path of the REQ if that can be used.
+ * Returns what the REP tells about this path (enum cm_failover). *error: 0, or a negative errno if the QP was not moved.
+ */
+uint8_t engine_connect_accept_to_rtr(struct uroce_cm_id *id, int *error);
 /*
  * Turns the alternate path of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: the path
- * does not begin at an address of ours; -EEXIST: the path is in use already.
+ * does not begin at an address of ours; -EAFNOSUPPORT: its addresses are of two families; -EHOSTUNREACH: it leads over a router,
+ * which forwards no packet with its hop limit; -EEXIST: the path is in use already.
  */
 int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
 				  struct uroce_path *path);
 /* Returns the device of the engine that has this address, or NULL. */
 struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr);
+
+/* false: a REQ without an alternate path. */
+static inline bool connect_path_is_named(const struct cm_path *path)
+{
+	static const uint8_t none[16];
+
+	return memcmp(path->remote_gid, none, sizeof(none)) != 0;
+}
 
 /* The path for datagrams along a route. */
 static inline struct uroce_path connect_path(const struct cm_route *route)

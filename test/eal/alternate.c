@@ -4,10 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
 #include "calls.h"
+#include "cm/mad.h"
 #include "drivers/fault/fault.h"
+#include "engine/device_state.h"
 #include "rule.h"
 #include "start.h"
+#include "wire/encap.h"
+#include "wire/packet.h"
 
 TestSuite(alternate, .init = test_eal_start, .timeout = 120);
 
@@ -54,8 +61,8 @@ static void open_all(struct network *network, struct second *second, struct uroc
 }
 
 /* ids: the active end's and the passive one's. options: of the active end. */
-static void connect(struct network *network, struct uroce_cm_channel *channel, const struct uroce_cm_options *options,
-		    struct uroce_cm_id *ids[2])
+static void connect_ends(struct network *network, struct uroce_cm_channel *channel,
+			 const struct uroce_cm_options *options, struct uroce_cm_id *ids[2])
 {
 	struct uroce_cm_event event;
 
@@ -78,6 +85,29 @@ static void close_all(struct network *network, struct second *second, struct uro
 		cr_assert_eq(uroce_device_destroy(second->devices[i]), 0);
 	cr_assert_eq(drivers_loop_close(&second->loop), 0);
 	calls_close(network, channel, listener);
+}
+
+/* The answer of the last REP that came, about the alternate path of its REQ. */
+static uint8_t failover_in_rep;
+
+static uint16_t look_for_rep(uint16_t port, uint16_t queue, struct rte_mbuf **burst, uint16_t count, uint16_t max,
+			     void *nothing)
+{
+	struct cm_message message;
+	struct wire_packet packet;
+	struct wire_encap encap;
+
+	(void)port, (void)queue, (void)max, (void)nothing;
+	for (uint16_t i = 0; i < count; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(burst[i], const uint8_t *);
+
+		if (wire_encap_parse(frame, burst[i]->data_len, false, &encap) == WIRE_FRAME_ROCE &&
+		    wire_packet_parse(frame + encap.bth_offset, encap.bth_bytes, &packet) == WIRE_PACKET_OK &&
+		    packet.dest_qpn == CM_QPN &&
+		    cm_mad_parse(packet.payload, packet.payload_bytes, &message) == CM_MAD_OK && message.kind == CM_REP)
+			failover_in_rep = message.failover;
+	}
+	return count;
 }
 
 /* Each of both is told so, once. */
@@ -142,7 +172,7 @@ Test(alternate, an_alternate_path_is_loaded_and_used)
 
 	RULE("C-20");
 	open_all(&network, &second, &channel, &listener);
-	connect(&network, channel, &options, ids);
+	connect_ends(&network, channel, &options, ids);
 	wait_loaded(channel);
 	expect_loaded(&second, ids, 1, "named in the REQ");
 	talk(&network, ids);
@@ -162,7 +192,7 @@ Test(alternate, either_end_may_load_the_alternate_path)
 
 	RULE("C-20");
 	open_all(&network, &second, &channel, &listener);
-	connect(&network, channel, NULL, ids);
+	connect_ends(&network, channel, NULL, ids);
 	for (int from = 0; from < 2; from++) {
 		struct uroce_path path = path_of(from, 1 + from);
 
@@ -183,7 +213,7 @@ Test(alternate, both_ends_may_ask_at_once)
 
 	RULE("C-20");
 	open_all(&network, &second, &channel, &listener);
-	connect(&network, channel, NULL, ids);
+	connect_ends(&network, channel, NULL, ids);
 	for (int first = 0; first < 2; first++) {
 		for (int i = 0; i < 2; i++) {
 			struct uroce_path path = path_of(i ^ first, 1 + i);
@@ -209,7 +239,7 @@ Test(alternate, both_ends_may_rearm_after_a_migration)
 	RULE("A-8");
 	RULE("C-20");
 	open_all(&network, &second, &channel, &listener);
-	connect(&network, channel, &options, ids);
+	connect_ends(&network, channel, &options, ids);
 	wait_loaded(channel);
 	talk(&network, ids);
 	migrate(ids[0]);
@@ -248,7 +278,7 @@ Test(alternate, a_connection_that_has_migrated_is_closed_over_its_new_path)
 		cr_assert_eq(drivers_fault_attach(&network.loop.ports[i], &none, &faults[i], &error), 0, "%s",
 			     error.text);
 	for (int from = 0; from < 2; from++) {
-		connect(&network, channel, &options, ids);
+		connect_ends(&network, channel, &options, ids);
 		wait_loaded(channel);
 		talk(&network, ids);
 		migrate(ids[0]);
@@ -286,7 +316,7 @@ Test(alternate, the_path_in_use_is_no_alternate_one)
 
 	RULE("C-20");
 	open_all(&network, &second, &channel, &listener);
-	connect(&network, channel, NULL, ids);
+	connect_ends(&network, channel, NULL, ids);
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &same, 0), -EINVAL);
 	cr_expect_str_eq(uroce_refusal(), "path: it is the one in use");
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &stranger, 0), -EINVAL);
@@ -304,5 +334,100 @@ Test(alternate, the_path_in_use_is_no_alternate_one)
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &far, 0), -EALREADY);
 	cr_expect_str_eq(uroce_refusal(), "path: another one is being agreed on; wait for its UROCE_CM_ALTERNATE");
 	cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 8, "it is no address of the peer");
+	close_all(&network, &second, channel, listener, ids);
+}
+
+/* The passive end of a connection, which its user has accepted with these options. */
+static struct uroce_cm_id *accepted(struct network *network, struct uroce_cm_channel *channel,
+				    const struct uroce_path *alternate, const struct uroce_cm_options *options,
+				    struct uroce_cm_id **active)
+{
+	const struct uroce_cm_options asking = { .alternate = alternate };
+	struct uroce_cm_event event;
+
+	*active = calls_dial(network, channel, "10.0.0.2", &asking);
+	event = calls_wait(channel, UROCE_CM_REQUEST);
+	failover_in_rep = 0xFF;
+	if (options)
+		cr_assert_eq(uroce_cm_accept(event.id, options), 0, "%s", uroce_refusal());
+	else
+		calls_answer(network, event.id, NULL);
+	for (int i = 0; i < 100; i++)
+		network_poll(network);
+	return event.id;
+}
+
+/* C-19: 0 accepted, 1 not supported, 2 rejected. */
+Test(alternate, the_reply_tells_what_became_of_the_path_of_its_request)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_path good = path_of(0, 1), far = good;
+	const struct {
+		const struct uroce_path *path;
+		bool user_moves;
+		uint8_t failover;
+	} rows[] = {
+		{ NULL, false, 0 }, { &good, false, 0 }, { &far, false, 2 }, { NULL, true, 1 }, { &good, true, 1 }
+	};
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+
+	RULE("C-19");
+	far.dest = network_address("10.7.0.2");
+	open_all(&network, &second, &channel, &listener);
+	cr_assert_not_null(rte_eth_add_rx_callback(network.loop.ports[0].port_id, 0, look_for_rep, NULL));
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct uroce_qp_init_attr init = calls_qp_init(&network, 1);
+		struct uroce_cm_options moves = { .qp_num = 0 };
+		struct uroce_qp *qp = NULL;
+		struct uroce_qp_attr attr;
+
+		if (rows[i].user_moves) {
+			cr_assert_eq(uroce_qp_create(network.ends[1].pd, &init, &qp), 0);
+			moves.qp_num = uroce_qp_num(qp);
+		}
+		ids[1] = accepted(&network, channel, rows[i].path, qp ? &moves : NULL, &ids[0]);
+		cr_expect_eq(failover_in_rep, rows[i].failover, "row %zu: %u", i, failover_in_rep);
+		if (!qp) {
+			cr_assert_eq(uroce_qp_query(uroce_cm_qp(ids[1]), &attr), 0);
+			cr_expect_eq(attr.alt_path.device == second.devices[1], rows[i].path == &good, "row %zu", i);
+		}
+		for (int end = 0; end < 2; end++)
+			cr_assert_eq(uroce_cm_close(ids[end]), 0);
+		if (qp)
+			cr_assert_eq(uroce_qp_destroy(qp), 0);
+		calls_end(&network);
+	}
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_device_destroy(second.devices[i]), 0);
+	cr_assert_eq(drivers_loop_close(&second.loop), 0);
+	calls_close(&network, channel, listener);
+}
+
+/* A router forwards no packet with a hop limit of 1; two families make no path. */
+Test(alternate, a_path_that_no_packet_can_take_is_refused_for_its_reason)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_path path = path_of(0, 1), mixed = { .source = address(0, 1), .dest = network_address("fd00::2") };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+	struct uroce_device_config *config;
+
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	connect_ends(&network, channel, NULL, ids);
+	config = &second.devices[1]->config;
+	config->prefix_bits[0] = 32; /* as the passive end sees it the peer is behind a router */
+	config->gateways[0] = network_address("10.0.1.254");
+	path.hop_limit = 1;
+	cr_assert_eq(uroce_cm_load_alternate(ids[0], &path, 0), 0);
+	cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 11);
+	path.hop_limit = 2;
+	cr_assert_eq(uroce_cm_load_alternate(ids[0], &path, 0), 0);
+	wait_loaded(channel);
+	cr_expect_eq(uroce_cm_load_alternate(ids[0], &mixed, 0), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "path: source and dest are of two families");
 	close_all(&network, &second, channel, listener, ids);
 }

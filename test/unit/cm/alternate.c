@@ -146,6 +146,8 @@ Test(alternate, a_way_that_cannot_be_loaded_is_told)
 		{ -EEXIST, 5, "B QP to ALTERNATE -17, B APR", "A event ALTERNATE 5" },
 		{ -EADDRNOTAVAIL, 8, "B QP to ALTERNATE -99, B APR", "A event ALTERNATE 8" },
 		{ -ENETUNREACH, 8, "B QP to ALTERNATE -101, B APR", "A event ALTERNATE 8" },
+		{ -EAFNOSUPPORT, 8, "B QP to ALTERNATE -97, B APR", "A event ALTERNATE 8" },
+		{ -EHOSTUNREACH, 11, "B QP to ALTERNATE -113, B APR", "A event ALTERNATE 11" },
 	};
 
 	RULE("C-20");
@@ -316,4 +318,39 @@ Test(alternate, one_that_was_not_answered_may_be_loaded_again)
 	cr_expect_eq(cm_deadline(meet->end[MEET_A].cm), UINT64_MAX);
 	cr_expect_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0);
 	meet_close(meet);
+}
+
+/* The peer's LAP crosses our DREQ, or comes when the connection has ended: it says which connection, and is no stranger's. */
+Test(alternate, a_lap_of_a_connection_that_ends_is_told_that)
+{
+	RULE("C-20");
+	for (int closed = 0; closed < 2; closed++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_message lap, apr, dreq;
+		struct cm_route to_b, to_a, back;
+		uint32_t a, b;
+
+		lap = lap_of(meet, &a, &b, &to_b);
+		cr_assert_eq(cm_disconnect(meet->end[MEET_B].cm, b, NULL, meet->now_ns), 0);
+		meet_drain(meet, MEET_B);
+		dreq = meet_take(meet, MEET_B, &to_a);
+		if (closed) {
+			dreq.kind = CM_DREP;
+			dreq.local_id = lap.local_id;
+			dreq.remote_id = lap.remote_id;
+			meet_give(meet, MEET_B, &dreq, &to_b);
+		}
+		meet_forget_notes(meet);
+		for (int copies = 0; copies < 2; copies++) {
+			meet_give(meet, MEET_B, &lap, &to_b);
+			meet_expect(meet, "B APR");
+			apr = meet_take(meet, MEET_B, &back);
+			cr_expect_eq(apr.status, 1, "%s: %u", closed ? "closed" : "DREQ sent", apr.status);
+			cr_expect_eq(apr.transaction_id, lap.transaction_id);
+			cr_expect(route_is_same(&back, &to_a));
+		}
+		meet_give(meet, MEET_A, &apr, &to_a);
+		meet_expect(meet, "A event ALTERNATE 1");
+		meet_close(meet);
+	}
 }
