@@ -46,6 +46,7 @@ struct uroce_engine {
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
+	_Atomic uint64_t *peers;   /* by index, as engine_steer_set_peers() writes it: whose frames a QP may get */
 	_Atomic uint32_t qp_count; /* queue pairs that exist, those for datagrams included */
 	struct engine_timewait timewait;
 

@@ -187,6 +187,7 @@ static int modify_on_owner(void *argument)
 				      uroce_qp_state_name(rc->state));
 	if (rc->state == UROCE_QPS_RESET && before >= UROCE_QPS_RTR)
 		error = forget_connection(qp, rest_ns);
+	engine_steer_set_peers(qp->device->engine, qp);
 	engine_modify_hold_devices(qp, (struct uroce_device *)rc->path.device,
 				   (struct uroce_device *)rc->migration.path.device);
 	/* A migration changes the path as well: the QP does not use the old port any more. */

@@ -169,6 +169,21 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 					    engine_ud_receive(lcore, port, mbuf, packet, &full);
 }
 
+/* Hands a packet to the lcore that owns its QP. Returns true if that owns the mbuf now. */
+static __rte_noinline bool hand_over(const struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+				     const struct wire_packet *packet, const struct rc_origin *origin, uint32_t owner)
+{
+	struct uroce_lcore *to = lcore->engine->lcores[owner];
+	bool crowded = rte_ring_count(to->handover) >= HANDOVER_FRAMES / 2;
+	enum rc_counter drop = engine_steer_judge(lcore->engine, packet, origin, crowded);
+
+	if (drop != CNT_COUNTERS) {
+		port->counters[drop]++;
+		return false;
+	}
+	return engine_port_hand_over(port, to, mbuf);
+}
+
 /*
  * Takes a RoCE packet in the order of W-5: it is counted, and answered at most by its QP (Y-1). The ICRC, which costs
  * most, is checked last, so that a stranger has to know addresses, QPN and P_Key to make us compute an ICRC (Y-2, Y-3).
@@ -185,7 +200,7 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	if (qp == NULL)
 		return receive_datagram(lcore, port, mbuf, packet, origin);
 	if (owner != lcore->index)
-		return engine_port_hand_over(port, lcore->engine->lcores[owner], mbuf);
+		return hand_over(lcore, port, mbuf, packet, origin, owner);
 	flow->goes_on =
 		!origin->ce && opcode_is_rc(packet->opcode) && qp_admits_plainly(qp_core(qp), origin, packet->pkey);
 	drop = flow->goes_on ? CNT_COUNTERS : rc_qp_admit(qp_core(qp), packet, origin);

@@ -2,14 +2,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
+#include "cm/hash.h"
 #include "engine/engine.h"
 #include "engine/log.h"
 #include "engine/clock.h"
 #include "engine/numa_alloc.h"
 #include "engine/qp.h"
 #include "engine/steer.h"
+#include "rc/path.h"
+#include "wire/packet.h"
 
 #define DRAWS 16u /* the most QPNs that are tried because earlier ones are in time-wait */
 #define STEP 0x9E3779B1u
@@ -23,7 +27,8 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
 	engine->qps = engine_numa_alloc(engine->index_count * sizeof(*engine->qps), -1);
-	return engine->qps ?
+	engine->peers = engine_numa_alloc(engine->index_count * sizeof(*engine->peers), -1);
+	return engine->qps && engine->peers ?
 		       engine_timewait_init(&engine->timewait) :
 		       engine_refuse(-ENOMEM, "no memory for the table of queue pairs: a smaller max_qps needs less");
 }
@@ -31,7 +36,9 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 void engine_steer_free(struct uroce_engine *engine)
 {
 	engine_numa_free(engine->qps, engine->index_count * sizeof(*engine->qps));
+	engine_numa_free(engine->peers, engine->index_count * sizeof(*engine->peers));
 	engine->qps = NULL;
+	engine->peers = NULL;
 	engine_timewait_free(&engine->timewait);
 }
 
@@ -99,7 +106,53 @@ void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t 
 	struct engine_qp_slot *slot = &engine->qps[index];
 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
+	atomic_store_explicit(&engine->peers[index], 0, memory_order_relaxed);
 	engine_timewait_begin(&engine->timewait, qpn, engine_now_ns(), time_wait_ns);
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
 	atomic_fetch_sub_explicit(&engine->qp_count, 1, memory_order_relaxed);
+}
+
+/* ---- whose frames are handed to another lcore ---- */
+
+/* Never 0, which stands for no path. */
+static uint32_t hash_of(const struct uroce_engine *engine, const uint8_t peer[16], const uint8_t own[16])
+{
+	uint8_t addresses[32];
+
+	memcpy(addresses, peer, 16);
+	memcpy(addresses + 16, own, 16);
+	return (uint32_t)cm_hash_table(engine->cm_key, addresses, sizeof(addresses)) | 1;
+}
+
+static uint32_t hash_of_path(const struct uroce_engine *engine, const struct uroce_path *path)
+{
+	return path->device ? hash_of(engine, path->dest.bytes, path->source.bytes) : 0;
+}
+
+void engine_steer_set_peers(struct uroce_engine *engine, const struct uroce_qp *qp)
+{
+	const struct rc_qp *rc = qp_core(qp);
+	uint32_t path = hash_of_path(engine, &rc->path), alternate = hash_of_path(engine, &rc->migration.path);
+
+	/* The word is all that other lcores read, so there is nothing to order it with. */
+	atomic_store_explicit(&engine->peers[qp->index], (uint64_t)alternate << 32 | path, memory_order_relaxed);
+}
+
+enum rc_counter engine_steer_judge(const struct uroce_engine *engine, const struct wire_packet *packet,
+				   const struct rc_origin *origin, bool crowded)
+{
+	uint32_t index = packet->dest_qpn & (engine->index_count - 1), hash;
+	uint64_t peers = atomic_load_explicit(&engine->peers[index], memory_order_relaxed);
+	uint8_t source[16], dest[16];
+
+	if (peers == 0)
+		return CNT_PORT_QP_STATE;
+	origin_addresses(origin, source, dest);
+	hash = hash_of(engine, source, dest);
+	if (hash == (uint32_t)peers || hash == peers >> 32)
+		return CNT_COUNTERS;
+	/* An armed QP reports a request to migrate to another path; such frames get half of the ring. */
+	if ((packet->flags & WIRE_MIGREQ) && peers >> 32 && !crowded)
+		return CNT_COUNTERS;
+	return CNT_PORT_ADDRESS;
 }

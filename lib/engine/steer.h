@@ -4,6 +4,7 @@
 #define ENGINE_STEER_H
 
 #include "engine/engine.h"
+#include "rc/counters.h"
 
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
@@ -28,6 +29,21 @@ void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);
 
 /* For the owner: from now on no packet finds the QP, and its number is in time-wait for time_wait_ns. */
 void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t qpn, uint64_t time_wait_ns);
+
+/*
+ * An lcore that hands a frame to the QP's owner must not read the QP. Instead it reads a word that the owner has
+ * written: a keyed hash of the addresses of each path that the QP may get frames of. So a stranger's frame takes no
+ * place in the owner's ring, and an honest frame finds one. A frame with a right hash is still judged by the owner.
+ *
+ * engine_steer_set_peers(): for the owner, after the paths have changed. A migration needs no call: the QP moves to the
+ * alternate path, which is in the word already. engine_steer_judge(): for the other lcores. Returns CNT_COUNTERS if the
+ * frame may be handed over, or else the counter of the drop. crowded: half of the owner's ring is full.
+ */
+struct rc_origin;
+struct wire_packet;
+void engine_steer_set_peers(struct uroce_engine *engine, const struct uroce_qp *qp);
+enum rc_counter engine_steer_judge(const struct uroce_engine *engine, const struct wire_packet *packet,
+				   const struct rc_origin *origin, bool crowded);
 
 /* How long a QPN is in time-wait, given four times the ACK timeout of its QP (P-7). */
 static inline uint64_t steer_time_wait(uint64_t wanted_ns)

@@ -184,17 +184,24 @@ static struct rte_mbuf *create_frame(struct network *network, const struct junk 
 	return mbuf;
 }
 
+/* Sends so many frames of junk, and polls the first `lcores` lcores after each burst. */
+static void flood_lcores(struct network *network, const struct junk *kind, uint32_t count, unsigned lcores)
+{
+	for (uint32_t number = 0; number < count;) {
+		struct rte_mbuf *burst[BURST_FRAMES];
+		uint16_t in_burst = 0;
+
+		for (; in_burst < BURST_FRAMES && number < count; number++)
+			burst[in_burst++] = create_frame(network, kind, number);
+		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, in_burst), in_burst);
+		for (unsigned i = 0; i < lcores; i++)
+			uroce_lcore_poll(uroce_engine_lcore(network->engine, i));
+	}
+}
+
 static void flood(struct network *network, const struct junk *kind)
 {
-	for (uint32_t number = 0; number < FRAMES;) {
-		struct rte_mbuf *burst[BURST_FRAMES];
-		uint16_t count = 0;
-
-		for (; count < BURST_FRAMES && number < FRAMES; number++)
-			burst[count++] = create_frame(network, kind, number);
-		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, count), count);
-		network_poll(network);
-	}
+	flood_lcores(network, kind, FRAMES, uroce_engine_lcore_count(network->engine));
 }
 
 Test(flood, junk_is_counted_and_never_answered)
@@ -413,5 +420,73 @@ Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100001), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, 100001);
+	network_close(&network);
+}
+
+static void spoil_source_asking(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	spoil_source(frame, bytes, number);
+	frame[BTH_AT + 1] |= 0x40; /* MigReq */
+}
+
+/*
+ * The queue pair of end 1 belongs to lcore 1, and frames come to lcore 0: those of another address take no place in the
+ * ring between the lcores, so honest ones find it empty.
+ */
+Test(flood, frames_of_another_address_are_not_handed_to_another_lcore)
+{
+	static struct network network;
+	uint64_t before;
+
+	RULE("Y-2");
+	RULE("W-5");
+	network_open(&network, 2);
+	network_create_qp(&network, 0, 16, 0);
+	network_create_qp(&network, 1, 16, 1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	before = network_counter(&network, 1, "rx_handed_over");
+	cr_expect_eq(before, 1);
+	flood_lcores(&network, &junk[1], FRAMES, 1);
+	cr_expect_eq(network_counter(&network, 1, "rx_handed_over"), before);
+	cr_expect_eq(network_counter(&network, 1, "drop_handover_full"), 0);
+	cr_expect_eq(network_counter(&network, 1, "drop_address"), FRAMES);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_expect_eq(network_counter(&network, 1, "rx_handed_over"), before + 1);
+	network_close(&network);
+}
+
+/* With an alternate path a request to migrate from anywhere is the owner's to judge, but half of the ring is kept. */
+Test(flood, requests_to_migrate_from_another_address_leave_half_of_the_ring)
+{
+	static struct network network;
+	static const struct junk asking = { "drop_address", spoil_source_asking, false };
+	struct uroce_qp_attr attr = {
+		.alt_path = { .source = network_address("10.0.0.2"), .dest = network_address("10.0.0.3") },
+		.alt_pkey = 0xFFFF,
+		.alt_timeout = 14,
+	};
+	uint64_t before;
+
+	RULE("A-6");
+	RULE("Y-2");
+	network_open(&network, 2);
+	network_create_qp(&network, 0, 16, 0);
+	network_create_qp(&network, 1, 16, 1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	flood_lcores(&network, &asking, 1, 1);
+	cr_expect_eq(network_counter(&network, 1, "rx_handed_over"), 1, "there is no alternate path yet");
+	cr_assert_eq(uroce_qp_modify(network.ends[1].qp, &attr, UROCE_QP_ALT_PATH, NULL), 0);
+	before = network_counter(&network, 1, "rx_handed_over");
+	flood_lcores(&network, &asking, 2 * HANDOVER_FRAMES, 1);
+	cr_expect_gt(network_counter(&network, 1, "rx_handed_over"), before);
+	cr_expect_leq(network_counter(&network, 1, "rx_handed_over"), before + HANDOVER_FRAMES / 2);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_expect_eq(network_counter(&network, 1, "drop_handover_full"), 0);
 	network_close(&network);
 }
