@@ -15,9 +15,9 @@
 #include "wire/bytes.h"
 
 /*
- * Status of an APR. The missing ones do not arise here. 4: uroce redirects no connection. 7, 13: over RoCE paths have no
- * LIDs, and the SL is not used. 9, 10: packets can have any flow label and any traffic class. 12: paths have no rate of
- * their own.
+ * Status of an APR. The missing ones do not arise here. 4: uroce redirects no connection. 7, 13: over RoCE paths have
+ * no LIDs, and the SL is not used. 9, 10: packets can have any flow label and any traffic class. 12: paths have no rate
+ * of their own.
  */
 enum {
 	APR_LOADED = 0,

@@ -127,14 +127,15 @@ void engine_connect_forget(struct uroce_cm_id *id);
 /* Completes id->attr with the values in the peer's message. */
 void engine_connect_complete_attr(struct uroce_cm_id *id);
 /*
- * Accepts a request: completes id->attr and moves the QP to RTR, with the alternate path of the REQ if that can be used.
- * Returns what the REP tells about this path (enum cm_failover). *error: 0, or a negative errno if the QP was not moved.
+ * Accepts a request: completes id->attr and moves the QP to RTR, with the alternate path of the REQ if that can be
+ * used. Returns what the REP tells about this path (enum cm_failover). *error: 0, or a negative errno if the QP was not
+ * moved.
  */
 uint8_t engine_connect_accept_to_rtr(struct uroce_cm_id *id, int *error);
 /*
  * Turns the alternate path of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: the path
- * does not begin at an address of ours; -EAFNOSUPPORT: its addresses are of two families; -EHOSTUNREACH: it leads over a router,
- * which forwards no packet with its hop limit; -EEXIST: the path is in use already.
+ * does not begin at an address of ours; -EAFNOSUPPORT: its addresses are of two families; -EHOSTUNREACH: it leads over
+ * a router, which forwards no packet with its hop limit; -EEXIST: the path is in use already.
  */
 int engine_connect_alternate_path(const struct uroce_cm_id *id, const struct cm_path *alternate,
 				  struct uroce_path *path);

@@ -9,14 +9,14 @@ enum verb_kind { VERB_QP, VERB_CQ, VERB_SRQ };
 
 /*
  * Returns a number that no object has had: an event names its object by this number, which is the object's context. A
- * pointer does not do, because an event that was raised before its object was destroyed may be read after another object
- * has got the same memory. Thread-safe.
+ * pointer does not do, because an event that was raised before its object was destroyed may be read after another
+ * object has got the same memory. Thread-safe.
  */
 uint64_t verb_event_draw(void);
 
 /*
- * The object has its number. verb_event_add(): from now on events of the object are written; verb_event_remove(): no more. In between the object
- * must not move.
+ * verb_event_add(): from now on events of the object, which has its number, are written; verb_event_remove(): no more.
+ * In between the object must not move.
  */
 void verb_event_add(enum verb_kind kind, void *object);
 void verb_event_remove(enum verb_kind kind, void *object);

@@ -58,9 +58,9 @@ void site_poll(void *site);
 void site_poll_for(struct site *site, unsigned ms);
 
 /*
- * A host that behaves: reads and writes of GOOD or OTHER for so long, and expects each to end well. Returns how long the
- * slowest of those took that lasted SITE_SLOW_POLLS polls or more, in milliseconds: a machine that is slow or busy polls
- * less often in the same time.
+ * A host that behaves: reads and writes of GOOD or OTHER for so long, and expects each to end well. Returns how long
+ * the slowest of those took that lasted SITE_SLOW_POLLS polls or more, in milliseconds: a machine that is slow or busy
+ * polls less often in the same time.
  */
 #define SITE_SLOW_POLLS 1000u
 double site_good_work(struct site *site, const char *nqn, unsigned ms);

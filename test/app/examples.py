@@ -14,8 +14,9 @@ import time
 from cases import Running, main, one_line, run, want
 
 CASES = []
-# A limit that catches a peer that is never noticed: three times the keep-alive time of block_store and the retry budget,
-# which is the first try and seven more, 537 ms each; the timer of a responder may take up to four times as long.
+# A limit that catches a peer that is never noticed: three times the keep-alive time of block_store and the retry
+# budget, which is the first try and seven more, 537 ms each; the timer of a responder may take up to four times as
+# long.
 NOTICED_S = 3 * (0.5 + 4 * 8 * 0.537)
 
 

@@ -429,5 +429,11 @@ Test(alternate, a_path_that_no_packet_can_take_is_refused_for_its_reason)
 	wait_loaded(channel);
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &mixed, 0), -EINVAL);
 	cr_expect_str_eq(uroce_refusal(), "path: source and dest are of two families");
+	config = &second.devices[0]->config;
+	config->prefix_bits[0] = 32;
+	config->gateways[0] = network_address("10.0.1.254");
+	path.hop_limit = 1;
+	cr_expect_eq(uroce_cm_load_alternate(ids[0], &path, 0), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "path.hop_limit 1: 10.0.1.2 is behind a router; use 2 or more");
 	close_all(&network, &second, channel, listener, ids);
 }

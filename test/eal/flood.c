@@ -458,7 +458,7 @@ Test(flood, frames_of_another_address_are_not_handed_to_another_lcore)
 	network_close(&network);
 }
 
-/* With an alternate path a request to migrate from anywhere is the owner's to judge, but half of the ring is kept. */
+/* With an alternate path a request to migrate from anywhere is judged by the owner. Half of the ring is kept. */
 Test(flood, requests_to_migrate_from_another_address_leave_half_of_the_ring)
 {
 	static struct network network;

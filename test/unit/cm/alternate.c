@@ -320,7 +320,7 @@ Test(alternate, one_that_was_not_answered_may_be_loaded_again)
 	meet_close(meet);
 }
 
-/* The peer's LAP crosses our DREQ, or comes when the connection has ended: it says which connection, and is no stranger's. */
+/* The peer's LAP crosses our DREQ, or arrives when the connection has ended. */
 Test(alternate, a_lap_of_a_connection_that_ends_is_told_that)
 {
 	RULE("C-20");
