@@ -35,18 +35,42 @@
 #define ANOMALY_NS 1000000000ull
 #define ANOMALY_MS 1000u /* the same */
 #define ANOMALY_PACKETS 500u
+#define ANOMALY_TOTAL 800u       /* packets that raise the event however slowly they arrive ... */
+#define ANOMALY_FORGET_MS 10000u /* ... of which one is forgotten after so long */
 #define ANOMALY_DISTANCE (1u << 16)
 #define ANOMALY_UNKNOWN_SENDERS 10000u
 
 /*
- * What is kept behind a missing packet (S-21): how far behind, so many PSNs, of which a SACK tells 64; and how many
- * packets the QPs of an lcore keep together. A QP whose missing packet has not come for so long gives up what it keeps
- * when another one wants the room.
+ * Requests that are kept behind a missing packet (S-21). KEPT_SPAN: PSNs in the map of a QP; KEPT_BLOCK: PSNs in a SACK;
+ * LCORE_KEPT: packets that the QPs of an lcore keep together. A QP whose missing packet has not arrived for
+ * KEPT_PATIENCE_NS gives up what it keeps when another QP needs the room.
  */
 #define KEPT_SPAN 2048u
 #define KEPT_BLOCK 64u
-#define LCORE_KEPT 2048u
+#define LCORE_KEPT 4096u
 #define KEPT_PATIENCE_NS 10000000ull
+
+/*
+ * How far ahead of ePSN a request may be kept: KEPT_NEAR PSNs whatever path it took, and KEPT_PAIRS divided by the number
+ * of used paths beyond that, if its path was used before (lib/rc/ports.h).
+ */
+#define KEPT_NEAR 255u
+#define KEPT_PAIRS 16384u
+
+/*
+ * SACKs and ACKs that out-of-order requests and PROBEs draw (S-22), in bytes of frames: at most KEPT_ANSWER_PERCENT of what
+ * arrives, and KEPT_FLOOR_BYTES_MS per ms besides. KEPT_ALLOWANCE of them may be drawn at once. A request counts as
+ * KEPT_REQUEST_BYTES without its payload, which is less than its headers have.
+ */
+#define KEPT_ANSWER_PERCENT 150u
+#define KEPT_FLOOR_BYTES_MS 1u
+#define KEPT_ALLOWANCE 3072u
+#define KEPT_REQUEST_BYTES 58u
+#define KEPT_PROBE_BYTES 74u
+#define KEPT_SACK_BYTES 94u
+#define KEPT_ACK_BYTES 62u
+/* PROBEs in a row, per path of the peer, between which nothing was executed: more of them pay for no answer */
+#define KEPT_VAIN_PROBES 16u
 
 /*
  * The paths over which a QP spreads its packets (W-10), each with a UDP source port of its own: so many at least and at
@@ -55,6 +79,9 @@
 #define SPREAD_LEAST 4u
 #define SPREAD_MOST 64u
 #define SPREAD_RETRY_NS 1000000ull
+/* While the peer keeps no out-of-order requests all packets take one path: so long, and after each failure twice as long. */
+#define SPREAD_ALONE_NS 10000000ull
+#define SPREAD_ALONE_TRIES 7u
 
 /* The transport part of a QP besides its rings. What only a QP with losses needs lies in a board (LCORE_BOARDS). */
 #define LIMIT_QP_BYTES 1600u

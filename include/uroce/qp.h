@@ -139,11 +139,12 @@ struct uroce_qp_attr {
 	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
 	uint8_t cc;          /* enum uroce_cc; a query returns the algorithm in force */
 	/*
-	 * Both ends keep packets that come behind a missing one, and tell each other of them with SACKs, so that only
-	 * lost packets are sent again (S-21). The value is the most packets of SENDs and WRITEs in flight: 256, 512,
-	 * 1024 or
-	 * 2048. Both ends have to be uroce and to agree on it; cm.h does that for them. 0, the default: no SACKs, as
-	 * with every other peer.
+	 * Selective retransmission: both ends keep out-of-order packets and report them with SACKs, so that only lost
+	 * packets are retransmitted (S-21). The value is the maximum number of SEND and WRITE packets in flight: 256,
+	 * 512, 1024 or 2048. Both ends have to be uroce and to agree on it; cm.h does that for them. Both start PSNs
+	 * should be random, and each end has to know the other's: the UDP source ports follow from them (W-2). Set
+	 * SQ_PSN with RTR if the peer may send before this QP is in RTS. 0, the default: no SACKs, as with every other
+	 * peer.
 	 */
 	uint16_t sack_window;
 	/*
@@ -253,7 +254,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   RETRY_CNT                                               !                       x
  *   RNR_RETRY                                               !                       x
  *   MAX_RD_ATOMIC                                           !                       x
- *   SQ_PSN                                                  x
+ *   SQ_PSN                                         x        x
  *   PATH_MIG_STATE                                          x       x       x       x
  *   IMPRECISE_ERRORS                                        x       x       x       x
  *   NO_PROBE                                                x       x       x       x

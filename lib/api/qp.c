@@ -260,7 +260,7 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 		int error;
 
 		attr.qp_state = steps[i].state;
-		if (attr.use_sq_psn && attr.qp_state == UROCE_QPS_RTS)
+		if (attr.use_sq_psn && attr.qp_state != UROCE_QPS_INIT)
 			mask |= UROCE_QP_SQ_PSN;
 		error = engine_modify_qp(qp, &attr, mask, bad_mask);
 		if (error)

@@ -96,7 +96,7 @@ struct engine_connect {
 #define CONNECT_TO_RTR                                                                                \
 	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |   \
 	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL | UROCE_QP_CC | \
-	 UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS)
+	 UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS | UROCE_QP_SQ_PSN)
 #define CONNECT_TO_RTS                                                                                          \
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
 	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE | UROCE_QP_READ_REPAIR)

@@ -206,6 +206,9 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	drop = flow->goes_on ? CNT_COUNTERS : rc_qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
+		rc_qp_refused(qp_core(qp), drop, lcore->now_ns);
+		if (qp_work(qp_core(qp), WORK_EVENT))
+			run_queue_add(qp);
 		return false;
 	}
 	join_run(lcore, flow, qp);
@@ -226,6 +229,7 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.dest = encap->dest,
 		.device = port->device,
 		.vlan_id = encap->vlan_tci & WIRE_VLAN_ID,
+		.source_port = encap->source_port,
 		.ce = uroce_traffic_class_ecn(encap->traffic_class) == UROCE_ECN_CE,
 		.ip = frame + encap->ip_offset,
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
@@ -312,6 +316,7 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 	flow->bytes = bytes;
 	flow->origin.ip_bytes = plain.ip_bytes;
 	flow->origin.ipv4 = plain.ipv4;
+	flow->origin.source_port = load_be16(frame + FRAME_UDP_AT);
 	flow->origin.ce = uroce_traffic_class_ecn(plain.ip[1]) == UROCE_ECN_CE;
 	return true;
 }
@@ -369,6 +374,10 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 	repeats = before && bytes == flow->bytes && frame_repeats_headers(frame, before);
 	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
 		return receive_any(lcore, port, mbuf, flow);
+	if (__builtin_expect(repeats && !frame_repeats_port(frame, before), 0)) {
+		repeats = false;
+		flow->origin.source_port = load_be16(frame + FRAME_UDP_AT);
+	}
 	flow->origin.ip = frame + FRAME_IP_AT;
 	flow->frame = frame;
 	if (repeats && flow->goes_on && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS) {

@@ -135,7 +135,7 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 }
 
 static void prepare_template(struct wire_frame_template *template, const struct uroce_path *path,
-			     const struct uroce_mac *dest_mac, uint32_t qpn, uint32_t dest_qpn)
+			     const struct uroce_mac *dest_mac, uint16_t source_port)
 {
 	struct wire_encap encap = {
 		.ipv6 = !encap_addr_is_ipv4(path->dest.bytes),
@@ -144,7 +144,7 @@ static void prepare_template(struct wire_frame_template *template, const struct 
 		.vlan = path_vlan_tci(path) != 0,
 		.vlan_tci = path_vlan_tci(path),
 		.flow_label = path->flow_label,
-		.source_port = path_source_port(qpn, dest_qpn),
+		.source_port = source_port,
 		.dest_port = WIRE_UDP_PORT,
 	};
 
@@ -163,7 +163,7 @@ bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *pat
 
 	if (port == NULL || !engine_resolve_find(lcore, path, &mac) || !port_make_room(port))
 		return false;
-	prepare_template(&template, path, &mac, packet->source_qpn, packet->dest_qpn);
+	prepare_template(&template, path, &mac, path_source_port(packet->source_qpn, packet->dest_qpn));
 	port_send(port, wire_frame_build(&template, packet, port_frame(port)));
 	return true;
 }
@@ -179,7 +179,7 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	/* N-2: switches may mark what the QP sends, unless its traffic class has ECN bits of its own. */
 	if (rc_cc_listens(qp_core(qp)) && uroce_traffic_class_ecn(path.traffic_class) == UROCE_ECN_NOT_ECT)
 		path.traffic_class |= UROCE_ECN_ECT0;
-	prepare_template(&qp->template, &path, &mac, qp->qpn, qp_core(qp)->dest_qpn);
+	prepare_template(&qp->template, &path, &mac, rc_ports_own(qp_core(qp), 0));
 	qp->port = engine_find_port(lcore, path.device);
 	qp->resolved = true;
 	run_queue_move(qp, &qp->port->run_queue);

@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/ports.h"
 #include "rc/qp_state.h"
+#include "rc/spread.h"
 
 #define CC_OPEN PSN_WINDOW /* the window in PSNs that limits nothing */
 #define CC_LEAST 8u        /* the smallest window */
@@ -158,6 +160,9 @@ static inline bool cc_burst_is_full(const struct rc_qp *qp)
 static inline void cc_set_window(struct rc_qp *qp, uint32_t psns)
 {
 	uint32_t most = qp->kept.window > WINDOW_PACKETS ? qp->kept.window : WINDOW_PACKETS;
+	uint32_t reach = 1 + ports_reach(qp->spread.board ? rc_spread_count(qp) : 1); /* as far as the peer keeps requests */
+
+	most = most < reach ? most : reach;
 
 	qp->cc_past.limit = psns;
 	qp->cc.window = (uint16_t)(psns < most ? psns : most);

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "rc/ack.h"
+#include "rc/anomaly.h"
 #include "rc/emit.h"
 #include "rc/holes.h"
+#include "rc/ports.h"
 #include "rc/spread.h"
 
 #define BLOCKS (KEPT_SPAN / KEPT_BLOCK)
@@ -143,17 +145,46 @@ static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
 	return true;
 }
 
-/* Is there room for one more packet of the QP? A QP that keeps nothing yet counts among those that share the store. */
+/*
+ * Is there room for one more packet of the QP? It holds at most as much as is then free, so a QP that holds nothing finds
+ * room however much one or two others take.
+ */
 static bool has_room(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_store *store = store_of(qp);
 	uint32_t has = qp->kept.map ? map_of(qp)->count : 0;
-	uint32_t share = store->count / (store->holders + (qp->kept.map == NULL));
-	bool fits = store->used < store->count / 2 || has < share;
 
-	if ((!fits || store->used == store->count) && !make_room(qp, now_ns))
+	if (has + 1 > store->count - store->used && !make_room(qp, now_ns))
 		return false;
 	return store->used < store->count;
+}
+
+/* ---- what an arrival may draw ---- */
+
+/*
+ * Refills the allowance: with a part of the bytes that arrive, `bytes` now and at least KEPT_REQUEST_BYTES for each PSN
+ * that was executed since the last time, and slowly with time.
+ */
+static void refill(struct rc_qp *qp, uint32_t bytes, uint64_t now_ns)
+{
+	struct rc_kept *kept = &qp->kept;
+	uint32_t now_ms = (uint32_t)(now_ns / 1000000);
+	uint64_t arrived = bytes + (uint64_t)psn_distance(qp->responder.epsn, kept->paid) * KEPT_REQUEST_BYTES;
+	uint64_t more = arrived * KEPT_ANSWER_PERCENT / 100 + (uint64_t)(now_ms - kept->paid_ms) * KEPT_FLOOR_BYTES_MS;
+
+	more += kept->allowance;
+	kept->allowance = more < KEPT_ALLOWANCE ? (uint16_t)more : KEPT_ALLOWANCE;
+	kept->paid = qp->responder.epsn;
+	kept->paid_ms = now_ms;
+}
+
+/* Pays for a frame. Returns false if the allowance does not suffice. */
+static bool pay(struct rc_qp *qp, uint32_t bytes)
+{
+	if (qp->kept.allowance < bytes)
+		return false;
+	qp->kept.allowance -= (uint16_t)bytes;
+	return true;
 }
 
 /* ---- what comes ---- */
@@ -161,6 +192,8 @@ static bool has_room(struct rc_qp *qp, uint64_t now_ns)
 void rc_kept_agree(struct rc_qp *qp, uint16_t window)
 {
 	qp->kept.window = window;
+	qp->kept.allowance = KEPT_ALLOWANCE;
+	qp->kept.paths = 1; /* the usual port */
 }
 
 void rc_kept_reset(struct rc_qp *qp)
@@ -175,25 +208,84 @@ static bool reaches(const struct rc_qp *qp, psn_t psn)
 	return psn_distance(psn, block_of(qp->responder.epsn)) < KEPT_SPAN;
 }
 
+/* May a packet at psn be kept if it comes from this port? */
+static bool port_allows(const struct rc_qp *qp, psn_t psn, uint16_t source_port)
+{
+	uint32_t index = ports_index(qp, source_port), ahead = psn_distance(psn, qp->responder.epsn);
+	uint64_t paths = qp->kept.paths;
+
+	return ahead <= KEPT_NEAR ||
+	       (index < SPREAD_MOST && (paths >> index & 1) && ahead <= ports_reach((uint32_t)__builtin_popcountll(paths)));
+}
+
+void rc_kept_path_used(struct rc_qp *qp, uint16_t source_port)
+{
+	uint32_t index = ports_index(qp, source_port);
+
+	if (ports_are_known(qp) && index < SPREAD_MOST)
+		qp->kept.paths |= 1ull << index;
+}
+
 /* Has the packet at psn, which the map reaches to, come before its turn? */
 static bool is_kept(const struct rc_qp *qp, psn_t psn)
 {
 	return qp->kept.map && *slot_of(map_of(qp), psn) != 0;
 }
 
+/* The headers of a request as bytes, without what a copy that is sent again may change. Returns how many. */
+static uint32_t write_headers(const struct wire_packet *packet, uint8_t headers[WIRE_HEADERS_MAX_BYTES])
+{
+	struct wire_packet plain = *packet;
+
+	plain.flags &= WIRE_SOLICITED;
+	plain.pkey = 0;
+	return wire_packet_build(&plain, headers);
+}
+
+/* Do two packets with the same PSN request the same? */
+static bool is_same_request(const struct wire_packet *a, const struct wire_packet *b)
+{
+	uint8_t headers[2][WIRE_HEADERS_MAX_BYTES];
+	uint32_t bytes = write_headers(a, headers[0]);
+
+	return bytes == write_headers(b, headers[1]) && memcmp(headers[0], headers[1], bytes) == 0 &&
+	       a->payload_bytes == b->payload_bytes &&
+	       (a->payload_bytes == 0 || memcmp(a->payload, b->payload, a->payload_bytes) == 0);
+}
+
+/*
+ * A further copy of a kept packet arrived. If they differ one of them is forged, and nobody knows which one: both are
+ * dropped, and the peer sends the packet again.
+ */
+static void compare_copies(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	uint16_t *slot = slot_of(map_of(qp), psn_make(packet->psn));
+
+	if (is_same_request(&store_of(qp)->packets[*slot - 1u].packet, packet))
+		return;
+	release(qp, slot);
+	qp->counters[CNT_CONTRADICTION]++;
+	rc_anomaly_raise(qp, now_ns);
+}
+
 /*
  * Keeps a copy of the packet. Returns false if the packet is kept already or cannot be kept. A QP has a board only
  * while it keeps something.
  */
-static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint16_t source_port, uint64_t now_ns)
 {
+	psn_t psn = psn_make(packet->psn);
 	struct rc_kept_packet *copy;
 	uint16_t *slot;
 	uint32_t index;
 
-	if (store_of(qp) == NULL || packet->payload_bytes > LIMIT_MTU_BYTES || !reaches(qp, psn_make(packet->psn)))
+	if (store_of(qp) == NULL || packet->payload_bytes > LIMIT_MTU_BYTES || !reaches(qp, psn))
 		return false;
-	if (qp->kept.gave_up || is_kept(qp, psn_make(packet->psn)) || !has_room(qp, now_ns))
+	if (is_kept(qp, psn)) {
+		compare_copies(qp, packet, now_ns);
+		return false;
+	}
+	if (qp->kept.gave_up || !port_allows(qp, psn, source_port) || !has_room(qp, now_ns))
 		return false;
 	if (qp->kept.map == NULL && !borrow(qp, qp_boards(qp), now_ns))
 		return false;
@@ -218,7 +310,7 @@ static void tell_blocks(struct rc_kept *kept, psn_t from, psn_t to)
 		kept->news |= bit_of(psn_add(from, i * KEPT_BLOCK));
 }
 
-void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint16_t source_port, uint64_t now_ns)
 {
 	struct rc_kept *kept = &qp->kept;
 	psn_t psn = psn_make(packet->psn), epsn = qp->responder.epsn;
@@ -228,23 +320,39 @@ void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t 
 		qp->counters[CNT_AFTER_NAK]++;
 		return;
 	}
-	qp->counters[keep(qp, packet, now_ns) ? CNT_KEPT : CNT_AFTER_NAK]++;
+	refill(qp, KEPT_REQUEST_BYTES + packet->payload_bytes, now_ns);
+	qp->counters[keep(qp, packet, source_port, now_ns) ? CNT_KEPT : CNT_AFTER_NAK]++;
+	rc_kept_path_used(qp, source_port);
 	if (!gap)
 		kept->newest = epsn;
 	if (psn_before(kept->newest, psn) && reaches(qp, psn)) {
 		tell_blocks(kept, kept->newest, psn);
 		kept->newest = psn;
 	}
+	if (gap && !reaches(qp, psn)) /* the SACKs of this gap do not reach that far */
+		return;
 	kept->news |= bit_of(psn);
 	ack_sack_is_due(&qp->responder.ack);
 }
 
-void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet)
+void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	struct rc_kept *kept = &qp->kept;
+	uint32_t paths;
 
 	if (qp->responder.ack.due & WORK_NAK) /* the NAK answers the PROBE */
 		return;
+	if (!psn_equal(kept->paid, qp->responder.epsn))
+		kept->vain_probes = 0;
+	kept->vain_probes += kept->vain_probes < UINT16_MAX;
+	paths = (uint32_t)__builtin_popcountll(kept->paths);
+	refill(qp, kept->vain_probes > KEPT_VAIN_PROBES * paths ? 0 : KEPT_PROBE_BYTES, now_ns);
+	if (!pay(qp, KEPT_ACK_BYTES)) {
+		/* an honest peer with many paths may send a PROBE over each of them */
+		if (qp->counters[CNT_PROBES_IGNORED]++ % paths == 0)
+			rc_anomaly_note(qp, now_ns);
+		return;
+	}
 	if (qp_spreads(qp)) /* PROBEs over several paths may come together, and each is answered */
 		rc_spread_probed(qp, kept->probed ? kept->probe_id : 0);
 	kept->probed = true;
@@ -283,6 +391,7 @@ void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_board *board = qp->kept.map;
 
 	qp->kept.refused = qp->kept.chosen = qp->kept.gave_up = false;
+	refill(qp, 0, now_ns);
 	if (board == NULL)
 		return;
 	board->kept.moved_ns = now_ns;
@@ -408,6 +517,8 @@ static bool say_once(struct rc_qp *qp, struct rc_outbox *out)
 			continue;
 		if (!outbox_has_packet_room(out))
 			return false;
+		if (!pay(qp, KEPT_SACK_BYTES)) /* later arrivals pay for further SACKs */
+			break;
 		add_sack(qp, block, out);
 		kept->news &= ~bit_of(block);
 	}

@@ -1,6 +1,12 @@
 /* kept.h - keeps requests that come before their turn, and tells the peer of them with SACKs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * A forger (docs/threat-model.md): a kept packet is as good as one at ePSN, so what may be kept is bounded by the number
+ * of pairs of PSN and port that are acceptable at a time: KEPT_NEAR PSNs from any port of the peer's set, and more from
+ * ports that have been used, divided by their number. When a second copy of a kept packet differs from the first one,
+ * neither is trusted. SACKs and ACKs that arrivals draw are paid from an allowance, which grows with the bytes that
+ * arrive and with the requests that are executed.
+ *
  * Only for a peer that has agreed to it (rc_kept.window). A packet behind a missing one is copied to the store of the
  * lcore. When the missing packet comes the kept ones are judged and executed, each in its turn, as if they came then:
  * before that no kept packet is placed, counted, acknowledged or completed (S-21). Instead of a NAK for the missing
@@ -11,9 +17,8 @@
  *   rc_kept_remains()
  *   3. rc_kept_say() when there is room for frames
  *
- * The store is bounded, and shared. While more than half of it is used each QP has an equal share. A QP whose missing
- * packet does not come loses all that it keeps to a QP that needs the room, and keeps nothing more until the missing
- * packet has come.
+ * The store is bounded, and shared: a QP holds at most as much as is free. A QP whose missing packet does not come loses
+ * all that it keeps to a QP that needs the room, and keeps nothing more until the missing packet has come.
  */
 #ifndef RC_KEPT_H
 #define RC_KEPT_H
@@ -57,11 +62,17 @@ static inline bool qp_keeps(const struct rc_qp *qp)
 	return qp->kept.window > 0;
 }
 
-/* A packet has come before its turn, and its ICRC is right: it is kept if there is room, and SACKs are due. */
-void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
+/*
+ * A request arrived out of order from this UDP source port, and its ICRC is right: it is kept if there is room and if
+ * its port allows it, and SACKs are due.
+ */
+void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint16_t source_port, uint64_t now_ns);
 
-/* A PROBE has come: an ACK is due, and SACKs that tell of all that has come so far. */
-void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet);
+/* A packet with a right ICRC was admitted from this port: later packets from it are kept farther ahead of ePSN. */
+void rc_kept_path_used(struct rc_qp *qp, uint16_t source_port);
+
+/* A PROBE arrived: an ACK is due, and SACKs of everything that arrived so far, unless the allowance is used up. */
+void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
 
 /*
  * Returns the kept packet at ePSN, which stays until the next call, or NULL if there is none. Drops packets before

@@ -352,6 +352,11 @@ void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
 	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
 }
 
+void rc_loss_nothing_kept(struct rc_qp *qp)
+{
+	rewind_window(qp, qp->win.snd_una, false);
+}
+
 bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);

@@ -123,6 +123,9 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns);
 /* A sequence NAK for snd_una came (K-SEQ-REQ). */
 void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns);
 
+/* The peer keeps nothing behind a gap, which need not be a loss: everything is sent again, without spending a retry. */
+void rc_loss_nothing_kept(struct rc_qp *qp);
+
 /* An RNR NAK with this timer code came for psn, which belongs to the oldest request, of any kind. */
 void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns);
 

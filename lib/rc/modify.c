@@ -10,6 +10,7 @@
 #include "rc/fail.h"
 #include "rc/migration.h"
 #include "rc/path.h"
+#include "rc/ports.h"
 #include "rc/report.h"
 #include "rc/requester.h"
 #include "rc/responder.h"
@@ -33,7 +34,7 @@ struct transition {
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
 #define RTR_OPTIONAL                                                                                                  \
-	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH | \
+	(UROCE_QP_SQ_PSN | UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH | \
 	 UROCE_QP_CC | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS)
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
@@ -237,6 +238,8 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		rc_cc_reset(qp);
+		rc_ports_expect(qp);
+		rc_spread_path_changed(qp); /* the ports follow from the start PSN as well */
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		report_drain(qp);
 	} else if (to == UROCE_QPS_ERR) {

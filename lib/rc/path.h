@@ -24,6 +24,7 @@ struct rc_origin {
 	/* untagged IPv4: both addresses as in the header; 0: source, dest and vlan_id have them */
 	uint64_t ipv4;
 	uint16_t vlan_id; /* 0: none; not valid if ipv4 is set */
+	uint16_t source_port; /* of UDP */
 	bool ce;          /* a switch has marked the packet: congestion experienced */
 };
 
@@ -95,7 +96,7 @@ static inline bool path_is_same(const struct uroce_path *a, const struct uroce_p
 	       memcmp(a->dest.bytes, b->dest.bytes, sizeof(a->dest.bytes)) == 0;
 }
 
-/* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */
+/* The UDP source port of a flow without SACKs: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */
 static inline uint16_t path_source_port(uint32_t qpn, uint32_t dest_qpn)
 {
 	uint32_t mixed = qpn * 0x9E3779B1u ^ dest_qpn * 0x85EBCA77u;

@@ -141,6 +141,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_responder_reset(qp);
 	rc_report_reset(qp);
 	anomaly_reset(qp);
+	rc_ports_forget(qp);
 	sendwin_wake_by_posts(&qp->win, false);
 	qp->last_aeth = 0;
 	qp->established = false;
@@ -173,6 +174,11 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 	return rc_recvq_post(&qp->recvq, wr);
 }
 
+static enum rc_counter check_port(const struct rc_qp *qp, const struct rc_origin *origin)
+{
+	return rc_ports_admit(qp, origin->source_port) ? CNT_COUNTERS : CNT_PORT_SOURCE_PORT;
+}
+
 /* Judges in the order of W-5; in RTR a QP takes requests but no responses. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
@@ -188,12 +194,18 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 		return CNT_PORT_EARLY_RESPONSE;
 	if ((packet->flags & WIRE_MIGREQ) && opcode_is_rc(packet->opcode) &&
 	    migration_may_be_asked(&qp->migration, origin))
-		return CNT_COUNTERS; /* a request to migrate is judged after the ICRC was checked */
+		return check_port(qp, origin); /* a request to migrate is judged after the ICRC was checked */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
 	if (!pkey_matches(qp->pkey, packet->pkey))
 		return CNT_PORT_PKEY;
-	return CNT_COUNTERS;
+	return check_port(qp, origin);
+}
+
+void rc_qp_refused(struct rc_qp *qp, enum rc_counter reason, uint64_t now_ns)
+{
+	if (reason == CNT_PORT_SOURCE_PORT)
+		rc_anomaly_note(qp, now_ns);
 }
 
 /* Lies psn within a window before or behind `where`? */
@@ -239,7 +251,8 @@ static enum rc_counter handle_control(struct rc_qp *qp, const struct wire_packet
 	if (packet->opcode == OP_SACK) {
 		rc_sack_arrived(qp, packet, now_ns);
 	} else if (packet->opcode == OP_PROBE) {
-		rc_kept_probed(qp, packet);
+		rc_kept_path_used(qp, origin->source_port);
+		rc_kept_probed(qp, packet, now_ns);
 	} else if (rc_cc_expects(qp)) {
 		qp->counters[CNT_CNP_HANDLED]++;
 		rc_cc_notified(qp, now_ns);
@@ -254,6 +267,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 			      uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_origin checked;
+	enum rc_counter drop;
 
 	if (!opcode_is_rc(packet->opcode))
 		return handle_control(qp, packet, origin, now_ns);
@@ -266,7 +280,10 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 		if (!handle_notice(qp, packet, origin))
 			return CNT_COUNTERS;
 	}
-	return qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);
+	drop = qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);
+	if (drop == CNT_COUNTERS)
+		rc_kept_path_used(qp, origin->source_port);
+	return drop;
 }
 
 /*

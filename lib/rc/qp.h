@@ -17,6 +17,7 @@
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/deadlines.h"
+#include "rc/ports.h"
 #include "rc/qp_state.h"
 #include "rc/report.h"
 #include "rc/responder.h"
@@ -52,13 +53,21 @@ struct rc_qp_config {
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
 /*
- * Is this the usual case: the QP is in RTS, does not migrate, and the packet came along its path? Then rc_qp_admit()
+ * A packet was not admitted, for this reason: counts it as an anomaly if no honest peer sends such a packet. The host
+ * calls rc_qp_transmit() if qp_work() then has an event.
+ */
+void rc_qp_refused(struct rc_qp *qp, enum rc_counter reason, uint64_t now_ns);
+
+/*
+ * Is this the usual case: the QP is in RTS, does not migrate, and the packet came along its path from the usual port?
+ * Then rc_qp_admit()
  * would admit any packet of the RC class, and qp_take_packet() does all that rc_qp_receive() would.
  */
 static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_origin *origin, uint16_t pkey)
 {
 	return qp->state == UROCE_QPS_RTS && qp->migration.state == UROCE_PATH_MIGRATED && origin->ipv4 &&
-	       origin->ipv4 == qp->ipv4 && origin->device == qp->device && pkey_matches(qp->pkey, pkey);
+	       origin->ipv4 == qp->ipv4 && origin->device == qp->device && pkey_matches(qp->pkey, pkey) &&
+	       ports_is_usual(qp, origin->source_port);
 }
 
 /* How many bytes a QP of this configuration takes with all its rings; a multiple of 64. */

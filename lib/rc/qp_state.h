@@ -99,10 +99,15 @@ struct rc_responder {
 /* What the responder keeps behind a missing packet, and the SACKs that it owes the peer (S-21, S-22). */
 struct rc_kept {
 	struct rc_board *map; /* NULL: nothing is kept */
+	uint64_t paths;       /* bit i: a packet arrived from port number i of the peer */
 	psn_t newest;         /* the newest packet that has come behind the missing one */
+	psn_t paid;           /* ePSN when the allowance was last refilled */
+	uint32_t paid_ms;     /* the time then; the clock wraps */
+	uint16_t allowance;   /* bytes of SACKs and ACKs that arrivals may still draw */
 	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs: the next SACKs tell of that block */
 	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
+	uint16_t vain_probes; /* PROBEs since ePSN last moved */
 	uint8_t repeated;   /* the last block that SACKs repeated besides that of ePSN; modulo KEPT_SPAN */
 	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
 	bool refused : 1;   /* the packet at ePSN was refused: nothing behind it counts as received */
@@ -121,6 +126,17 @@ struct rc_sack {
 	uint16_t probe_id;    /* id of the last PROBE; 0: none has left */
 	bool probing;         /* the last PROBE is not answered */
 	bool again;           /* again_end is valid */
+};
+
+/* The source ports of the peer's packets (ports.h). */
+struct rc_peer_ports {
+	uint16_t first; /* the usual one */
+	uint16_t known; /* all ones: the ports are known; 0: packets are admitted from any port */
+};
+
+/* The same for packets from other ports than the usual one. */
+struct rc_peer_step {
+	uint16_t inverse; /* of the step between the ports, modulo their number */
 };
 
 /* The paths that packets are spread over (spread.h). */
@@ -294,6 +310,8 @@ struct rc_loss {
 struct rc_anomaly {
 	uint32_t since_ms; /* start of the second in which `count` counts; the clock wraps */
 	uint32_t count;    /* packets since since_ms that no honest peer sends */
+	uint32_t total;    /* the same since the event was last raised, less those that are forgotten */
+	uint32_t forgot_ms; /* when one of them was last forgotten; the clock wraps */
 };
 
 struct rc_keepalive {
@@ -319,16 +337,17 @@ struct rc_qp {
 	uint8_t mtu_shift;
 	uint16_t pkey;
 	uint16_t mtu_bytes;
-	bool established;      /* COMM_EST was raised */
-	bool imprecise_errors; /* report a local fault at once, on the oldest request (E-3) */
-	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
-	bool shares_receives;  /* has a shared receive queue: recvq.srq */
+	bool established : 1;      /* COMM_EST was raised */
+	bool imprecise_errors : 1; /* report a local fault at once, on the oldest request (E-3) */
+	bool flow_control : 1;     /* end-to-end credits were agreed upon (F-1) */
+	bool shares_receives : 1;  /* has a shared receive queue: recvq.srq */
 	/*
 	 * the QP counts credits, has a keep-alive, is paced, takes turns or has several paths: there is more to look at
 	 */
-	bool seldom;
+	bool seldom : 1;
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
+	struct rc_peer_ports peer_ports;
 	uint32_t qpn;
 	uint32_t pd;
 	uint32_t enabled; /* bit n: the peer may send requests of opcode n; written by the responder */
@@ -373,21 +392,22 @@ struct rc_qp {
 	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
+	struct rc_anomaly anomaly;
+	struct rc_keepalive keepalive;
 	_Alignas(64) uint32_t line_mbps; /* rate of the link; 0: the link does not tell */
 	struct rc_carried carried;
 	struct rc_recvq recvq; /* a cache line ends inside: the application's part of the queue begins the next line */
 	struct rc_failures failures;
 	struct rc_kept kept;
 	struct rc_sack sack;
-	struct rc_anomaly anomaly;
 	union {
 		struct rc_boards *pool; /* without holes: the pool that the QP borrows from, or NULL */
 		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
 	} board;
-	struct rc_keepalive keepalive;
 	uint64_t asked_ns; /* when all responses to READs should have come at the rate; written by pace.h */
 	uint32_t access;   /* enum uroce_access: what the peer may do */
 	uint16_t max_mtu_bytes;
+	struct rc_peer_step peer_step;
 	struct rc_spread_at spread;
 	uint32_t dest_qpn;
 	uint8_t timeout, max_dest_rd_atomic;

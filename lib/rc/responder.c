@@ -11,6 +11,7 @@
 #include "rc/kept.h"
 #include "rc/op.h"
 #include "rc/outbox.h"
+#include "rc/ports.h"
 #include "rc/report.h"
 #include "rc/scatter.h"
 #include "rc/verdict.h"
@@ -308,14 +309,16 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 		return false;
 	if (psn_before(psn, resp->epsn)) {
 		known = rc_duplicate_receive(qp, packet);
-	} else if (qp_keeps(qp)) { /* S-21, S-22 */
+	} else if (qp_keeps(qp) && ports_are_known(qp)) { /* S-21, S-22 */
 		qp->counters[CNT_OUT_OF_SEQUENCE] += !resp->nak_outstanding;
-		rc_kept_offer(qp, packet, now_ns);
+		rc_kept_offer(qp, packet, origin->source_port, now_ns);
 		resp->nak_outstanding = true;
 	} else if (resp->nak_outstanding) {
 		qp->counters[CNT_AFTER_NAK]++;
-	} else { /* K-SEQ */
+	} else { /* K-SEQ; in RTR also of a peer that has agreed to SACKs */
 		qp->counters[CNT_OUT_OF_SEQUENCE]++;
+		if (qp_keeps(qp))
+			rc_kept_refused(qp);
 		send_nak(resp, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE));
 	}
 	if (!known && anomaly_is_far(psn, resp->epsn))
@@ -414,7 +417,8 @@ static void take_after_gap(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 {
 	struct rc_responder *resp = &qp->responder;
 
-	ack_asked_for(&resp->ack);
+	if (!qp->kept.refused) /* after a NAK the peer sends everything again, and asks for the ACKs that it wants */
+		ack_asked_for(&resp->ack);
 	rc_kept_filled(qp, now_ns);
 	rc_responder_take_kept(qp, out);
 	if (qp->kept.refused) /* a kept packet: the NAK is due */

@@ -240,13 +240,11 @@ bool rc_responder_waits_for_rate(const struct rc_qp *qp)
 	return qp->replay.has_parts || (entry && entry_is_cut(entry));
 }
 
-bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
+static inline bool transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_ack *ack = &qp->responder.ack;
-	/* a READ or atomic among the kept packets queues a response, which leaves before any ACK, NAK or SACK (S-14) */
-	bool all_taken = __builtin_expect(!(ack->due & WORK_SACK), 1) || rc_responder_take_kept(qp, out);
 
-	if (!(qp_is_paced(qp) ? respond_paced(qp, out) : respond(qp, out)) || !all_taken)
+	if (!(qp_is_paced(qp) ? respond_paced(qp, out) : respond(qp, out)))
 		return true;
 	if ((ack->due & (WORK_REPEAT_ACK | WORK_SACK)) && outbox_has_packet_room(out) && !say_more(qp, out))
 		return true;
@@ -255,4 +253,25 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 	if (ack->due)
 		add_ack(qp_take_ack(qp), out);
 	return qp->flow_control && tell_news(qp, out);
+}
+
+/*
+ * Executes kept packets before responses leave: a READ or atomic among them queues a response, which leaves before any
+ * ACK, NAK or SACK that covers it (S-14).
+ */
+NOINLINE bool transmit_with_kept(struct rc_qp *qp, struct rc_outbox *out)
+{
+	bool all_taken = rc_responder_take_kept(qp, out), more = transmit(qp, out);
+
+	if (all_taken)
+		return more;
+	ack_sack_is_due(&qp->responder.ack); /* further kept packets are executed by the next call */
+	return true;
+}
+
+bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (__builtin_expect(qp->responder.ack.due & WORK_SACK, 0))
+		return transmit_with_kept(qp, out);
+	return transmit(qp, out);
 }

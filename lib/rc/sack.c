@@ -65,6 +65,12 @@ static psn_t newest_of(const struct wire_packet *packet)
 	return psn_make(packet->cack_psn + (uint32_t)(int16_t)packet->ack_psn_offset);
 }
 
+/* Did packets arrive behind a missing one? */
+static bool shows_gap(const struct wire_packet *packet)
+{
+	return (int16_t)packet->ack_psn_offset > 1;
+}
+
 /* Does the map of the SACK say that the packet at psn has come? */
 static bool tells_of(const struct wire_packet *packet, psn_t psn)
 {
@@ -278,6 +284,21 @@ static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
 	return qp->sack.probe_id && packet->probe_id == qp->sack.probe_id;
 }
 
+/*
+ * A QP that spreads its packets learns of a gap. If the peer has kept nothing behind it, everything is sent again over one
+ * path, where a further gap is what a sequence NAK tells in plain RC; then returns false.
+ */
+static bool peer_keeps(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	bool something = packet->ooo_count > 0;
+
+	if (rc_spread_kept(qp, something, now_ns))
+		rc_loss_nothing_kept(qp);
+	else if (!something)
+		rc_loss_sequence_nak(qp, now_ns);
+	return something;
+}
+
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	psn_t cack = psn_make(packet->cack_psn);
@@ -313,6 +334,9 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	} else if (tells_of(packet, qp->rtt.psn)) {
 		rtt_forget(&qp->rtt); /* an answer to a PROBE tells that the timed packet has come, but not when */
 	}
+	if (qp_spreads(qp) && !(packet->control_kind & WIRE_SACK_OF_PROBE) && shows_gap(packet) &&
+	    !peer_keeps(qp, packet, now_ns))
+		return;
 	if (qp_spreads(qp))
 		judgement.overtaken = !rc_spread_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
 						       judgement.answered, now_ns);

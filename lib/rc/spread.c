@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "rc/path.h"
+#include "rc/ports.h"
 #include "rc/sackmap.h"
 
 #define LATE_TRIPS 2u /* round trips: a packet that left this long before one that has come is lost */
@@ -17,14 +17,17 @@ static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 
 /* ---- the set ---- */
 
-/* Lists the paths that take packets: the good ones or, if no path is good, the one that has failed least often. */
+/*
+ * Lists the paths that take packets: the good ones, or one of them while the peer keeps nothing; if no path is good, the
+ * one that has failed least often.
+ */
 static void fill_turn(struct rc_spread *spread)
 {
-	uint8_t least = 0;
+	uint8_t least = 0, most = spread->alone_ns ? 1 : spread->count;
 
 	spread->turns = 0;
 	for (uint8_t i = 0; i < spread->count; i++) {
-		if (spread->paths[i].state == SPREAD_GOOD)
+		if (spread->paths[i].state == SPREAD_GOOD && spread->turns < most)
 			spread->turn[spread->turns++] = i;
 		if (spread->paths[i].tries < spread->paths[least].tries)
 			least = i;
@@ -43,39 +46,33 @@ void rc_spread_turn(struct rc_spread *spread)
 		spread->skipped = 0;
 		fill_turn(spread);
 	}
+	if (spread->alone_ns && spread->now_ns >= spread->alone_ns) {
+		spread->alone_ns = 0;
+		fill_turn(spread);
+	}
 	spread->next = 0;
 }
 
-static bool is_taken(const struct rc_spread *spread, uint32_t count, uint16_t port)
+bool rc_spread_kept(struct rc_qp *qp, bool something, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		if (spread->paths[i].port == port)
-			return true;
-	}
-	return false;
-}
+	struct rc_spread *spread = spread_of(qp);
 
-/* Draws ports from the QPNs and the first PSN, which is random; path 0 has the usual port. */
-static void draw_ports(const struct rc_qp *qp, struct rc_spread *spread)
-{
-	uint64_t x = ((uint64_t)qp->qpn << 40 ^ (uint64_t)qp->dest_qpn << 20 ^ qp->sq_psn.v) + qp->migration.count;
-
-	for (uint32_t i = 0; i < spread->count; i++) {
-		uint16_t port = path_source_port(qp->qpn, qp->dest_qpn);
-
-		while (is_taken(spread, i, port)) {
-			x += 0x9E3779B97F4A7C15ull;
-			port = (uint16_t)(0xC000u | ((x ^ x >> 29) * 0xBF58476D1CE4E5B9ull) >> 50);
-		}
-		spread->paths[i].port = port;
-	}
+	if (something)
+		spread->alone_tries = 0;
+	if (something || spread->alone_ns)
+		return false;
+	spread->alone_ns = now_ns + (SPREAD_ALONE_NS << spread->alone_tries);
+	spread->alone_tries += spread->alone_tries < SPREAD_ALONE_TRIES;
+	fill_turn(spread);
+	return true;
 }
 
 static void begin(const struct rc_qp *qp, struct rc_spread *spread, uint8_t paths)
 {
 	memset(spread, 0, sizeof(*spread));
 	spread->count = paths;
-	draw_ports(qp, spread);
+	for (uint32_t i = 0; i < paths; i++)
+		spread->paths[i].port = rc_ports_own(qp, i);
 	fill_turn(spread);
 }
 

@@ -121,6 +121,13 @@ bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t no
  */
 uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
 
+/*
+ * A SACK says that packets overtook a missing one: did the peer keep something? If it did not, what takes several paths
+ * is lost although the network loses nothing. So all packets take one path for a while (W-10). Returns true when that
+ * begins: then the packets in flight may have overtaken each other.
+ */
+bool rc_spread_kept(struct rc_qp *qp, bool something, uint64_t now_ns);
+
 /* The packet at psn, which left once, has come. */
 void rc_spread_came(struct rc_qp *qp, psn_t psn);
 

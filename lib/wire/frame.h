@@ -118,6 +118,16 @@ static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *be
 	return !(type | middle | addresses | ports >> 16);
 }
 
+/* Does a frame have the same source port as the one before? */
+static inline bool frame_repeats_port(const uint8_t *frame, const uint8_t *before)
+{
+	uint16_t ports[2];
+
+	memcpy(&ports[0], frame + FRAME_UDP_AT, sizeof(ports[0]));
+	memcpy(&ports[1], before + FRAME_UDP_AT, sizeof(ports[1]));
+	return ports[0] == ports[1];
+}
+
 /* Does a frame have the same BTH as the one before, up to the QPN? */
 static inline bool frame_repeats_bth(const uint8_t *frame, const uint8_t *before)
 {

@@ -42,6 +42,7 @@ void flow_open(struct network *network, struct flow *flow, const struct flow_wor
 			.retry_cnt = 7,
 			.rnr_retry = 7,
 			.min_rnr_timer = work->rnr_timer,
+			.sack_window = network_sack_window,
 			.path = { .source = network_address(i ? "10.0.0.2" : "10.0.0.1"),
 				  .dest = network_address(i ? "10.0.0.1" : "10.0.0.2") },
 		};

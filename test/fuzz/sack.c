@@ -10,6 +10,7 @@
 
 #include "rc/kept.h"
 #include "rc/loss.h"
+#include "rc/ports.h"
 #include "rc/sackmap.h"
 #include "work.h"
 
@@ -23,6 +24,7 @@ static void agree(struct work *work, struct rc_store stores[2], struct rc_kept_p
 		rc_store_init(&stores[i], packets[i], STORED);
 		side->pool.store = &stores[i];
 		rc_kept_agree(side->qp, WINDOW_PACKETS);
+		rc_ports_expect(side->qp);
 	}
 }
 
@@ -88,6 +90,34 @@ static bool may_be(const struct rc_qp *qp, const struct wire_packet *sack)
 			return false;
 	}
 	return true;
+}
+
+/* ---- what may be drawn ---- */
+
+#define FRONT_BYTES 42u /* of an IPv4 frame, before the BTH */
+
+static struct drawn {
+	uint64_t in_bytes, sack_bytes;
+	uint32_t first_psn;
+} drawn[2];
+
+static void count_bytes(struct pair *pair, enum side_name at, enum side_name from, const struct wire_packet *packet)
+{
+	(void)pair;
+	if (at != from)
+		drawn[at].in_bytes += FRONT_BYTES + packet_bytes(packet);
+	else if (packet->opcode == OP_SACK)
+		drawn[at].sack_bytes += FRONT_BYTES + packet_bytes(packet);
+}
+
+/* SACKs have at most one and a half times the bytes that arrive, besides those of executed PSNs and a few per second. */
+static void check_drawn(const struct work *work, enum side_name side)
+{
+	const struct rc_qp *qp = work->pair->side[side].qp;
+	uint64_t executed = (qp->responder.epsn.v - drawn[side].first_psn) & PSN_MASK;
+
+	MUST(drawn[side].sack_bytes <= (drawn[side].in_bytes + executed * KEPT_REQUEST_BYTES) * 3 / 2 + KEPT_ALLOWANCE +
+					       work->pair->now_ns / 1000000 * KEPT_FLOOR_BYTES_MS);
 }
 
 /* Nothing is known of what is not in flight, and what is lost is counted. */
@@ -227,6 +257,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	work_open(&work, &input, true);
 	agree(&work, stores, packets);
+	memset(drawn, 0, sizeof(drawn));
+	for (int i = 0; i < 2; i++)
+		drawn[i].first_psn = work.pair->side[i].qp->responder.epsn.v;
+	work.pair->tap = count_bytes;
 	if (data[size - 1] & 1) /* few kept packets are executed in one call */
 		work.pair->crowd = OUTBOX_COMPLETIONS - OUTBOX_RECEIVE_COMPLETIONS - (data[size - 1] >> 6);
 	while (!input_is_over(&input)) {
@@ -234,6 +268,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		work_look(&work);
 		check_store(&work.pair->side[A]);
 		check_store(&work.pair->side[B]);
+		check_drawn(&work, A);
+		check_drawn(&work, B);
 	}
 	work_settle(&work);
 	work_check(&work);

@@ -290,20 +290,21 @@ static uint32_t held_by(const struct pair *pair)
 	return pair->side[B].qp->kept.map ? pair->side[B].qp->kept.map->kept.count : 0;
 }
 
-Test(kept, above_half_of_the_store_each_has_its_share)
+Test(kept, a_holder_has_at_most_as_much_as_is_free)
 {
 	struct pair *pairs[2];
 
 	RULE("S-21");
 	share(pairs, 16);
-	come_early(pairs[1], 1);
 	for (uint32_t i = 1; i < 30; i++)
 		come_early(pairs[0], i);
 	cr_assert_eq(held_by(pairs[0]), 8);
-	for (uint32_t i = 2; i < 30; i++)
+	for (uint32_t i = 1; i < 30; i++)
 		come_early(pairs[1], i);
-	cr_assert_eq(held_by(pairs[1]), 8);
-	cr_assert_eq(pairs[0]->side[B].qp->counters[CNT_KEPT], 8);
+	cr_assert_eq(held_by(pairs[1]), 4);
+	for (uint32_t i = 1; i < 30; i++)
+		come_early(pairs[0], i);
+	cr_assert_eq(held_by(pairs[0]), 8);
 	close_sharing(pairs);
 }
 
@@ -312,10 +313,9 @@ Test(kept, who_waits_for_long_makes_room_for_another)
 	struct pair *pairs[2];
 
 	RULE("S-21");
-	share(pairs, 8);
-	for (uint32_t i = 1; i < 30; i++)
-		come_early(pairs[0], i);
-	cr_assert_eq(held_by(pairs[0]), 8);
+	share(pairs, 1);
+	come_early(pairs[0], 1);
+	cr_assert_eq(held_by(pairs[0]), 1);
 	pairs[1]->now_ns = pairs[0]->now_ns + KEPT_PATIENCE_NS - 1;
 	come_early(pairs[1], 1);
 	cr_assert_eq(held_by(pairs[1]), 0);
@@ -332,12 +332,12 @@ Test(kept, who_has_made_room_gets_none_before_its_missing_packet_has_come)
 	struct pair *pairs[2];
 
 	RULE("S-21");
-	share(pairs, 8);
-	for (uint32_t i = 1; i < 9; i++)
-		come_early(pairs[0], i);
+	share(pairs, 1);
+	come_early(pairs[0], 1);
 	pairs[1]->now_ns = pairs[0]->now_ns += KEPT_PATIENCE_NS;
 	come_early(pairs[1], 1);
 	cr_assert_eq(held_by(pairs[0]), 0);
+	rc_kept_forget(pairs[1]->side[B].qp);
 	for (uint32_t i = 1; i < 9; i++)
 		come_early(pairs[0], i);
 	cr_assert_eq(held_by(pairs[0]), 0);
@@ -381,13 +381,14 @@ static struct rc_qp *open_hoarder(struct pair *pair, struct rc_boards *pool, uin
 					  UROCE_QP_SACK_WINDOW,
 				  &bad),
 		     0, "%#x", bad);
+	rc_ports_expect(qp); /* as in RTS */
 	return qp;
 }
 
 /* Packets 1 to `count` come, so that they would have to be kept. */
 static void hoard(struct pair *pair, struct rc_qp *qp, uint32_t count)
 {
-	const struct rc_origin checked = { 0 };
+	const struct rc_origin checked = { .source_port = qp->peer_ports.first };
 
 	for (uint32_t i = 1; i <= count; i++) {
 		struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, i, 0, 8, 8);
@@ -395,6 +396,35 @@ static void hoard(struct pair *pair, struct rc_qp *qp, uint32_t count)
 		outbox_reset(&pair->out);
 		rc_qp_receive(qp, &packet, &checked, pair->now_ns, &pair->out);
 	}
+}
+
+/* Two that keep as much as they can leave room for a third one, and for all that follow. */
+Test(kept, third_holder_finds_room_beside_two_that_take_all_they_can)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
+	struct rc_qp *hoarders[6];
+	struct rc_store store;
+	struct rc_boards pool;
+	uint32_t count = 512;
+
+	RULE("S-21");
+	boards_init(&pool, boards, LCORE_BOARDS);
+	rc_store_init(&store, malloc(count * sizeof(struct rc_kept_packet)), count);
+	pool.store = &store;
+	for (uint32_t i = 0; i < 6; i++) {
+		hoarders[i] = open_hoarder(pair, &pool, i);
+		hoard(pair, hoarders[i], count);
+		cr_expect_eq(hoarders[i]->kept.map->kept.count, count >> (i + 1), "number %u has %u", i,
+			     hoarders[i]->kept.map->kept.count);
+	}
+	for (uint32_t i = 0; i < 6; i++) {
+		rc_qp_return_boards(hoarders[i]);
+		free(hoarders[i]);
+	}
+	free(store.packets);
+	free(boards);
+	pair_close(pair);
 }
 
 /*

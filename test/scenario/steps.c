@@ -156,7 +156,7 @@ static struct pair *open_wide(void)
 
 	for (enum side_name side = A; side <= B; side++) {
 		rc_kept_agree(pair->side[side].qp, KEPT_SPAN);
-		rc_spread_over(pair->side[side].qp, SPREAD_MOST);
+		rc_spread_over(pair->side[side].qp, 8);
 		rc_cc_reset(pair->side[side].qp);
 	}
 	pair_cut(pair);

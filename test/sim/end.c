@@ -228,6 +228,7 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	end->cq_head = end->cq_tail = 0;
 	end->send_failed = end->recv_failed = end->failed = end->drain_asked = end->drained = end->fatal_event =
 		end->established = false;
+	end->bytes_in = end->sack_bytes = 0;
 	end->troubles = end->all_troubles = end->stalls = 0;
 	end->last_progress_ns = end->told_ns = world->now_ns;
 	end->timer_ns = RC_NEVER;

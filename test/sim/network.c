@@ -388,7 +388,7 @@ static void notify_peer(struct sim_world *world, struct sim_end *end, bool respo
 		rc_cc_notified(end->qp, world_clock(world, end));
 		sim_world_arm(world, end);
 	}
-	sim_network_send(world, end, &packet, path_source_port(end->qpn, packet.dest_qpn));
+	sim_network_send(world, end, &packet, rc_ports_own(end->qp, 0));
 }
 
 /* The model knows nothing of rates: a notification is none of its packets. */
@@ -413,6 +413,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 	enum rc_counter drop = rc_qp_admit(end->qp, packet, origin);
 	bool marked = world->fabric && origin->ce && rc_qp_heeds_mark(end->qp, packet);
 
+	end->bytes_in += frame->length;
 	if (frame->forged && verdict.right && drop == CNT_COUNTERS)
 		sim_model_taint(world, end);
 	if (frame->disturbed || frame->life != world->ends[frame->from].life)
@@ -440,6 +441,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
 			sim_world_trouble(world, end, 1);
 		sim_model_refused(world, end, packet, origin, drop);
+		rc_qp_refused(end->qp, drop, world_clock(world, end));
 	}
 	if (drop != CNT_COUNTERS)
 		world->nodes[end->node].drops[drop]++;
@@ -476,6 +478,7 @@ static bool arrive(struct sim_world *world, struct sim_frame *frame)
 	origin = (struct rc_origin){
 		.source = encap.source,
 		.dest = encap.dest,
+		.source_port = encap.source_port,
 		.ip = frame->bytes + encap.ip_offset,
 		.ip_bytes = (uint32_t)(encap.bth_offset - encap.ip_offset) + encap.bth_bytes - WIRE_ICRC_BYTES,
 		.ce = uroce_traffic_class_ecn(encap.traffic_class) == UROCE_ECN_CE,

@@ -177,7 +177,7 @@ static uint32_t draw_room(struct sim_world *world, const struct sim_end *end)
 /* That of the frame, if the QP spreads its packets: all QPs write with one template here. */
 static uint16_t source_port(const struct sim_end *end, const struct rc_outbox *out, uint32_t i)
 {
-	return qp_spreads(end->qp) ? places_source_port(out, i) : path_source_port(end->qpn, end->qp->dest_qpn);
+	return qp_spreads(end->qp) ? places_source_port(out, i) : rc_ports_own(end->qp, 0);
 }
 
 static void poll_once(struct sim_world *world, struct sim_end *end)

@@ -9,10 +9,11 @@
 #include "pair.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
+#include "rc/ports.h"
 #include "rc/spread.h"
 
 #define MTU 256u
-#define STORED 512u /* packets that an end may keep */
+#define STORED 1024u /* packets that an end may keep; a QP at most half of them */
 
 /* Which packets of A are lost: a bit each, by their number. */
 static inline int lose_of_a(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
@@ -38,6 +39,7 @@ static inline struct pair *open_with(struct pair_options options)
 		pair->side[i].pool.store = store;
 		rc_kept_agree(qp, WINDOW_PACKETS);
 		rc_loss_set_probes(qp, true);
+		rc_ports_expect(qp);
 	}
 	return pair;
 }

@@ -13,6 +13,7 @@
 #include "packets.h"
 #include "pair.h"
 #include "places.h"
+#include "rc/spread.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 #include "wire/icrc_copy.h"
@@ -284,6 +285,8 @@ static void put_on_wire(struct pair *pair, enum side_name from, const struct wir
 
 	cr_assert_lt(side->wire_tail - side->wire_head, PAIR_IN_FLIGHT, "the wire of the pair is full");
 	side->wire[side->wire_tail % PAIR_IN_FLIGHT].path = side->qp->path;
+	side->wire[side->wire_tail % PAIR_IN_FLIGHT].source_port =
+		qp_spreads(side->qp) ? pair->source_port : rc_ports_own(side->qp, 0);
 	build_flight(packet, &side->wire[side->wire_tail++ % PAIR_IN_FLIGHT]);
 }
 
@@ -392,6 +395,7 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 		.dest = path->dest.bytes,
 		.device = path->device,
 		.vlan_id = path->vlan_id,
+		.source_port = flight->source_port,
 		.ip = pair->side[to].checked ? NULL : frame,
 		.ip_bytes = HEADERS_BYTES + flight->length - WIRE_ICRC_BYTES,
 	};
@@ -415,8 +419,10 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 			cr_assert_eq(drop == CNT_PORT_RX_ICRC, damaged);
 		take_outbox(pair, to);
 	}
-	if (drop != CNT_COUNTERS)
+	if (drop != CNT_COUNTERS) {
 		pair->side[to].drops[drop]++;
+		rc_qp_refused(qp, drop, pair->now_ns);
+	}
 	free(frame);
 }
 
@@ -427,6 +433,7 @@ void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet
 	packet.dest_qpn = pair->side[to].qp->qpn;
 	packet.pkey = 0xFFFF;
 	build_flight(&packet, &flight);
+	flight.source_port = pair->inject_port ? pair->inject_port : rc_ports_own(pair->side[!to].qp, 0);
 	hand_over(pair, to, &flight, pair->inject_path ? pair->inject_path : &pair->side[!to].qp->path,
 		  pair->inject_damage);
 }

@@ -57,6 +57,7 @@ struct pair_options {
 /* A packet on the wire. */
 struct flight {
 	struct uroce_path path; /* the sender's when it left */
+	uint16_t source_port;
 	uint8_t *frame;         /* malloced to its exact length */
 	uint8_t *bytes;         /* in it, from the BTH on */
 	uint32_t length;        /* of those */
@@ -100,6 +101,7 @@ struct pair {
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
 	uint32_t crowd;                       /* completions of other QPs that lie in the outbox of each call */
 	bool inject_damage;                   /* pair_inject() spoils the ICRC */
+	uint16_t inject_port;                 /* the source port of pair_inject(); 0: the peer's usual one */
 	const struct uroce_path *inject_path; /* where pair_inject() says it comes from; NULL: the peer's path */
 	struct rc_outbox out;
 };

@@ -68,60 +68,6 @@ Test(spread, half_of_the_boards_are_for_losses)
 	cr_assert_eq(pool.spreads, 1);
 }
 
-/* The ports of QPs with all of 64 paths: none twice, none that is not dynamic, and the first one that of W-2. */
-Test(spread, ports_of_a_set_differ)
-{
-	RULE("W-10");
-	RULE("W-2");
-	for (uint32_t qpn = 1; qpn < 400; qpn++) {
-		const struct rc_spread *spread = open_paths(PATHS);
-		bool seen[0x4000] = { false };
-
-		qp->qpn = qpn;
-		rc_spread_over(qp, SPREAD_MOST);
-		cr_assert_eq(spread->paths[0].port, path_source_port(qpn, qp->dest_qpn));
-		for (uint32_t i = 0; i < SPREAD_MOST; i++) {
-			cr_assert_geq(spread->paths[i].port, 0xC000);
-			cr_assert_not(seen[spread->paths[i].port - 0xC000], "QPN %u, path %u", qpn, i);
-			seen[spread->paths[i].port - 0xC000] = true;
-		}
-	}
-}
-
-/* They follow from both QPNs, the first PSN and how often the QP has migrated, and from nothing else. */
-Test(spread, ports_follow_from_what_both_ends_know)
-{
-	struct rc_spread *spread = open_paths(PATHS);
-	uint16_t port = spread->paths[1].port;
-
-	RULE("W-10");
-	qp->qpn++;
-	rc_spread_over(qp, PATHS);
-	cr_assert_neq(spread->paths[1].port, port);
-	qp->qpn--;
-	qp->dest_qpn++;
-	rc_spread_over(qp, PATHS);
-	cr_assert_neq(spread->paths[1].port, port);
-	qp->dest_qpn--;
-	qp->sq_psn = psn_of(1);
-	rc_spread_over(qp, PATHS);
-	cr_assert_neq(spread->paths[1].port, port);
-	qp->sq_psn = psn_of(0);
-	qp->migration.count++;
-	rc_spread_path_changed(qp);
-	cr_assert_neq(spread->paths[1].port, port);
-	qp->migration.count--;
-	make_bad(2, 1);
-	spread->next = 3;
-	rc_spread_path_changed(qp);
-	cr_assert_eq(spread->paths[1].port, port);
-	cr_assert_eq(spread->paths[2].state, SPREAD_GOOD);
-	cr_assert_eq(spread->count, PATHS);
-	cr_assert_eq(spread->next, 0);
-	rc_spread_forget(qp);
-	rc_spread_path_changed(qp);
-}
-
 /* ---- turns ---- */
 
 Test(spread, good_paths_take_turns_and_one_that_has_lost_misses_a_rotation)
@@ -477,4 +423,21 @@ Test(spread, a_suspicion_asks_over_the_paths_of_what_was_overtaken)
 	cr_assert_eq(spread->patient_end.v, psn_of(4).v);
 	cr_assert_eq(rc_spread_probe_paths(qp, true), 0xF, "after silence about all");
 	cr_assert_eq(spread->patient_end.v, psn_of(8).v);
+}
+
+Test(spread, change_of_the_path_begins_anew_with_the_same_ports)
+{
+	struct rc_spread *spread = open_paths(PATHS);
+	uint16_t port = spread->paths[1].port;
+
+	RULE("W-10");
+	make_bad(2, 1);
+	spread->next = 3;
+	rc_spread_path_changed(qp);
+	cr_assert_eq(spread->paths[1].port, port);
+	cr_assert_eq(spread->paths[2].state, SPREAD_GOOD);
+	cr_assert_eq(spread->count, PATHS);
+	cr_assert_eq(spread->next, 0);
+	rc_spread_forget(qp);
+	rc_spread_path_changed(qp);
 }

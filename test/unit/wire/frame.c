@@ -510,6 +510,7 @@ Test(frame, a_frame_that_repeats_another_is_taken_as_it_would_be_alone)
 		memcpy(next, frame, bytes);
 		cr_assert_eq(frame_repeats_headers(next, before), at < 12 || at == 34 || at == 35 || at >= 42,
 			     "byte %u", at);
+		cr_assert_eq(frame_repeats_port(next, before), at != 34 && at != 35, "byte %u", at);
 		cr_assert_eq(frame_repeats_bth(next, before), at < 42 || at >= 50, "byte %u", at);
 		if (parse_what_is_new(next, before, &origin, &packet, &taken)) {
 			cr_assert_eq(frame_parse(next, bytes, true, &origin_alone, &alone), taken, "byte %u", at);
