@@ -41,8 +41,8 @@
 #define ANOMALY_UNKNOWN_SENDERS 10000u
 
 /*
- * Requests that are kept behind a missing packet (S-21). KEPT_SPAN: PSNs in the map of a QP; KEPT_BLOCK: PSNs in a SACK;
- * LCORE_KEPT: packets that the QPs of an lcore keep together. A QP whose missing packet has not arrived for
+ * Requests that are kept behind a missing packet (S-21). KEPT_SPAN: PSNs in the map of a QP; KEPT_BLOCK: PSNs in a
+ * SACK; LCORE_KEPT: packets that the QPs of an lcore keep together. A QP whose missing packet has not arrived for
  * KEPT_PATIENCE_NS gives up what it keeps when another QP needs the room.
  */
 #define KEPT_SPAN 2048u
@@ -51,16 +51,16 @@
 #define KEPT_PATIENCE_NS 10000000ull
 
 /*
- * How far ahead of ePSN a request may be kept: KEPT_NEAR PSNs whatever path it took, and KEPT_PAIRS divided by the number
- * of used paths beyond that, if its path was used before (lib/rc/ports.h).
+ * How far ahead of ePSN a request may be kept: KEPT_NEAR PSNs whatever path it took, and KEPT_PAIRS divided by the
+ * number of used paths beyond that, if its path was used before (lib/rc/ports.h).
  */
 #define KEPT_NEAR 255u
 #define KEPT_PAIRS 16384u
 
 /*
- * SACKs and ACKs that out-of-order requests and PROBEs draw (S-22), in bytes of frames: at most KEPT_ANSWER_PERCENT of what
- * arrives, and KEPT_FLOOR_BYTES_MS per ms besides. KEPT_ALLOWANCE of them may be drawn at once. A request counts as
- * KEPT_REQUEST_BYTES without its payload, which is less than its headers have.
+ * SACKs and ACKs that out-of-order requests and PROBEs draw (S-22), in bytes of frames: at most KEPT_ANSWER_PERCENT of
+ * what arrives, and KEPT_FLOOR_BYTES_MS per ms besides. KEPT_ALLOWANCE of them may be drawn at once. A request counts
+ * as KEPT_REQUEST_BYTES without its payload, which is less than its headers have.
  */
 #define KEPT_ANSWER_PERCENT 150u
 #define KEPT_FLOOR_BYTES_MS 1u
@@ -79,7 +79,10 @@
 #define SPREAD_LEAST 4u
 #define SPREAD_MOST 64u
 #define SPREAD_RETRY_NS 1000000ull
-/* While the peer keeps no out-of-order requests all packets take one path: so long, and after each failure twice as long. */
+/*
+ * While the peer keeps no out-of-order requests all packets take one path: so long, and after each failure twice as
+ * long.
+ */
 #define SPREAD_ALONE_NS 10000000ull
 #define SPREAD_ALONE_TRIES 7u
 

@@ -93,7 +93,7 @@ struct rc_spread {
 	uint8_t mark;               /* index of the newest mark */
 	uint8_t skipped;            /* 1: some paths are in SPREAD_SKIP */
 	uint8_t sack_path;          /* the path of SACKs that answer one of several PROBEs */
-	uint8_t alone_tries;         /* how often in a row the peer has kept nothing; each doubles the next wait */
+	uint8_t alone_tries;        /* how often in a row the peer has kept nothing; each doubles the next wait */
 	bool asks_all;              /* the peer has sent a PROBE though nothing was missing */
 	bool seen_is_known;
 	psn_t seen;        /* how much the peer has received, as its newest SACK has told */
@@ -110,8 +110,8 @@ struct rc_spread {
 	bool asked;            /* a PROBE has asked about `suspect` */
 	uint64_t suspect_ns;   /* since when it is known that other packets have overtaken `suspect` */
 	uint64_t now_ns;       /* of the last call */
-	uint64_t alone_ns;     /* until then all packets take one path, because the peer keeps nothing; 0: they do not */
-	uint64_t waits;        /* bit i: the PROBE in waiting[i], which the peer has sent, is still to be answered */
+	uint64_t alone_ns; /* until then all packets take one path, because the peer keeps nothing; 0: they do not */
+	uint64_t waits;    /* bit i: the PROBE in waiting[i], which the peer has sent, is still to be answered */
 	struct rc_spread_mark marks[SPREAD_MARKS];
 	struct rc_spread_path paths[SPREAD_MOST];
 	uint16_t waiting[SPREAD_MOST];

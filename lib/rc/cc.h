@@ -160,7 +160,8 @@ static inline bool cc_burst_is_full(const struct rc_qp *qp)
 static inline void cc_set_window(struct rc_qp *qp, uint32_t psns)
 {
 	uint32_t most = qp->kept.window > WINDOW_PACKETS ? qp->kept.window : WINDOW_PACKETS;
-	uint32_t reach = 1 + ports_reach(qp->spread.board ? rc_spread_count(qp) : 1); /* as far as the peer keeps requests */
+	uint32_t reach =
+		1 + ports_reach(qp->spread.board ? rc_spread_count(qp) : 1); /* as far as the peer keeps requests */
 
 	most = most < reach ? most : reach;
 

@@ -146,8 +146,8 @@ static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
 }
 
 /*
- * Is there room for one more packet of the QP? It holds at most as much as is then free, so a QP that holds nothing finds
- * room however much one or two others take.
+ * Is there room for one more packet of the QP? It holds at most as much as is then free, so a QP that holds nothing
+ * finds room however much one or two others take.
  */
 static bool has_room(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -214,8 +214,8 @@ static bool port_allows(const struct rc_qp *qp, psn_t psn, uint16_t source_port)
 	uint32_t index = ports_index(qp, source_port), ahead = psn_distance(psn, qp->responder.epsn);
 	uint64_t paths = qp->kept.paths;
 
-	return ahead <= KEPT_NEAR ||
-	       (index < SPREAD_MOST && (paths >> index & 1) && ahead <= ports_reach((uint32_t)__builtin_popcountll(paths)));
+	return ahead <= KEPT_NEAR || (index < SPREAD_MOST && (paths >> index & 1) &&
+				      ahead <= ports_reach((uint32_t)__builtin_popcountll(paths)));
 }
 
 void rc_kept_path_used(struct rc_qp *qp, uint16_t source_port)

@@ -1,11 +1,11 @@
 /* kept.h - keeps requests that come before their turn, and tells the peer of them with SACKs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A forger (docs/threat-model.md): a kept packet is as good as one at ePSN, so what may be kept is bounded by the number
- * of pairs of PSN and port that are acceptable at a time: KEPT_NEAR PSNs from any port of the peer's set, and more from
- * ports that have been used, divided by their number. When a second copy of a kept packet differs from the first one,
- * neither is trusted. SACKs and ACKs that arrivals draw are paid from an allowance, which grows with the bytes that
- * arrive and with the requests that are executed.
+ * A forger (docs/threat-model.md): a kept packet is as good as one at ePSN, so what may be kept is bounded by the
+ * number of pairs of PSN and port that are acceptable at a time: KEPT_NEAR PSNs from any port of the peer's set, and
+ * more from ports that have been used, divided by their number. When a second copy of a kept packet differs from the
+ * first one, neither is trusted. SACKs and ACKs that arrivals draw are paid from an allowance, which grows with the
+ * bytes that arrive and with the requests that are executed.
  *
  * Only for a peer that has agreed to it (rc_kept.window). A packet behind a missing one is copied to the store of the
  * lcore. When the missing packet comes the kept ones are judged and executed, each in its turn, as if they came then:
@@ -17,8 +17,8 @@
  *   rc_kept_remains()
  *   3. rc_kept_say() when there is room for frames
  *
- * The store is bounded, and shared: a QP holds at most as much as is free. A QP whose missing packet does not come loses
- * all that it keeps to a QP that needs the room, and keeps nothing more until the missing packet has come.
+ * The store is bounded, and shared: a QP holds at most as much as is free. A QP whose missing packet does not come
+ * loses all that it keeps to a QP that needs the room, and keeps nothing more until the missing packet has come.
  */
 #ifndef RC_KEPT_H
 #define RC_KEPT_H

@@ -247,8 +247,8 @@ void rc_loss_migrate(struct rc_qp *qp)
 }
 
 /*
- * An idle QP has nothing to send again. A packet beside the window shows the peer the new path (A-6): the peer may be in
- * REARM, where it cannot migrate by itself, and send its own requests over the path that was left.
+ * An idle QP has nothing to send again. A packet beside the window shows the peer the new path (A-6): the peer may be
+ * in REARM, where it cannot migrate by itself, and send its own requests over the path that was left.
  */
 void rc_loss_path_left(struct rc_qp *qp)
 {
@@ -477,14 +477,6 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
 	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
 }
 
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns)
-{
-	if (loss)
-		probe_forget_tries(&qp->probe);
-	rtt_forget(&qp->rtt); /* a response that waited behind parts that were asked for again measures no round trip */
-	rc_loss_more_has_come(qp, end, true, now_ns);
-}
-
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -549,33 +541,6 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 }
 
 /* ---- packets beside the window that ask the peer ---- */
-
-void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
-{
-	probe_ask_behind(&qp->probe, rc_loss_is_losing(qp), unsolicited);
-	rc_echoes_copy_sent(qp, 0, 1);
-}
-
-void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
-{
-	probe_left(&qp->probe);
-	qp->loss.beside = true;
-	qp->loss.ack_deadline_ns = timeout_ns ? now_ns + timeout_ns : RC_NEVER;
-	rc_echoes_copy_sent(qp, 0, 1);
-}
-
-void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
-{
-	struct rc_loss *loss = &qp->loss;
-
-	rc_loss_echo_arrived(qp, true, now_ns);
-	loss->beside = false;
-	loss_fill_budget(loss);
-	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
-		return; /* the timer runs for what has been sent since */
-	loss->ack_deadline_ns = RC_NEVER;
-	loss->since_ns = now_ns;
-}
 
 bool rc_loss_take_retry_beside(struct rc_qp *qp)
 {

@@ -72,6 +72,9 @@ static inline void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
 
 /* ---- what has happened ---- */
 
+/* Has the path been losing packets lately? Then an ACK that shows a loss is probably right. */
+bool rc_loss_is_losing(const struct rc_qp *qp);
+
 /*
  * The packets from psn on have left, for the first time or again. asks: the peer owes a response to the last of them.
  */
@@ -115,7 +118,11 @@ static inline void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /* The probe had an empty WRITE. unsolicited: the peer may send credits without being asked. */
-void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited);
+static inline void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
+{
+	probe_ask_behind(&qp->probe, rc_loss_is_losing(qp), unsolicited);
+	rc_echoes_copy_sent(qp, 0, 1);
+}
 
 /* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns);
@@ -156,7 +163,13 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
  * A response behind snd_una has been placed: the peer has received everything before `end` (Q-15). loss: the response
  * shows a loss that was not known, or repairs one, so that asking was right (T-6).
  */
-void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns);
+static inline void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns)
+{
+	if (loss)
+		probe_forget_tries(&qp->probe);
+	rtt_forget(&qp->rtt); /* a response that waited behind parts that were asked for again measures no round trip */
+	rc_loss_more_has_come(qp, end, true, now_ns);
+}
 
 /* A hole has been asked for again, which draws `responses` responses. */
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
@@ -236,10 +249,27 @@ static inline void loss_ask_beside(struct rc_qp *qp)
 }
 
 /* The packet beside the window has left: the ACK timer runs for it (C-33). timeout_ns 0: it is not sent again. */
-void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns);
+static inline void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
+{
+	probe_left(&qp->probe);
+	qp->loss.beside = true;
+	qp->loss.ack_deadline_ns = timeout_ns ? now_ns + timeout_ns : RC_NEVER;
+	rc_echoes_copy_sent(qp, 0, 1);
+}
 
 /* The packet beside the window was answered: the peer lives. */
-void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns);
+static inline void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	rc_loss_echo_arrived(qp, true, now_ns);
+	loss->beside = false;
+	loss_fill_budget(loss);
+	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
+		return; /* the timer runs for what has been sent since */
+	loss->ack_deadline_ns = RC_NEVER;
+	loss->since_ns = now_ns;
+}
 
 /*
  * The timer has expired for the packet beside the window: it leaves once more, perhaps over the alternate path. Returns
@@ -270,8 +300,5 @@ static inline void rc_loss_forget_beside(struct rc_qp *qp)
 
 /* Has the peer received the unanswered packet at psn? That is known once the peer has answered a packet behind psn. */
 bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn);
-
-/* Has the path been losing packets lately? Then an ACK that shows a loss is probably right. */
-bool rc_loss_is_losing(const struct rc_qp *qp);
 
 #endif

@@ -33,9 +33,9 @@ struct transition {
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
-#define RTR_OPTIONAL                                                                                                  \
-	(UROCE_QP_SQ_PSN | UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH | \
-	 UROCE_QP_CC | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS)
+#define RTR_OPTIONAL                                                                                                \
+	(UROCE_QP_SQ_PSN | UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | \
+	 UROCE_QP_ALT_PATH | UROCE_QP_CC | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS)
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \

@@ -23,9 +23,9 @@ struct rc_origin {
 	uint32_t ip_bytes; /* bytes from the IP header to the end of the pad; the ICRC follows */
 	/* untagged IPv4: both addresses as in the header; 0: source, dest and vlan_id have them */
 	uint64_t ipv4;
-	uint16_t vlan_id; /* 0: none; not valid if ipv4 is set */
+	uint16_t vlan_id;     /* 0: none; not valid if ipv4 is set */
 	uint16_t source_port; /* of UDP */
-	bool ce;          /* a switch has marked the packet: congestion experienced */
+	bool ce;              /* a switch has marked the packet: congestion experienced */
 };
 
 /*

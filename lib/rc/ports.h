@@ -25,9 +25,9 @@
 static_assert((PORTS_COUNT & (PORTS_COUNT - 1)) == 0, "an odd step reaches every port");
 
 /*
- * Of all PSNs and ports, so many pairs make a request acceptable at a time, as many as there are ports: one of 2^24 frames
- * with a random PSN and port. Besides ePSN from any port of the set these are KEPT_NEAR PSNs from any of them, and up to
- * ports_reach() PSNs from ports that have been used.
+ * Of all PSNs and ports, so many pairs make a request acceptable at a time, as many as there are ports: one of 2^24
+ * frames with a random PSN and port. Besides ePSN from any port of the set these are KEPT_NEAR PSNs from any of them,
+ * and up to ports_reach() PSNs from ports that have been used.
  */
 static_assert((1 + KEPT_NEAR) * SPREAD_MOST + KEPT_PAIRS <= PORTS_COUNT, "no more than plain RC accepts");
 
@@ -65,7 +65,9 @@ static inline uint16_t ports_at(const struct ports_set *set, uint32_t index)
 	return (uint16_t)(PORTS_FIRST | ((set->first + index * set->step) & (PORTS_COUNT - 1)));
 }
 
-/* Port number `index` of the packets that the QP sends. A QP without SACKs has only one, which follows from the QPNs. */
+/*
+ * Port number `index` of the packets that the QP sends. A QP without SACKs has only one, which follows from the QPNs.
+ */
 static inline uint16_t rc_ports_own(const struct rc_qp *qp, uint32_t index)
 {
 	struct ports_set set;

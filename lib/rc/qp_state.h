@@ -108,11 +108,11 @@ struct rc_kept {
 	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
 	uint16_t vain_probes; /* PROBEs since ePSN last moved */
-	uint8_t repeated;   /* the last block that SACKs repeated besides that of ePSN; modulo KEPT_SPAN */
-	bool probed : 1;    /* the next SACKs answer a PROBE of this id */
-	bool refused : 1;   /* the packet at ePSN was refused: nothing behind it counts as received */
-	bool elsewhere : 1; /* the last SACKs repeated the block `repeated`, not only that of ePSN */
-	bool chosen : 1;    /* the blocks that the next SACKs repeat have been added to `news` */
+	uint8_t repeated;     /* the last block that SACKs repeated besides that of ePSN; modulo KEPT_SPAN */
+	bool probed : 1;      /* the next SACKs answer a PROBE of this id */
+	bool refused : 1;     /* the packet at ePSN was refused: nothing behind it counts as received */
+	bool elsewhere : 1;   /* the last SACKs repeated the block `repeated`, not only that of ePSN */
+	bool chosen : 1;      /* the blocks that the next SACKs repeat have been added to `news` */
 	/* another QP has taken the room of the kept packets: nothing is kept until the missing packet has come */
 	bool gave_up : 1;
 };
@@ -308,9 +308,9 @@ struct rc_loss {
 };
 
 struct rc_anomaly {
-	uint32_t since_ms; /* start of the second in which `count` counts; the clock wraps */
-	uint32_t count;    /* packets since since_ms that no honest peer sends */
-	uint32_t total;    /* the same since the event was last raised, less those that are forgotten */
+	uint32_t since_ms;  /* start of the second in which `count` counts; the clock wraps */
+	uint32_t count;     /* packets since since_ms that no honest peer sends */
+	uint32_t total;     /* the same since the event was last raised, less those that are forgotten */
 	uint32_t forgot_ms; /* when one of them was last forgotten; the clock wraps */
 };
 

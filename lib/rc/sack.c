@@ -285,8 +285,8 @@ static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
 }
 
 /*
- * A QP that spreads its packets learns of a gap. If the peer has kept nothing behind it, everything is sent again over one
- * path, where a further gap is what a sequence NAK tells in plain RC; then returns false.
+ * A QP that spreads its packets learns of a gap. If the peer has kept nothing behind it, everything is sent again over
+ * one path, where a further gap is what a sequence NAK tells in plain RC; then returns false.
  */
 static bool peer_keeps(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {

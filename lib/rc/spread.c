@@ -18,8 +18,8 @@ static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 /* ---- the set ---- */
 
 /*
- * Lists the paths that take packets: the good ones, or one of them while the peer keeps nothing; if no path is good, the
- * one that has failed least often.
+ * Lists the paths that take packets: the good ones, or one of them while the peer keeps nothing; if no path is good,
+ * the one that has failed least often.
  */
 static void fill_turn(struct rc_spread *spread)
 {

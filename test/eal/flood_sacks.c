@@ -26,7 +26,7 @@ TestSuite(flood_sacks, .init = test_eal_start, .timeout = 60);
 
 enum flood { NOTHING, PROBES, PROBES_BEHIND_A_GAP, SACKS, RANDOM_PSNS, UNKNOWN_PORTS, FLOODS };
 
-static const char *const names[] = { "nothing", "PROBEs",       "PROBEs behind a gap",
+static const char *const names[] = { "nothing", "PROBEs",      "PROBEs behind a gap",
 				     "SACKs",   "random PSNs", "PROBEs from unknown ports" };
 
 struct target {

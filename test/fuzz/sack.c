@@ -110,7 +110,9 @@ static void count_bytes(struct pair *pair, enum side_name at, enum side_name fro
 		drawn[at].sack_bytes += FRONT_BYTES + packet_bytes(packet);
 }
 
-/* SACKs have at most one and a half times the bytes that arrive, besides those of executed PSNs and a few per second. */
+/*
+ * SACKs have at most one and a half times the bytes that arrive, besides those of executed PSNs and a few per second.
+ */
 static void check_drawn(const struct work *work, enum side_name side)
 {
 	const struct rc_qp *qp = work->pair->side[side].qp;

@@ -70,7 +70,11 @@ Test(forged, every_kind_of_packet_needs_a_port_of_the_peer)
 		const struct wire_packet packets[] = {
 			ack_packet(3, SYNDROME_PLAIN_ACK, 1),
 			ack_packet(0, SYNDROME_ACCESS, 0),
-			{ .opcode = OP_SACK, .cack_psn = 0xFFFFFF, .sack_offset = 1, .sack_bitmap = 8, .ack_psn_offset = 4 },
+			{ .opcode = OP_SACK,
+			  .cack_psn = 0xFFFFFF,
+			  .sack_offset = 1,
+			  .sack_bitmap = 8,
+			  .ack_psn_offset = 4 },
 			{ .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND, .probe_id = 3 },
 			write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8),
 		};
@@ -126,8 +130,9 @@ static bool is_taken(struct pair *pair, uint32_t psn, uint16_t port)
 					  .dest = qp->path.source.bytes,
 					  .device = qp->path.device,
 					  .source_port = port };
-	const struct wire_packet packet = { .opcode = OP_SEND_ONLY, .psn = psn, .pkey = 0xFFFF,
-					    .payload_bytes = sizeof(data), .payload = data };
+	const struct wire_packet packet = {
+		.opcode = OP_SEND_ONLY, .psn = psn, .pkey = 0xFFFF, .payload_bytes = sizeof(data), .payload = data
+	};
 	psn_t epsn = qp->responder.epsn;
 	bool taken;
 
@@ -310,8 +315,8 @@ Test(forged, floods_draw_few_bytes_and_raise_an_alarm)
 				pair_request(pair, packet);
 				pair->now_ns += SECOND_NS / rate;
 			}
-			cr_expect_leq(bytes_out, bytes_in * 3 / 2 + 4096, "flood %u, %u/s: %lu bytes for %lu", flood, rate,
-				      bytes_out, bytes_in);
+			cr_expect_leq(bytes_out, bytes_in * 3 / 2 + 4096, "flood %u, %u/s: %lu bytes for %lu", flood,
+				      rate, bytes_out, bytes_in);
 			pair->side[B].sent_count = 0;
 		}
 		if (rate >= 1000 && flood != BLOCKS_AHEAD) /* these are near ePSN, and might be honest */
@@ -330,7 +335,8 @@ Test(forged, probes_of_a_busy_peer_are_all_answered)
 	for (uint32_t n = 0; n < 1000; n++) {
 		for (uint32_t i = 0; i < 4; i++)
 			pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 4 * n + i, 0, 8, 8));
-		pair_request(pair, (struct wire_packet){ .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND,
+		pair_request(pair, (struct wire_packet){ .opcode = OP_PROBE,
+							 .control_kind = WIRE_PROBE_KIND,
 							 .probe_id = (uint16_t)n });
 		for (uint32_t i = 0; i < pair->side[B].sent_count; i++)
 			answered += strncmp(pair->side[B].sent[i], "ACK", 3) == 0;

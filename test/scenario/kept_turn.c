@@ -116,7 +116,8 @@ Test(kept_turn, entries_of_a_shared_queue_are_taken_in_turn)
  */
 static void expect_response_before_ack(struct wire_packet answered, uint32_t psns, const char *response, uint32_t room)
 {
-	const char *ack = pair_text("ACK psn=%u credit=31 msn=303", 301 + psns), *cack = pair_text("cack=%u", 301 + psns);
+	const char *ack = pair_text("ACK psn=%u credit=31 msn=303", 301 + psns),
+		   *cack = pair_text("cack=%u", 301 + psns);
 	struct pair *pair = open_with((struct pair_options){ .depth = 512, .receives = 400 });
 	bool responded = false;
 
@@ -136,8 +137,8 @@ static void expect_response_before_ack(struct wire_packet answered, uint32_t psn
 		const char *line = pair->side[B].sent[i];
 
 		responded |= strncmp(line, response, strlen(response)) == 0;
-		cr_expect(responded || (strcmp(line, ack) != 0 && strstr(line, cack) == NULL),
-			  "room for %u: %s", room, line);
+		cr_expect(responded || (strcmp(line, ack) != 0 && strstr(line, cack) == NULL), "room for %u: %s", room,
+			  line);
 	}
 	cr_expect(responded, "room for %u: the response leaves", room);
 	cr_expect_str_eq(pair->side[B].sent[pair->side[B].sent_count - 1], ack);

@@ -45,9 +45,9 @@ static void overtake(struct side *from)
 }
 
 struct moment {
-	enum side_name mover;              /* the side whose software migrates */
-	uint32_t to_b, room, to_a, after;  /* packets that have moved before; bit n of `after`: few move in round n */
-	bool ends_with_read;               /* A's requests: WRITE, READ, WRITE, and perhaps READ and a long WRITE */
+	enum side_name mover;             /* the side whose software migrates */
+	uint32_t to_b, room, to_a, after; /* packets that have moved before; bit n of `after`: few move in round n */
+	bool ends_with_read;              /* A's requests: WRITE, READ, WRITE, and perhaps READ and a long WRITE */
 };
 
 static void expect_no_loss(struct moment m)
@@ -78,9 +78,9 @@ static void expect_no_loss(struct moment m)
 		}
 	}
 	pair_settle(pair, 10000000000);
-	cr_assert(pair->side[A].qp->state == UROCE_QPS_RTS &&
-			  pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR] == 0,
-		  "%c migrates; %u to B, room for %u, %u to A, then %#x", "AB"[m.mover], m.to_b, m.room, m.to_a, m.after);
+	cr_assert(pair->side[A].qp->state == UROCE_QPS_RTS && pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR] == 0,
+		  "%c migrates; %u to B, room for %u, %u to A, then %#x", "AB"[m.mover], m.to_b, m.room, m.to_a,
+		  m.after);
 	pair_close(pair);
 }
 
@@ -106,8 +106,8 @@ Test(migrated, response_that_left_over_the_old_path_is_no_loss)
 /* ---- an idle side ---- */
 
 /*
- * B has sent a request, and A's ACK was lost: A is armed, and B still in REARM, where it cannot migrate by itself. A has
- * nothing to send when its software migrates. lost: so many packets that show B the new path are lost as well.
+ * B has sent a request, and A's ACK was lost: A is armed, and B still in REARM, where it cannot migrate by itself. A
+ * has nothing to send when its software migrates. lost: so many packets that show B the new path are lost as well.
  */
 static struct pair *open_half_armed(struct ways *ways)
 {
@@ -116,8 +116,10 @@ static struct pair *open_half_armed(struct ways *ways)
 	ways_load(pair, A);
 	ways_load(pair, B);
 	ways->dead[A][0] = true;
-	pair_post(pair, B, (struct uroce_send_wr){ .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE,
-						   .send_flags = UROCE_SEND_SIGNALED }, 0, 8);
+	pair_post(
+		pair, B,
+		(struct uroce_send_wr){ .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED },
+		0, 8);
 	pair_run(pair);
 	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
 	ways_expect(pair, B, UROCE_PATH_REARM, 0);
@@ -135,7 +137,8 @@ Test(path_change, idle_side_that_migrates_takes_a_peer_in_rearm_along)
 
 		ways_migrate(pair, A);
 		pair_transmit(pair, A);
-		cr_expect(strncmp(pair->side[A].sent[pair->side[A].sent_count - 1], "WRITE_ONLY psn=16777215 migreq", 30) == 0);
+		cr_expect(strncmp(pair->side[A].sent[pair->side[A].sent_count - 1], "WRITE_ONLY psn=16777215 migreq",
+				  30) == 0);
 		ways.dead[A][1] = false;
 		cr_assert(pair_settle(pair, 60000000000));
 		expect_completes(pair, B, "wr=1 WRITE SUCCESS");

@@ -89,15 +89,17 @@ void sim_model_polled(struct sim_world *world, struct sim_end *end)
 		sim_model_follow_kept(world, end, &verdict);
 }
 
-/* SACKs have at most one and a half times the bytes that arrive, besides those of executed PSNs and a few per second. */
+/*
+ * SACKs have at most one and a half times the bytes that arrive, besides those of executed PSNs and a few per second.
+ */
 static void check_drawn(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
 {
 	uint64_t paid = (end->bytes_in + end->model.epsn * KEPT_REQUEST_BYTES) * 3 / 2;
 
 	end->sack_bytes += WIRE_IPV4_BYTES + WIRE_UDP_BYTES + 14 + packet_bytes(packet);
 	if (end->sack_bytes > paid + KEPT_ALLOWANCE + world_clock(world, end) / 1000000 * KEPT_FLOOR_BYTES_MS)
-		sim_world_fail(world, "QP %u: %lu bytes of SACKs for %lu bytes that arrived", end->index, end->sack_bytes,
-			       end->bytes_in);
+		sim_world_fail(world, "QP %u: %lu bytes of SACKs for %lu bytes that arrived", end->index,
+			       end->sack_bytes, end->bytes_in);
 }
 
 void sim_model_sack_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
@@ -110,8 +112,8 @@ void sim_model_sack_sent(struct sim_world *world, struct sim_end *end, const str
 			       packet->cack_psn);
 	check_drawn(world, end, packet);
 	if (sim_model_has_unsent(end, world_peer(world, end)))
-		sim_world_fail(world, "QP %u: a SACK of PSN %u covers a READ or atomic without its response", end->index,
-			       packet->cack_psn);
+		sim_world_fail(world, "QP %u: a SACK of PSN %u covers a READ or atomic without its response",
+			       end->index, packet->cack_psn);
 	for (uint32_t i = 0; i < KEPT_BLOCK; i++) {
 		int64_t ahead = (int64_t)(int16_t)packet->sack_offset + i - 1;
 

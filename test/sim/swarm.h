@@ -86,7 +86,7 @@ struct sim_config {
 	uint32_t burst_packets;
 	struct sim_pace pace;
 	struct sim_switches switches;
-	bool crowded; /* other QPs of the lcore leave little room for completions in the outbox */
+	bool crowded;                /* other QPs of the lcore leave little room for completions in the outbox */
 	uint32_t plain;              /* per million connections: one of the two agrees to no SACKs */
 	uint32_t rates[FAULT_KINDS]; /* per million frames, or per million requests */
 	uint32_t stop_after;         /* faults stop when so many requests have been posted; UINT32_MAX: never */

@@ -149,7 +149,7 @@ struct sim_way {
 
 struct sim_end {
 	uint32_t index, node, life;
-	struct rc_qp *qp; /* NULL: there is none */
+	struct rc_qp *qp;              /* NULL: there is none */
 	uint64_t bytes_in, sack_bytes; /* of frames that arrived in this life, and of SACKs that left */
 	uint32_t qpn, pd, start_psn;
 	struct sim_region source, target, landing, words;

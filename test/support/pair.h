@@ -58,10 +58,10 @@ struct pair_options {
 struct flight {
 	struct uroce_path path; /* the sender's when it left */
 	uint16_t source_port;
-	uint8_t *frame;         /* malloced to its exact length */
-	uint8_t *bytes;         /* in it, from the BTH on */
-	uint32_t length;        /* of those */
-	bool damaged;           /* its ICRC will be wrong; who does not check ICRCs never sees it */
+	uint8_t *frame;  /* malloced to its exact length */
+	uint8_t *bytes;  /* in it, from the BTH on */
+	uint32_t length; /* of those */
+	bool damaged;    /* its ICRC will be wrong; who does not check ICRCs never sees it */
 };
 
 struct side {
