@@ -8,6 +8,7 @@
 #include "engine/qp.h"
 #include "engine/resolve.h"
 #include "rc/cc.h"
+#include "rc/ports.h"
 #include "wire/packet.h"
 
 #define INTERVAL_US 50u /* the least time between two CNPs of a QP, as np_min_time_between_cnps of NICs */
@@ -21,8 +22,6 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 		.flags = WIRE_BECN,
 		.dest_qpn = rc->dest_qpn,
 		.pkey = rc->pkey,
-		/* a CNP does not carry the source QPN: only the UDP source port is made from it */
-		.source_qpn = qp->qpn,
 	};
 	struct uroce_path path = rc->path;
 	uint32_t now_us = (uint32_t)(lcore->now_ns / 1000);
@@ -40,7 +39,7 @@ void engine_congestion_marked(struct uroce_lcore *lcore, struct engine_port *por
 	if (lcore->engine->config.no_cnp)
 		return;
 	path.traffic_class = uroce_traffic_class(DSCP, UROCE_ECN_NOT_ECT);
-	if (!engine_resolve_send(lcore, &path, &packet))
+	if (!engine_resolve_send(lcore, &path, rc_ports_own(rc, 0), &packet))
 		return;
 	port->counters[CNT_PORT_CNP_SENT]++;
 	lcore->work++;

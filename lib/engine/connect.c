@@ -345,7 +345,7 @@ static void send_mad(struct uroce_lcore *lcore, const struct cm_route *route, co
 		.payload = mad,
 	};
 
-	if (!engine_resolve_send(lcore, &path, &packet)) {
+	if (!engine_resolve_send_datagram(lcore, &path, &packet)) {
 		connect->unresolved++;
 		return;
 	}

@@ -190,11 +190,8 @@ static int modify_on_owner(void *argument)
 	engine_steer_set_peers(qp->device->engine, qp);
 	engine_modify_hold_devices(qp, (struct uroce_device *)rc->path.device,
 				   (struct uroce_device *)rc->migration.path.device);
-	/*
-	 * A migration changes the path as well: the QP does not use the old port any more. With SACKs the source port
-	 * follows from the start PSN, which may have become known with RTS.
-	 */
-	if ((modification->mask & (UROCE_QP_PATH | UROCE_QP_SQ_PSN)) || qp->migrations != rc->migration.count)
+	/* A migration changes the path as well: the QP does not use the old port any more. */
+	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_resolve_start(qp->owner, qp);
 	/* The MAC of the alternate path is asked for now, so that it is known when the QP migrates. */
 	if (modification->mask & UROCE_QP_ALT_PATH)

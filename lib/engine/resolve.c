@@ -155,7 +155,8 @@ static void prepare_template(struct wire_frame_template *template, const struct 
 	wire_frame_prepare(template, &encap);
 }
 
-bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet)
+bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, uint16_t source_port,
+			 const struct wire_packet *packet)
 {
 	struct engine_port *port = engine_find_port(lcore, path->device);
 	struct wire_frame_template template;
@@ -163,9 +164,15 @@ bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *pat
 
 	if (port == NULL || !engine_resolve_find(lcore, path, &mac) || !port_make_room(port))
 		return false;
-	prepare_template(&template, path, &mac, path_source_port(packet->source_qpn, packet->dest_qpn));
+	prepare_template(&template, path, &mac, source_port);
 	port_send(port, wire_frame_build(&template, packet, port_frame(port)));
 	return true;
+}
+
+bool engine_resolve_send_datagram(struct uroce_lcore *lcore, const struct uroce_path *path,
+				  const struct wire_packet *packet)
+{
+	return engine_resolve_send(lcore, path, path_source_port(packet->source_qpn, packet->dest_qpn), packet);
 }
 
 /* Returns true if the MAC is known, and the template is complete. */

@@ -24,8 +24,15 @@ void engine_resolve_forget(struct uroce_qp *qp);
 
 /* Returns true with the MAC of the path's next hop in *mac, false if the MAC is unknown and is being asked for. */
 bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
-/* Sends a datagram along a path. Returns false if the MAC of the next hop is not known yet, or the port has no room. */
-bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
+/*
+ * Sends a packet along a path, outside the order of a QP. Returns false if the MAC of the next hop is not known yet, or
+ * the port has no room.
+ */
+bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, uint16_t source_port,
+			 const struct wire_packet *packet);
+/* The same for a datagram of a UD QP or of the connection manager: its source port follows from the QPNs. */
+bool engine_resolve_send_datagram(struct uroce_lcore *lcore, const struct uroce_path *path,
+				  const struct wire_packet *packet);
 
 /*
  * While QPs or datagrams wait for a MAC: checks the QPs if a check is due. Returns true if a check was due: then the

@@ -296,7 +296,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	packet.payload_bytes = bytes;
 	packet.pad_bytes = packet_pad_bytes(bytes);
 	ud->psn++;
-	if (ud->waiting_count || !engine_resolve_send(lcore, &path, &packet))
+	if (ud->waiting_count || !engine_resolve_send_datagram(lcore, &path, &packet))
 		let_wait(ud, &path, &packet);
 	port_flush(engine_find_port(lcore, ud->device)); /* sends the datagram, or asks for the MAC */
 	complete_send(ud, wr);
@@ -312,7 +312,7 @@ void engine_ud_poll(struct uroce_lcore *lcore)
 
 		next = LIST_NEXT(ud, with_waiting);
 		while ((first = TAILQ_FIRST(&ud->waiting)) != NULL) {
-			if (engine_resolve_send(lcore, &first->path, &first->packet))
+			if (engine_resolve_send_datagram(lcore, &first->path, &first->packet))
 				forget_first(ud, CNT_COUNTERS);
 			else if (lcore->now_ns - first->since_ns >= UNRESOLVED_NS)
 				forget_first(ud, CNT_PORT_UD_UNRESOLVED);

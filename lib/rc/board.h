@@ -111,7 +111,9 @@ struct rc_spread {
 	uint64_t suspect_ns;   /* since when it is known that other packets have overtaken `suspect` */
 	uint64_t now_ns;       /* of the last call */
 	uint64_t alone_ns; /* until then all packets take one path, because the peer keeps nothing; 0: they do not */
-	uint64_t waits;    /* bit i: the PROBE in waiting[i], which the peer has sent, is still to be answered */
+	psn_t alone_end;   /* snd_max when that began, and the whole window was sent again */
+	uint32_t alone_packets; /* how many packets were in flight then */
+	uint64_t waits;         /* bit i: the PROBE in waiting[i], which the peer has sent, is still to be answered */
 	struct rc_spread_mark marks[SPREAD_MARKS];
 	struct rc_spread_path paths[SPREAD_MOST];
 	uint16_t waiting[SPREAD_MOST];

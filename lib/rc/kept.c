@@ -208,7 +208,7 @@ static bool reaches(const struct rc_qp *qp, psn_t psn)
 	return psn_distance(psn, block_of(qp->responder.epsn)) < KEPT_SPAN;
 }
 
-/* May a packet at psn be kept if it comes from this port? */
+/* Is a packet at psn believed if it comes from this port? Only such packets are kept, and move `newest`. */
 static bool port_allows(const struct rc_qp *qp, psn_t psn, uint16_t source_port)
 {
 	uint32_t index = ports_index(qp, source_port), ahead = psn_distance(psn, qp->responder.epsn);
@@ -269,10 +269,10 @@ static void compare_copies(struct rc_qp *qp, const struct wire_packet *packet, u
 }
 
 /*
- * Keeps a copy of the packet. Returns false if the packet is kept already or cannot be kept. A QP has a board only
- * while it keeps something.
+ * Keeps a copy of the packet if its port makes it believed. Returns false if the packet is kept already or cannot be
+ * kept. A QP has a board only while it keeps something.
  */
-static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint16_t source_port, uint64_t now_ns)
+static bool keep(struct rc_qp *qp, const struct wire_packet *packet, bool believed, uint64_t now_ns)
 {
 	psn_t psn = psn_make(packet->psn);
 	struct rc_kept_packet *copy;
@@ -285,7 +285,7 @@ static bool keep(struct rc_qp *qp, const struct wire_packet *packet, uint16_t so
 		compare_copies(qp, packet, now_ns);
 		return false;
 	}
-	if (qp->kept.gave_up || !port_allows(qp, psn, source_port) || !has_room(qp, now_ns))
+	if (!believed || qp->kept.gave_up || !has_room(qp, now_ns))
 		return false;
 	if (qp->kept.map == NULL && !borrow(qp, qp_boards(qp), now_ns))
 		return false;
@@ -314,22 +314,26 @@ void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint16_t 
 {
 	struct rc_kept *kept = &qp->kept;
 	psn_t psn = psn_make(packet->psn), epsn = qp->responder.epsn;
-	bool gap = qp->responder.nak_outstanding;
+	bool gap = qp->responder.nak_outstanding, believed = port_allows(qp, psn, source_port);
 
 	if (kept->refused) {
 		qp->counters[CNT_AFTER_NAK]++;
 		return;
 	}
 	refill(qp, KEPT_REQUEST_BYTES + packet->payload_bytes, now_ns);
-	qp->counters[keep(qp, packet, source_port, now_ns) ? CNT_KEPT : CNT_AFTER_NAK]++;
-	rc_kept_path_used(qp, source_port);
+	if (keep(qp, packet, believed, now_ns)) {
+		qp->counters[CNT_KEPT]++;
+		rc_kept_path_used(qp, source_port);
+	} else {
+		qp->counters[CNT_AFTER_NAK]++;
+	}
 	if (!gap)
 		kept->newest = epsn;
-	if (psn_before(kept->newest, psn) && reaches(qp, psn)) {
+	if (believed && psn_before(kept->newest, psn) && reaches(qp, psn)) {
 		tell_blocks(kept, kept->newest, psn);
 		kept->newest = psn;
 	}
-	if (gap && !reaches(qp, psn)) /* the SACKs of this gap do not reach that far */
+	if (gap && !(believed && reaches(qp, psn))) /* the SACKs of this gap do not tell of it */
 		return;
 	kept->news |= bit_of(psn);
 	ack_sack_is_due(&qp->responder.ack);
@@ -342,8 +346,9 @@ void rc_kept_probed(struct rc_qp *qp, const struct wire_packet *packet, uint64_t
 
 	if (qp->responder.ack.due & WORK_NAK) /* the NAK answers the PROBE */
 		return;
-	if (!psn_equal(kept->paid, qp->responder.epsn))
+	if (!psn_equal(kept->probed_at, qp->responder.epsn))
 		kept->vain_probes = 0;
+	kept->probed_at = qp->responder.epsn;
 	kept->vain_probes += kept->vain_probes < UINT16_MAX;
 	paths = (uint32_t)__builtin_popcountll(kept->paths);
 	refill(qp, kept->vain_probes > KEPT_VAIN_PROBES * paths ? 0 : KEPT_PROBE_BYTES, now_ns);

@@ -68,7 +68,7 @@ static inline bool qp_keeps(const struct rc_qp *qp)
  */
 void rc_kept_offer(struct rc_qp *qp, const struct wire_packet *packet, uint16_t source_port, uint64_t now_ns);
 
-/* A packet with a right ICRC was admitted from this port: later packets from it are kept farther ahead of ePSN. */
+/* A request from this port was kept or executed: later ones from it are kept farther ahead of ePSN. */
 void rc_kept_path_used(struct rc_qp *qp, uint16_t source_port);
 
 /* A PROBE arrived: an ACK is due, and SACKs of everything that arrived so far, unless the allowance is used up. */

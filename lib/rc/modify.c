@@ -228,18 +228,19 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_loss_path_left(qp);
 }
 
-/* What entering a state does besides setting attributes. */
-static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_qp_state to)
+/* What entering a state does besides setting the attributes `given`. */
+static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_qp_state to, uint32_t given)
 {
 	if (to == UROCE_QPS_RESET) {
 		rc_qp_forget(qp);
 	} else if (from == UROCE_QPS_INIT && to == UROCE_QPS_RTR) {
 		responder_begin(qp, qp->rq_psn);
+		if (given & UROCE_QP_SQ_PSN)
+			rc_ports_expect(qp);
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		rc_cc_reset(qp);
 		rc_ports_expect(qp);
-		rc_spread_path_changed(qp); /* the ports follow from the start PSN as well */
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		report_drain(qp);
 	} else if (to == UROCE_QPS_ERR) {
@@ -282,7 +283,7 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 	apply_values(qp, attr, given);
 	rc_responder_enable(qp);
 	if (to != from)
-		enter_state(qp, from, to);
+		enter_state(qp, from, to, given);
 	if (to == UROCE_QPS_RTS || to == UROCE_QPS_SQD)
 		/*
 		 * software waits for the drain, and the timer of an ACK request that was put off may have been stopped

@@ -3,9 +3,10 @@
 /*
  * With SACKs a request may be kept before ePSN has reached it, so a forger has many PSNs to hit instead of one. The
  * source port makes up for that: each direction of a connection has SPREAD_MOST ports out of PORTS_COUNT. They follow
- * from both start PSNs and both QPNs, so both ends know them and nothing is exchanged. Port 0 of the set is the usual
- * one; a QP that spreads its packets takes others as well (spread.h). A frame from a port outside the set is dropped
- * before its ICRC is computed (W-2). How far ahead of ePSN a request is kept depends on its port: see kept.c.
+ * from both QPNs and the start PSN of the receiver's requests, so both ends know them and nothing is exchanged. The
+ * sender knows that PSN from RTR on; the start PSN of its own requests may come with RTS only. Port 0 of the set is the
+ * usual one; a QP that spreads its packets takes others as well (spread.h). A frame from a port outside the set is
+ * dropped before its ICRC is computed (W-2). How far ahead of ePSN a request is kept depends on its port: see kept.c.
  *
  * The ports are an arithmetic progression modulo PORTS_COUNT with an odd step, so the number of a port in its set is
  * one multiplication by the inverse of the step.
@@ -48,11 +49,10 @@ static inline uint64_t ports_mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The set of packets from one end to the other; each end is given by its QPN and the first PSN of its requests. */
-static inline struct ports_set ports_draw(uint32_t from_qpn, psn_t from_psn, uint32_t to_qpn, psn_t to_psn)
+/* The set of packets to the QP to_qpn, whose first request has to_psn. */
+static inline struct ports_set ports_draw(uint32_t from_qpn, uint32_t to_qpn, psn_t to_psn)
 {
-	uint64_t psns = ports_mix((uint64_t)from_psn.v << 40 | (uint64_t)to_psn.v << 16 | 1);
-	uint64_t drawn = ports_mix(psns ^ ((uint64_t)from_qpn << 24 | to_qpn));
+	uint64_t drawn = ports_mix(ports_mix((uint64_t)to_psn.v << 16 | 1) ^ ((uint64_t)from_qpn << 24 | to_qpn));
 
 	return (struct ports_set){
 		.first = (uint16_t)(drawn & (PORTS_COUNT - 1)),
@@ -74,7 +74,7 @@ static inline uint16_t rc_ports_own(const struct rc_qp *qp, uint32_t index)
 
 	if (qp->kept.window == 0)
 		return path_source_port(qp->qpn, qp->dest_qpn);
-	set = ports_draw(qp->qpn, qp->sq_psn, qp->dest_qpn, qp->rq_psn);
+	set = ports_draw(qp->qpn, qp->dest_qpn, qp->rq_psn);
 	return ports_at(&set, index);
 }
 
@@ -87,7 +87,7 @@ static inline void rc_ports_expect(struct rc_qp *qp)
 	qp->peer_ports = (struct rc_peer_ports){ 0 };
 	if (qp->kept.window == 0)
 		return;
-	set = ports_draw(qp->dest_qpn, qp->rq_psn, qp->qpn, qp->sq_psn);
+	set = ports_draw(qp->dest_qpn, qp->qpn, qp->sq_psn);
 	inverse = set.step; /* right in the lowest three bits; each step doubles their number */
 	for (uint32_t bits = 3; bits < 15; bits *= 2)
 		inverse *= 2 - set.step * inverse;
@@ -95,7 +95,7 @@ static inline void rc_ports_expect(struct rc_qp *qp)
 	qp->peer_step.inverse = (uint16_t)(inverse & (PORTS_COUNT - 1));
 }
 
-/* RESET, and until both ends know both start PSNs: packets are admitted from any port. */
+/* RESET, and while the start PSN of the requests is not known: packets are admitted from any port. */
 static inline void rc_ports_forget(struct rc_qp *qp)
 {
 	qp->peer_ports = (struct rc_peer_ports){ 0 };

@@ -251,7 +251,6 @@ static enum rc_counter handle_control(struct rc_qp *qp, const struct wire_packet
 	if (packet->opcode == OP_SACK) {
 		rc_sack_arrived(qp, packet, now_ns);
 	} else if (packet->opcode == OP_PROBE) {
-		rc_kept_path_used(qp, origin->source_port);
 		rc_kept_probed(qp, packet, now_ns);
 	} else if (rc_cc_expects(qp)) {
 		qp->counters[CNT_CNP_HANDLED]++;
@@ -266,6 +265,7 @@ static enum rc_counter handle_control(struct rc_qp *qp, const struct wire_packet
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out)
 {
+	psn_t epsn = qp->responder.epsn;
 	struct rc_origin checked;
 	enum rc_counter drop;
 
@@ -281,7 +281,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 			return CNT_COUNTERS;
 	}
 	drop = qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);
-	if (drop == CNT_COUNTERS)
+	if (!psn_equal(qp->responder.epsn, epsn))
 		rc_kept_path_used(qp, origin->source_port);
 	return drop;
 }

@@ -102,6 +102,7 @@ struct rc_kept {
 	uint64_t paths;       /* bit i: a packet arrived from port number i of the peer */
 	psn_t newest;         /* the newest packet that has come behind the missing one */
 	psn_t paid;           /* ePSN when the allowance was last refilled */
+	psn_t probed_at;      /* ePSN when the last PROBE came */
 	uint32_t paid_ms;     /* the time then; the clock wraps */
 	uint16_t allowance;   /* bytes of SACKs and ACKs that arrivals may still draw */
 	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs: the next SACKs tell of that block */

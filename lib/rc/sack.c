@@ -286,7 +286,8 @@ static bool is_answer(struct rc_qp *qp, const struct wire_packet *packet)
 
 /*
  * A QP that spreads its packets learns of a gap. If the peer has kept nothing behind it, everything is sent again over
- * one path, where a further gap is what a sequence NAK tells in plain RC; then returns false.
+ * one path, where a further gap is what a sequence NAK tells in plain RC; then returns false. SACKs that the packets of
+ * the flight before that draw tell nothing; should one of the resent packets be lost, PROBEs find out.
  */
 static bool peer_keeps(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
@@ -294,7 +295,7 @@ static bool peer_keeps(struct rc_qp *qp, const struct wire_packet *packet, uint6
 
 	if (rc_spread_kept(qp, something, now_ns))
 		rc_loss_nothing_kept(qp);
-	else if (!something)
+	else if (!something && !rc_spread_repeats_flight(qp))
 		rc_loss_sequence_nak(qp, now_ns);
 	return something;
 }

@@ -63,8 +63,17 @@ bool rc_spread_kept(struct rc_qp *qp, bool something, uint64_t now_ns)
 		return false;
 	spread->alone_ns = now_ns + (SPREAD_ALONE_NS << spread->alone_tries);
 	spread->alone_tries += spread->alone_tries < SPREAD_ALONE_TRIES;
+	spread->alone_end = qp->win.snd_max;
+	spread->alone_packets = psn_distance(qp->win.snd_max, qp->win.snd_una);
 	fill_turn(spread);
 	return true;
+}
+
+bool rc_spread_repeats_flight(const struct rc_qp *qp)
+{
+	const struct rc_spread *spread = spread_of(qp);
+
+	return spread->alone_ns && psn_distance(spread->alone_end, qp->win.snd_una) - 1 < spread->alone_packets;
 }
 
 static void begin(const struct rc_qp *qp, struct rc_spread *spread, uint8_t paths)

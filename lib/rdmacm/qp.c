@@ -78,8 +78,11 @@ CMA_API int rdma_init_qp_attr(struct rdma_cm_id *ours, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* Tells the queue pair what its peer offers; the queue pair uses what both ends offer. */
-static int agree(struct cma_id *id)
+/*
+ * RTR: tells the queue pair what its peer offers; the queue pair uses what both ends offer. With SACKs it has to know
+ * its start PSN from then on, because the ports of its peer follow from it.
+ */
+static int agree(struct cma_id *id, struct ibv_qp_attr *rtr, int *rtr_mask)
 {
 	struct ibv_ece ece = { .vendor_id = VERB_ECE_VENDOR };
 	struct uroce_qp_attr attr;
@@ -90,6 +93,8 @@ static int agree(struct cma_id *id)
 		return error;
 	ece.options = attr.sack_window | (attr.read_repair == UROCE_READ_REPAIR_ANY_ORDER ? VERB_ECE_ANY_ORDER : 0) |
 		      (attr.paths ? VERB_ECE_PATHS : 0); /* attr.paths is 1 if the peer takes several paths */
+	rtr->sq_psn = attr.sq_psn;
+	*rtr_mask |= IBV_QP_SQ_PSN;
 	return -ibv_set_ece(id->id.qp, &ece);
 }
 
@@ -104,7 +109,7 @@ int cma_move_qp(struct cma_id *id, enum ibv_qp_state state, uint8_t most)
 		attr.max_dest_rd_atomic = most;
 	if (state == IBV_QPS_RTS && attr.max_rd_atomic > most)
 		attr.max_rd_atomic = most;
-	error = state == IBV_QPS_RTR && !id->is_ud ? -agree(id) : 0;
+	error = state == IBV_QPS_RTR && !id->is_ud ? -agree(id, &attr, &mask) : 0;
 	if (error == 0)
 		error = ibv_modify_qp(id->id.qp, &attr, mask);
 	return cma_result(-error);

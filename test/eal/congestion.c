@@ -179,7 +179,7 @@ static uint32_t rate_mbps(int end)
 	return attr.rate_mbps;
 }
 
-static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcode)
+static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcode, uint16_t sack_window)
 {
 	const struct rte_eth_rxtx_callback *marker;
 	const char *pattern = " Mbit/s at most, for a switch marks packets before it has to drop them: 0 congestion";
@@ -188,6 +188,7 @@ static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcod
 	uint32_t rate;
 
 	ticks_start(100);
+	network_sack_window = sack_window;
 	open_with(false, UROCE_CC_DCQCN, 0);
 	marker = on_frames_to(marked, spoil_mark_congestion);
 	for (unsigned i = 0; i < 1000 && network_counter(&network, sender, "rp_cnp_handled") < 3; i++)
@@ -195,6 +196,7 @@ static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcod
 	rate = rate_mbps(sender);
 	cr_expect_geq(network_counter(&network, sender, "rp_cnp_handled"), 3);
 	cr_expect_eq(network_counter(&network, sender, "rp_cnp_ignored"), 0);
+	cr_expect_eq(network_counter(&network, sender, "drop_source_port"), 0);
 	cr_expect(rate > 0 && rate < 50000, "%u", rate);
 	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[sender].qp), why, sizeof(why)), 0);
 	cr_expect(strstr(why, pattern), "%s", why);
@@ -210,13 +212,21 @@ static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcod
 Test(congestion, with_dcqcn_the_sender_slows_down_and_recovers)
 {
 	RULE("N-2");
-	expect_slows_down(0, 1, UROCE_WR_RDMA_WRITE);
+	expect_slows_down(0, 1, UROCE_WR_RDMA_WRITE, 0);
 }
 
 Test(congestion, so_does_who_answers_reads)
 {
 	RULE("N-2");
-	expect_slows_down(1, 0, UROCE_WR_RDMA_READ);
+	expect_slows_down(1, 0, UROCE_WR_RDMA_READ, 0);
+}
+
+/* Then packets from unknown ports are dropped, and a notification is no such packet. */
+Test(congestion, so_does_a_sender_with_sacks)
+{
+	RULE("N-1");
+	RULE("W-2");
+	expect_slows_down(0, 1, UROCE_WR_RDMA_WRITE, 256);
 }
 
 /* What the program asked for is left as it is. */

@@ -93,7 +93,7 @@ Test(forged, every_kind_of_packet_needs_a_port_of_the_peer)
 	close_agreed(pair);
 }
 
-/* Until both ends know both start PSNs nobody knows the ports: a QP in RTR takes its peer for one without SACKs. */
+/* A QP in RTR that has no start PSN yet does not know the ports of its peer: it takes it for one without SACKs. */
 Test(forged, qp_in_rtr_keeps_nothing)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 4 });
@@ -116,6 +116,26 @@ Test(forged, qp_in_rtr_keeps_nothing)
 		pair_request(pair, send_packet(OP_SEND_ONLY, psn, 4));
 	pair_request(pair, send_packet(OP_SEND_ONLY, 3, 4));
 	cr_expect_eq(kept_by_b(pair), 1);
+	close_agreed(pair);
+}
+
+/*
+ * A program that gives the start PSN of its requests with RTS only, as verbs want it: its ACKs in RTR come from a port
+ * that the peer expects all the same, because that port follows from the peer's start PSN.
+ */
+Test(forged, qp_in_rtr_without_a_start_psn_answers_from_a_port_of_its_own)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 4, .psn_a = 0x1000, .psn_b = 0x2000 });
+	struct rc_qp *qp = pair->side[B].qp;
+
+	RULE("W-10");
+	rc_ports_forget(qp);
+	qp_set_state(qp, UROCE_QPS_RTR);
+	qp->sq_psn = psn_make(0xABCDEF);
+	pair_send(pair, 1, 10);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 SEND SUCCESS");
+	cr_expect_eq(pair->side[A].drops[CNT_PORT_SOURCE_PORT], 0);
 	close_agreed(pair);
 }
 
@@ -200,6 +220,44 @@ Test(forged, sixteen_million_guesses_are_right_once)
 		right += is_taken(pair, drawn & PSN_MASK, (uint16_t)(PORTS_FIRST | drawn >> 32));
 	}
 	cr_expect_leq(right, 8, "%u of 2^24 guesses", right);
+	close_agreed(pair);
+}
+
+/* Only what was kept or executed shows that the peer uses a port: guesses do not make honest packets less believed. */
+Test(forged, guesses_do_not_shorten_the_reach_of_the_peer)
+{
+	struct pair *pair = open_target(1);
+	uint64_t state = draw_start(9);
+
+	RULE("S-21");
+	for (uint32_t i = 0; i < 100000; i++) {
+		uint64_t drawn = draw_next(&state);
+
+		is_taken(pair, drawn & PSN_MASK, (uint16_t)(PORTS_FIRST | drawn >> 32));
+	}
+	cr_expect_leq(__builtin_popcountll(pair->side[B].qp->kept.paths), 2);
+	close_agreed(pair);
+}
+
+/*
+ * Behind a gap a packet from a port that has not been used arrives far ahead of what the peer has sent. SACKs do not
+ * tell of it: the peer would take them for forged ones.
+ */
+Test(forged, packet_that_is_not_believed_moves_no_sack)
+{
+	uint64_t lost = 1 << 0;
+	struct pair *pair = open_with((struct pair_options){ .receives = 0, .psn_a = 0x1000 });
+
+	RULE("S-22");
+	pair->copies = lose_of_a;
+	pair->user = &lost;
+	pair_write(pair, 1, 8 * MTU);
+	pair->inject_port = rc_ports_own(pair->side[A].qp, 5);
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0x1000 + 2000, 4));
+	pair->inject_port = 0;
+	pair_settle(pair, SECOND_NS);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_expect_eq(pair->side[A].qp->counters[CNT_BAD_SACK], 0);
 	close_agreed(pair);
 }
 
@@ -344,6 +402,28 @@ Test(forged, probes_of_a_busy_peer_are_all_answered)
 		pair->now_ns += 10000;
 	}
 	cr_expect_eq(answered, 1000);
+	expect_counts(pair, B, CNT_PROBES_IGNORED, 0);
+	close_agreed(pair);
+}
+
+/* Before each PROBE a packet has overtaken another: what the peer loses a little of all the time is no attack. */
+Test(forged, probes_of_a_peer_that_goes_on_behind_gaps_are_all_answered)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
+
+	RULE("S-22");
+	pair->now_ns = 5 * SECOND_NS;
+	pair_cut(pair);
+	for (uint32_t i = 0; i < 400; i++) {
+		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 2 * i + 1, 0, 8, 8));
+		pair_request(pair, (struct wire_packet){ .opcode = OP_PROBE,
+							 .control_kind = WIRE_PROBE_KIND,
+							 .probe_id = (uint16_t)(i + 1) });
+		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 2 * i, 0, 8, 8));
+		pair->now_ns += 20000;
+		pair_forget(pair);
+	}
+	cr_expect_leq(pair->side[B].qp->kept.vain_probes, 1);
 	expect_counts(pair, B, CNT_PROBES_IGNORED, 0);
 	close_agreed(pair);
 }

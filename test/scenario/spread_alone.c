@@ -47,11 +47,11 @@ static int delay_others(struct pair *pair, enum side_name from, uint32_t number,
 }
 
 /* Packets of the step before arrive behind those that took the first path now. */
-static void step(struct pair *pair)
+static void step(struct pair *pair, uint32_t burst, bool answers_arrive)
 {
 	uint32_t held = way.held_count;
 
-	pair_transmit_some(pair, A, 32);
+	pair_transmit_some(pair, A, burst);
 	pair_deliver(pair, B);
 	for (uint32_t i = 0; i < held; i++)
 		pair_inject(pair, B, way.held[i]);
@@ -61,7 +61,8 @@ static void step(struct pair *pair)
 	for (uint32_t i = 0; i < way.held_count; i++)
 		way.held[i].payload = way.payload[i];
 	pair_transmit(pair, B);
-	pair_deliver(pair, A);
+	if (answers_arrive)
+		pair_deliver(pair, A);
 	pair->now_ns += 20000;
 	if (rc_qp_deadline(pair->side[A].qp) <= pair->now_ns)
 		rc_qp_timeout(pair->side[A].qp, pair->now_ns);
@@ -81,11 +82,11 @@ Test(spread_alone, peer_that_keeps_nothing_is_sent_packets_over_one_path)
 	pair->side[B].pool.store->count = 0;
 	pair->now_ns = 1000000;
 	pair_write(pair, 1, 400 * MTU);
-	step(pair);
-	step(pair);
+	step(pair, 32, true);
+	step(pair, 32, true);
 	before = way.sent;
 	while (pair->side[A].done_count == 0 && steps < 1000) {
-		step(pair);
+		step(pair, 32, true);
 		steps++;
 	}
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
@@ -95,6 +96,36 @@ Test(spread_alone, peer_that_keeps_nothing_is_sent_packets_over_one_path)
 		cr_expect_eq(path_with(pair, way.ports[i]), path_with(pair, way.ports[before]), "packet %u", i);
 	cr_expect_eq(paths_of(pair, A)->turns, 1);
 	close_agreed(pair);
+}
+
+/*
+ * Packets of the flight that was sent again arrive late, and draw SACKs that tell of nothing kept: they are no sequence
+ * NAKs, so nothing fails even without retries. Both ends answer at every pace.
+ */
+Test(spread_alone, late_packets_of_the_first_flight_spend_no_retry)
+{
+	RULE("W-10");
+	RULE("S-22");
+	for (uint32_t burst = 2; burst <= 32; burst *= 2) {
+		for (uint32_t pause = 1; pause <= 16; pause *= 2) {
+			struct pair *pair = open_with((struct pair_options){ .timeout = 18, .retry_cnt = 255 });
+			uint32_t steps = 0;
+
+			rc_spread_over(pair->side[A].qp, 4);
+			way.held_count = way.sent = 0;
+			pair->copies = delay_others;
+			pair->side[B].pool.store->count = 0;
+			pair->now_ns = 1000000;
+			pair_write(pair, 1, 400 * MTU);
+			while (pair->side[A].done_count == 0 && steps < 20000) {
+				step(pair, burst, ++steps % pause == 0);
+			}
+			cr_expect_eq(pair->side[A].qp->counters[CNT_PACKET_SEQ_ERR], 0, "burst %u, pause %u", burst,
+				     pause);
+			expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+			close_agreed(pair);
+		}
+	}
 }
 
 /* After a while several paths are tried again, and kept if the peer keeps packets now. */

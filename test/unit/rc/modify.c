@@ -7,6 +7,7 @@
 
 #include "config/limits.h"
 #include "rc/outbox.h"
+#include "rc/ports.h"
 #include "rc/qp.h"
 #include "places.h"
 #include "rule.h"
@@ -174,6 +175,27 @@ static struct rc_qp *open_in(enum uroce_qp_state state)
 	if (state > UROCE_QPS_RTS)
 		cr_assert_eq(change(qp, state, one, 0), 0);
 	return qp;
+}
+
+/* ---- source ports ---- */
+
+/* With SACKs the ports of the peer follow from the QP's own start PSN. */
+Test(modify, ports_of_the_peer_are_known_as_soon_as_the_start_psn_is)
+{
+	RULE("W-2");
+	for (uint32_t early = 0; early < 2; early++) {
+		struct uroce_qp_attr attr = one;
+		struct rc_qp *qp = open_in(UROCE_QPS_INIT);
+
+		attr.sack_window = 256;
+		cr_assert_eq(change(qp, UROCE_QPS_RTR, attr,
+				    TO_RTR | UROCE_QP_SACK_WINDOW | (early ? UROCE_QP_SQ_PSN : 0)),
+			     0);
+		cr_expect_eq(ports_are_known(qp), early);
+		cr_assert_eq(change(qp, UROCE_QPS_RTS, attr, TO_RTS | (early ? 0 : UROCE_QP_SQ_PSN)), 0);
+		cr_expect(ports_are_known(qp));
+		free(qp);
+	}
 }
 
 /* ---- values ---- */
