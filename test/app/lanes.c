@@ -434,6 +434,8 @@ static void expect_wakes(struct lane *lane, bool threads)
 	store_submit(&writer.request);
 	while (!atomic_load(&writer.done)) {
 		ring_poll(lane->ring);
+		if (atomic_load(&writer.done)) /* the disk was faster */
+			break;
 		lane->now_ns = app_now_ns();
 		idle_rest(&idle, lane, false, LONG_NS);
 		cr_assert_lt(app_now_ns() - lane->now_ns, LONG_NS / 2, "the disk did not wake it");

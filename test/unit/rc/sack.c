@@ -86,6 +86,7 @@ Test(sack, one_of_a_gap_is_what_a_sequence_nak_is)
 	RULE("S-22");
 	open_flight(3);
 	qp->last_aeth = 5;
+	sack.ooo_count = 0;
 	rc_sack_arrived(qp, &sack, T0);
 	cr_assert_eq(qp->last_aeth, 5, "nothing was kept");
 	sack.ooo_count = 1;

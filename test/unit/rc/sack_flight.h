@@ -141,6 +141,7 @@ static inline struct wire_packet sack_of(uint32_t cack, uint64_t map)
 		.cack_psn = psn_previous(psn_of(cack)).v,
 		.sack_offset = (uint16_t)(1 - (int)cack),
 		.sack_bitmap = map,
+		.ooo_count = (uint16_t)__builtin_popcountll(map),
 	};
 }
 
