@@ -1,13 +1,14 @@
-/* sack.c - fuzz target: forged SACKs and PROBEs at two ends that agreed on SACKs; they complete and lose nothing */
+/* sack.c - fuzz target: forged SACKs, PROBEs and CNPs at ends that agreed on SACKs; they complete, lose nothing */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two ends at work over a bad wire, as in life.c, and somebody between them who knows all but what has happened: he
  * tells each end what he likes in the name of the other. A SACK that tells of what cannot be is dropped and counted,
- * and changes nothing; one that can be moves neither snd_una nor completions, whatever it tells. In the end every
- * request has completed, and what succeeded has its data at the peer.
+ * and changes nothing; one that can be moves neither snd_una nor completions, whatever it tells. A CNP changes nothing
+ * but the rate. In the end every request has completed, and what succeeded has its data at the peer.
  */
 #include <string.h>
 
+#include "rc/cc.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
 #include "rc/ports.h"
@@ -187,6 +188,22 @@ static void forge_probe(struct work *work, enum side_name name, struct input *in
 	MUST(psn_equal(side->qp->responder.epsn, resp.epsn) && side->qp->responder.msn == resp.msn);
 }
 
+/* Slows the sender down, no matter how often it comes; what is in flight, and its retries, stay as they are. */
+static void forge_cnp(struct work *work, enum side_name name)
+{
+	const struct wire_packet cnp = { .opcode = OP_CNP, .flags = WIRE_BECN, .payload = (const uint8_t *)"" };
+	const struct rc_qp *qp = work->pair->side[name].qp;
+	const struct rc_sendwin win = qp->win;
+	const struct rc_loss loss = qp->loss;
+	const uint64_t handled = qp->counters[CNT_CNP_HANDLED];
+	const uint8_t state = qp->state;
+
+	pair_inject(work->pair, name, cnp);
+	MUST(memcmp(&win, &qp->win, sizeof(win)) == 0 && memcmp(&loss, &qp->loss, sizeof(loss)) == 0);
+	MUST(qp->state == state && qp->counters[CNT_CNP_HANDLED] <= handled + 1);
+	MUST(qp->cc.algorithm == UROCE_CC_DCQCN || qp->pace.mbps == 0);
+}
+
 static void take_step(struct work *work, struct input *input)
 {
 	uint8_t what = input_byte(input);
@@ -228,6 +245,9 @@ static void take_step(struct work *work, struct input *input)
 			rc_kept_forget(work->pair->side[side].qp);
 		work->pair->now_ns += (what >> 5) * 30000u;
 		break;
+	case 14:
+		forge_cnp(work, side);
+		break;
 	default:
 		forge_sack(work, side, input);
 		break;
@@ -260,8 +280,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	work_open(&work, &input, true);
 	agree(&work, stores, packets);
 	memset(drawn, 0, sizeof(drawn));
-	for (int i = 0; i < 2; i++)
-		drawn[i].first_psn = work.pair->side[i].qp->responder.epsn.v;
+	for (int i = 0; i < 2; i++) {
+		struct rc_qp *qp = work.pair->side[i].qp;
+
+		drawn[i].first_psn = qp->responder.epsn.v;
+		rc_cc_choose(qp, data[size - 1] & 2 ? UROCE_CC_DCQCN : UROCE_CC_FIXED);
+	}
 	work.pair->tap = count_bytes;
 	if (data[size - 1] & 1) /* few kept packets are executed in one call */
 		work.pair->crowd = OUTBOX_COMPLETIONS - OUTBOX_RECEIVE_COMPLETIONS - (data[size - 1] >> 6);
