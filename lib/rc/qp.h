@@ -60,8 +60,7 @@ void rc_qp_refused(struct rc_qp *qp, enum rc_counter reason, uint64_t now_ns);
 
 /*
  * Is this the usual case: the QP is in RTS, does not migrate, and the packet came along its path from the usual port?
- * Then rc_qp_admit()
- * would admit any packet of the RC class, and qp_take_packet() does all that rc_qp_receive() would.
+ * Then rc_qp_admit() would admit any packet of the RC class, and qp_take_packet() does all that rc_qp_receive() would.
  */
 static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_origin *origin, uint16_t pkey)
 {

@@ -99,7 +99,7 @@ struct rc_responder {
 /* What the responder keeps behind a missing packet, and the SACKs that it owes the peer (S-21, S-22). */
 struct rc_kept {
 	struct rc_board *map; /* NULL: nothing is kept */
-	uint64_t paths;       /* bit i: a packet arrived from port number i of the peer */
+	uint64_t paths;       /* bit i: a request from port number i of the peer was kept or executed */
 	psn_t newest;         /* the newest packet that has come behind the missing one */
 	psn_t paid;           /* ePSN when the allowance was last refilled */
 	psn_t probed_at;      /* ePSN when the last PROBE came */

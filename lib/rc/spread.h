@@ -127,8 +127,11 @@ uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
  * begins: then the packets in flight may have overtaken each other.
  */
 bool rc_spread_kept(struct rc_qp *qp, bool something, uint64_t now_ns);
-/* Are packets still in flight that were when all packets began to take one path? They left twice, the first time over
- * several paths. */
+
+/*
+ * Are packets still in flight that were in flight when all packets began to take one path? They left twice, the first
+ * time over several paths.
+ */
 bool rc_spread_repeats_flight(const struct rc_qp *qp);
 
 /* The packet at psn, which left once, has come. */

@@ -429,6 +429,17 @@ static void spoil_source_asking(uint8_t *frame, uint32_t bytes, uint32_t number)
 	frame[BTH_AT + 1] |= 0x40; /* MigReq */
 }
 
+/* The queue pair of each end belongs to an lcore of its own; one WRITE has gone from end 0 to end 1. */
+static void open_across_lcores(struct network *network)
+{
+	network_open(network, 2);
+	network_create_qp(network, 0, 16, 0);
+	network_create_qp(network, 1, 16, 1);
+	network_connect(network, false);
+	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
+}
+
 /*
  * The queue pair of end 1 belongs to lcore 1, and frames come to lcore 0: those of another address take no place in the
  * ring between the lcores, so honest ones find it empty.
@@ -440,12 +451,7 @@ Test(flood, frames_of_another_address_are_not_handed_to_another_lcore)
 
 	RULE("Y-2");
 	RULE("W-5");
-	network_open(&network, 2);
-	network_create_qp(&network, 0, 16, 0);
-	network_create_qp(&network, 1, 16, 1);
-	network_connect(&network, false);
-	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
-	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	open_across_lcores(&network);
 	before = network_counter(&network, 1, "rx_handed_over");
 	cr_expect_eq(before, 1);
 	flood_lcores(&network, &junk[1], FRAMES, 1);
@@ -472,12 +478,7 @@ Test(flood, requests_to_migrate_from_another_address_leave_half_of_the_ring)
 
 	RULE("A-6");
 	RULE("Y-2");
-	network_open(&network, 2);
-	network_create_qp(&network, 0, 16, 0);
-	network_create_qp(&network, 1, 16, 1);
-	network_connect(&network, false);
-	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
-	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	open_across_lcores(&network);
 	flood_lcores(&network, &asking, 1, 1);
 	cr_expect_eq(network_counter(&network, 1, "rx_handed_over"), 1, "there is no alternate path yet");
 	cr_assert_eq(uroce_qp_modify(network.ends[1].qp, &attr, UROCE_QP_ALT_PATH, NULL), 0);
