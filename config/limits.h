@@ -103,7 +103,8 @@
  */
 #define POLL_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
-#define LCORE_BOARDS 1024u /* that QPs of an lcore may borrow at a time to repair losses, of some 4 KiB each */
+#define LIMIT_LANDINGS 1024u /* lcores of all engines of a process */
+#define LCORE_BOARDS 1024u   /* that QPs of an lcore may borrow at a time to repair losses, of some 4 KiB each */
 #define LIMIT_PORT_ADDRS 8u
 
 /*

@@ -94,6 +94,8 @@ int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 	config->argc = args->eal_count;
 	config->argv = (const char *const *)args->eal;
 	code = uroce_eal_start(config, &error);
+	if (code == 0)
+		uroce_guard_install();
 	if (code)
 		app_complain(app_exit_of(code), "%s%s", error.text,
 			     code == -EINVAL && args->eal_count > 1 ? " (-h before -- lists EAL's options)" : "");

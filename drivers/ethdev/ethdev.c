@@ -15,9 +15,9 @@
 #include <uroce/device.h>
 
 #include "drivers/ethdev/ethdev.h"
-#include "drivers/ethdev/guard.h"
 #include "drivers/ethdev/packet_socket.h"
 #include "drivers/ethdev/quirks.h"
+#include "drivers/guard/guard.h"
 
 /* room that a driver may need in front of a frame, in the same mbuf: virtio a header and a VLAN tag */
 #define DRIVER_BYTES 64u

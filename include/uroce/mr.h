@@ -26,9 +26,10 @@ UROCE_API int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **pd);
 UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
 
 /*
- * Registers bytes at addr. Any mapped memory will do. Returns 0; -EINVAL: NULL, 0 bytes, wrap, unknown access bits,
- * remote write or atomic without local write, or remote atomic to a zero-based region whose addr is no multiple of 8;
- * -ENOMEM: no memory, or the device's table is full.
+ * Registers bytes at addr. Memory of any kind can be registered, and no page is populated, written or pinned. Returns
+ * 0; -EINVAL: NULL, 0 bytes, wrap, unknown access bits, remote write or atomic without local write, or remote atomic to
+ * a zero-based region whose addr is no multiple of 8; -EFAULT: a part is not mapped, not readable, or read-only
+ * although access has a right to write; -ENOMEM: no memory, or the device's table is full.
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 /*
@@ -39,11 +40,19 @@ UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uin
 			      struct uroce_mr **mr);
 /*
  * Changes a region to what uroce_mr_reg_at() would make of these values, but keeps the keys. A request under way that
- * uses the region fails, or uses the old or the new region. pd: a PD of the same device. Returns 0; -EINVAL; -EBUSY: a
- * window is bound to the region, and nothing has changed.
+ * uses the region fails, or uses the old or the new region. pd: a PD of the same device. Returns 0; or -EINVAL,
+ * -EFAULT, -EBUSY (a window is bound to the region), and then nothing has changed.
  */
 UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
 			     uint32_t access);
+/*
+ * Memory that is unmapped, protected or truncated while it is registered makes copies of the stack fault. With
+ * uroce_guard_install() (port.h) such a fault fails the QP with a protection error of its side, and
+ * UROCE_CAUSE_UNMAPPED. A program that handles SIGSEGV and SIGBUS itself may call this instead, from its handler, with
+ * si_addr. It does not return if the thread was copying from or to registered memory at that address; otherwise it does
+ * nothing. The handler needs SA_NODEFER. Async-signal-safe.
+ */
+UROCE_API void uroce_memory_fault(const void *address);
 /* When the call returns no lcore can use the region any more. Returns 0; -EBUSY: a window is bound to the region. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */

@@ -54,6 +54,15 @@ UROCE_API void uroce_eal_query(struct uroce_eal_info *info);
 /* All ports must be closed. EAL cannot be started again in this process. */
 UROCE_API void uroce_eal_stop(void);
 
+/*
+ * Installs a handler of SIGSEGV and SIGBUS, so that memory which disappears while it is registered ends a QP and not
+ * the process: see uroce_memory_fault() in mr.h. Faults of other code go on to the handler that the program has
+ * installed before or installs later with sigaction() or signal(), or else end the process as always. Each thread that
+ * polls must have both signals unblocked. All programs of uroce and uroce-run call this. Further calls do nothing.
+ * Thread-safe.
+ */
+UROCE_API void uroce_guard_install(void);
+
 /* How to open a port. Zeros are good defaults, except for engine and addresses. */
 struct uroce_port_config {
 	struct uroce_engine *engine;            /* NULL: the port is set up and started, but has no device */

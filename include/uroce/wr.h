@@ -191,6 +191,7 @@ enum uroce_cause {
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or the QP was moved to ERR */
 	UROCE_CAUSE_KEEPALIVE,       /* the QP had no request, and its peer did not answer when asked */
 	UROCE_CAUSE_CQ_OVERRUN,      /* cause of a QP's failure, not of a completion: a CQ of the QP had no room */
+	UROCE_CAUSE_UNMAPPED,        /* memory of a region was unmapped, protected or truncated */
 	UROCE_CAUSES
 };
 

@@ -43,6 +43,7 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
 	[UROCE_CAUSE_CQ_OVERRUN] = "poll it more often, or create it with room for the completions of all requests and "
 				   "receives under way, flushed ones too",
+	[UROCE_CAUSE_UNMAPPED] = "deregister a region before its memory is unmapped, protected or truncated",
 	[UROCE_CAUSE_KEEPALIVE] = "is the peer's process still there, with this QP, and the way to it?",
 	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why, or uroce_qp_last_error() "
 				"where there is none; the peer may have executed this one",
@@ -120,6 +121,7 @@ static bool awaits_answer(const struct uroce_wc *wc)
 	case UROCE_CAUSE_DEPTH:
 	case UROCE_CAUSE_FLUSHED:
 	case UROCE_CAUSE_CQ_OVERRUN:
+	case UROCE_CAUSE_UNMAPPED:
 	case UROCE_CAUSES:
 		break;
 	}

@@ -5,7 +5,9 @@
 
 #include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/landing.h"
 #include "engine/log.h"
+#include "engine/mapping.h"
 #include "engine/pd.h"
 
 int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **result)
@@ -49,6 +51,25 @@ static int refuse_range(const void *addr, size_t bytes, uint64_t va, uint32_t ac
 			     addr, bytes, va, access);
 }
 
+/* Is the memory mapped so that lcores can use it with these rights? Returns 0 or -EFAULT. */
+static int check_mapping(const void *addr, size_t bytes, uint32_t access)
+{
+	bool writable = access & (UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC);
+	uintptr_t end;
+
+	if (addr == NULL || bytes == 0 || __builtin_add_overflow((uintptr_t)addr, bytes, &end))
+		return 0; /* the table refuses such a range */
+	if (engine_mapping_check(addr, bytes, writable) == 0)
+		return 0;
+	if (writable && engine_mapping_check(addr, bytes, false) == 0)
+		return engine_refuse(-EFAULT,
+				     "addr %p, bytes %zu, access 0x%x: a part of the memory is mapped "
+				     "read-only; register it without write rights",
+				     addr, bytes, access);
+	return engine_refuse(-EFAULT, "addr %p, bytes %zu: a part of the memory is not mapped, or not readable", addr,
+			     bytes);
+}
+
 static int refuse_removal(const struct uroce_mr *mr, int error)
 {
 	if (error == -EBUSY)
@@ -65,9 +86,12 @@ int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, 
 		    struct uroce_mr **result)
 {
 	struct uroce_device *device = pd->device;
-	struct uroce_mr *mr = calloc(1, sizeof(*mr));
-	int error;
+	int error = check_mapping(addr, bytes, access);
+	struct uroce_mr *mr;
 
+	if (error)
+		return error;
+	mr = calloc(1, sizeof(*mr));
 	if (mr == NULL)
 		return engine_refuse(-ENOMEM, "no memory for a region");
 	mr->pd = pd;
@@ -90,6 +114,9 @@ int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t 
 
 	if (pd->device != device)
 		return engine_refuse(-EINVAL, "pd: it is of another device than the region");
+	error = check_mapping(addr, bytes, access);
+	if (error)
+		return error;
 	pthread_mutex_lock(&device->engine->lock);
 	error = rc_mr_close(&device->mrs, mr->key, addr, bytes, va, access);
 	if (error == 0) {
@@ -126,6 +153,11 @@ int uroce_mr_dereg(struct uroce_mr *mr)
 	atomic_fetch_sub(&mr->pd->users, 1);
 	free(mr);
 	return 0;
+}
+
+void uroce_memory_fault(const void *address)
+{
+	engine_landing_jump(address);
 }
 
 uint32_t uroce_mr_lkey(const struct uroce_mr *mr)

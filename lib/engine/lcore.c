@@ -17,6 +17,7 @@
 #include "engine/device_state.h"
 #include "engine/engine.h"
 #include "engine/gsi.h"
+#include "engine/landing.h"
 #include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
@@ -49,6 +50,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	engine_numa_free(lcore->kept_memory, LCORE_KEPT * sizeof(struct rc_kept_packet));
 	if (lcore->wake_fd >= 0)
 		close(lcore->wake_fd);
+	engine_landing_remove(lcore);
 	engine_numa_free(lcore, sizeof(*lcore));
 }
 
@@ -75,7 +77,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells ||
 	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed || !lcore->board_memory ||
-	    !lcore->kept_memory) {
+	    !lcore->kept_memory || !engine_landing_add(lcore)) {
 		free_lcore(lcore);
 		return NULL;
 	}
@@ -196,9 +198,12 @@ static void claim(struct uroce_lcore *lcore)
 static int run_lcore(void *argument)
 {
 	struct uroce_lcore *lcore = argument;
-	uint32_t idle = 0;
+	uint32_t idle;
 
 	claim(lcore);
+	if (LANDING_SET(&lcore->landing))
+		engine_pipeline_recover(lcore);
+	idle = 0;
 	while (!atomic_load_explicit(&lcore->engine->stop, memory_order_relaxed)) {
 		idle = engine_pipeline_poll(lcore) ? 0 : idle + 1;
 		if (idle > IDLE_POLLS)
@@ -211,11 +216,20 @@ static int run_lcore(void *argument)
 	return 0;
 }
 
+/* A function of its own, because LANDING_SET() makes it save all registers that belong to its caller. */
+static __rte_noinline unsigned poll_with_landing(struct uroce_lcore *lcore)
+{
+	if (LANDING_SET(&lcore->landing) == 0)
+		return engine_pipeline_poll(lcore);
+	engine_pipeline_recover(lcore);
+	return lcore->work;
+}
+
 unsigned uroce_lcore_poll(struct uroce_lcore *lcore)
 {
 	if (!lcore_is_ours(lcore))
 		claim(lcore);
-	return engine_pipeline_poll(lcore);
+	return poll_with_landing(lcore);
 }
 
 static void stop_lcores(struct uroce_engine *engine, unsigned count)

@@ -21,6 +21,30 @@ struct engine_failed;
 struct uroce_engine;
 struct uroce_ud;
 
+/* Where a thread goes on when a copy from or to the application's memory faults (engine/landing.h). */
+struct engine_landing {
+	void *back[5]; /* as __builtin_setjmp() has it: it saves no registers, and costs less than sigsetjmp() */
+	const void *address;
+	/* the thread that copies, while it copies; unused in the landing of polls, whose thread is that of the lcore */
+	pthread_t thread;
+	_Atomic bool copies;
+};
+
+#define SERVICES_PER_POLL (4 * BURST)
+
+/*
+ * A burst of received frames on its way to the QPs. It lies here so that a fault in the memory of one QP, which ends
+ * the work on the burst, loses no frame of the others.
+ */
+struct engine_burst {
+	struct rte_mbuf *frames[BURST];
+	struct engine_port *port; /* NULL: the frames were handed over by other lcores */
+	uint32_t count;           /* 0: there is no burst */
+	uint32_t at;              /* the frame that a QP takes now */
+	bool has_gaps;            /* frames that other lcores own now are NULL */
+	bool pauses;              /* no other burst comes for now */
+};
+
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
@@ -28,7 +52,13 @@ struct uroce_lcore {
 	_Atomic pthread_t owner; /* the thread that polls the lcore; valid while owned */
 	_Atomic bool owned;
 
+	struct engine_landing landing, datagram_landing;
 	struct rc_outbox out;
+	struct uroce_qp *serving; /* the QP that may copy from or to memory now; NULL between polls */
+	struct engine_burst burst;
+	/* QPs that this poll has served and that have more to send */
+	struct uroce_qp *served[SERVICES_PER_POLL];
+	uint32_t served_count;
 	struct engine_wheel wheel;
 	struct engine_run_queue run_queue; /* QPs without a port */
 	LIST_HEAD(, uroce_qp) unresolved;  /* QPs whose peer's MAC is not known */

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/lcore_state.h"
 #include "engine/link.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
@@ -21,13 +22,13 @@
 #include "engine/trace_points.h"
 #include "engine/ud.h"
 #include "rc/fail.h"
+#include "rc/memory_fault.h"
 #include "rc/prefetch.h"
 
 #define DOORBELLS_PER_POLL 256u
 #define PREFETCH_AHEAD 6u
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
-#define SERVICES_PER_POLL (4 * BURST)
 #define SERVICE_BYTES 16384u /* a QP that has sent this many bytes of frames in one service waits for the next poll */
 #define CLOCK_JUMP_NS 1000000u
 
@@ -132,6 +133,7 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 
 	if (qp->sent_poll == lcore->polls)
 		return true;
+	lcore->serving = qp;
 	outbox_next_packets(out, &qp->template, room ? &qp->port->spare->places[qp->port->spare->count] : NULL, room);
 	more = qp->responder_only ? rc_qp_respond(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
 	if (out->packet_count) /* without a frame qp->port may be NULL */
@@ -215,14 +217,24 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
 }
 
 /*
+ * QPs with more to do are queued only at the end: queueing them while others are served could close holes of a full
+ * queue, and `services` has counted these holes.
+ */
+static void queue_served(struct uroce_lcore *lcore)
+{
+	for (uint32_t i = 0; i < lcore->served_count; i++)
+		run_queue_add(lcore->served[i]);
+	lcore->served_count = 0;
+}
+
+/*
  * Serves the queued QPs of a port, or the queued QPs that have no port, in order: each QP once with at most an outbox
  * of frames, while the port has room, and within the limits of QPs and frames per poll. A QP that has more to send is
  * queued at the end, and the other QPs keep their order, so that each gets its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, struct engine_port *port)
 {
-	struct uroce_qp *served[SERVICES_PER_POLL];
-	uint32_t services = run_queue_count(queue), count = 0;
+	uint32_t services = run_queue_count(queue);
 
 	if (services > SERVICES_PER_POLL)
 		services = SERVICES_PER_POLL;
@@ -247,14 +259,9 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 			 work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT)))
 			port_send_ack(lcore, qp);
 		else if (transmit_qp(lcore, qp, port ? port_room(port) : 0))
-			served[count++] = qp;
+			lcore->served[lcore->served_count++] = qp;
 	}
-	/*
-	 * QPs with more to do are queued only here: queueing them within the loop could close holes of a full queue,
-	 * and `services` has counted these holes.
-	 */
-	for (uint32_t i = 0; i < count; i++)
-		run_queue_add(served[i]);
+	queue_served(lcore);
 }
 
 /*
@@ -317,7 +324,38 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 	if (lcore->connect)
 		engine_connect_poll(lcore);
 	send_all(lcore);
+	lcore->serving = NULL;
 	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);
 	lcore->work += engine_mailbox_serve(lcore);
 	return lcore->work;
+}
+
+/* Reports a fault once for each QP. */
+static void report_memory_fault(const struct uroce_lcore *lcore, const struct uroce_qp *qp, const void *address)
+{
+	if (qp_core(qp)->lost_memory)
+		return;
+	engine_find_port(lcore, qp->device)->counters[CNT_PORT_MEMORY_FAULT]++;
+	engine_log(UROCE_LOG_WARNING,
+		   "port %u, QP 0x%06x: registered memory at %p cannot be accessed: it was unmapped, protected or "
+		   "truncated; the QP fails",
+		   qp->device->port_id, qp->qpn, address);
+}
+
+void engine_pipeline_recover(struct uroce_lcore *lcore)
+{
+	struct uroce_qp *qp = lcore->serving;
+
+	report_memory_fault(lcore, qp, lcore->landing.address);
+	rc_memory_fault_take(qp_core(qp), lcore->landing.address);
+	if (lcore->burst.count == 0) {
+		/* these frames are complete, and the QP counts them as sent */
+		if (lcore->out.packet_count)
+			port_send_frames(qp->port, lcore->out.frame_bytes, lcore->out.packet_count);
+		lcore->out.packet_count = 0;
+	}
+	run_queue_add(qp);
+	queue_served(lcore);
+	lcore->serving = NULL;
+	rte_rcu_qsbr_thread_offline(lcore->engine->qsbr, lcore->index);
 }

@@ -8,4 +8,10 @@ struct uroce_lcore;
 /* One poll: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
 unsigned engine_pipeline_poll(struct uroce_lcore *lcore);
 
+/*
+ * A poll was left in a copy of the QP lcore->serving, which faulted at lcore->landing.address: fails the QP, and does
+ * the rest of the poll.
+ */
+void engine_pipeline_recover(struct uroce_lcore *lcore);
+
 #endif

@@ -114,7 +114,7 @@ static __rte_always_inline void join_run(struct uroce_lcore *lcore, struct flow 
 	if (flow->qp == qp)
 		return;
 	end_run(lcore, flow, false);
-	flow->qp = qp;
+	flow->qp = lcore->serving = qp;
 	flow->responses = false;
 }
 
@@ -437,72 +437,121 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 	}
 }
 
-/* pauses: no other burst comes for now. */
-static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count,
-			  bool pauses)
+/* Closes the gaps that frames of other lcores have left. Returns how many frames remain. */
+static __rte_noinline uint32_t close_gaps(struct rte_mbuf **frames, uint32_t count)
 {
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (frames[i])
+			frames[left++] = frames[i];
+	}
+	return left;
+}
+
+/*
+ * Takes the frames of a burst of a port, from lcore->burst.at on. After a fault the bytes of the frames before are not
+ * counted yet.
+ */
+static __rte_always_inline void take_burst(struct uroce_lcore *lcore, struct engine_port *port)
+{
+	struct engine_burst *burst = &lcore->burst;
 	bool port_checks = port->device->config.rx_checksums_done;
+	uint32_t count = burst->count, left = count;
 	uint64_t bytes = 0;
 	struct flow flow;
-	unsigned done = 0;
 
 	begin_flow(&flow, lcore, port);
-	if (count > BURST_WORTH_FETCHING)
-		prefetch_burst(lcore, burst, count);
-	for (uint16_t i = 0; i < count; i++) {
-		bytes += rte_pktmbuf_pkt_len(burst[i]);
-		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
-			burst[done++] = burst[i];
+	for (uint32_t i = burst->at; i < count; i++) {
+		burst->at = i;
+		bytes += rte_pktmbuf_pkt_len(burst->frames[i]);
+		if (__builtin_expect(receive_frame(lcore, port, burst->frames[i], port_checks, &flow), 0)) {
+			burst->frames[i] = NULL;
+			burst->has_gaps = true;
+		}
 	}
-	engine_port_recycle(port, burst, done); /* before end_run(), which writes answers into these mbufs */
-	end_run(lcore, &flow, pauses);
 	port->rx_frames += count;
 	port->rx_bytes += bytes;
 	lcore->work += count;
+	if (__builtin_expect(burst->has_gaps, 0))
+		left = close_gaps(burst->frames, count);
+	burst->count = 0;
+	engine_port_recycle(port, burst->frames, left); /* before end_run(), which writes answers into these mbufs */
+	end_run(lcore, &flow, burst->pauses);
 }
 
-/* Receives at most as many frames as a poll sends. */
-static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+static void begin_burst(struct engine_burst *burst, struct engine_port *port, uint32_t count)
 {
-	struct rte_mbuf *burst[BURST];
+	burst->port = port;
+	burst->count = count;
+	burst->at = 0;
+	burst->has_gaps = false;
+	burst->pauses = count < BURST;
+}
+
+/* Receives at most as many frames as a poll sends; first the rest of a burst that a fault has ended. */
+static __rte_always_inline void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+{
+	struct engine_burst *burst = &lcore->burst;
 
 	for (unsigned i = 0; i < POLL_FRAMES / BURST; i++) {
-		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
+		uint32_t count = burst->count;
 
-		if (count)
-			receive_burst(lcore, port, burst, count, count < BURST);
+		if (__builtin_expect(count == 0, 1)) {
+			count = rte_eth_rx_burst(port->device->port_id, port->queue, burst->frames, BURST);
+			if (count == 0)
+				return;
+			begin_burst(burst, port, count);
+			if (count > BURST_WORTH_FETCHING)
+				prefetch_burst(lcore, burst->frames, (uint16_t)count);
+		} else if (burst->port != port) {
+			return;
+		}
+		take_burst(lcore, port);
 		if (count < BURST)
 			return;
 	}
 }
 
-/* Takes a burst of frames from other lcores. Returns how many there were. */
-static unsigned take_handed_over(struct uroce_lcore *lcore)
+static struct engine_port *port_of(const struct uroce_lcore *lcore, const struct rte_mbuf *frame)
 {
-	struct rte_mbuf *burst[BURST];
-	unsigned count, done = 0;
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		if (lcore->ports[i]->device->port_id == frame->port)
+			return lcore->ports[i];
+	}
+	return NULL; /* a device without a queue on this lcore has no QP here either */
+}
 
-	count = rte_ring_dequeue_burst(lcore->handover, (void **)burst, BURST, NULL);
-	for (unsigned i = 0; i < count; i++) {
-		struct engine_port *port = NULL;
+/* Takes the frames of a burst of other lcores, each of which may be of another port, from lcore->burst.at on. */
+static void take_handed_over(struct uroce_lcore *lcore)
+{
+	struct engine_burst *burst = &lcore->burst;
+
+	for (; burst->at < burst->count; burst->at++) {
+		struct rte_mbuf *frame = burst->frames[burst->at];
+		struct engine_port *port = port_of(lcore, frame);
 		struct flow flow;
 
-		for (unsigned p = 0; p < lcore->port_count; p++) {
-			if (lcore->ports[p]->device->port_id == burst[i]->port)
-				port = lcore->ports[p];
-		}
-		/* a device without a queue on this lcore has no QP here either */
-		if (port) {
-			begin_flow(&flow, lcore, port); /* the next frame may be of another port */
-			if (!receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
-				burst[done++] = burst[i];
-			end_run(lcore, &flow, false);
-		} else {
-			burst[done++] = burst[i];
-		}
+		if (port == NULL)
+			continue;
+		begin_flow(&flow, lcore, port);
+		if (receive_frame(lcore, port, frame, port->device->config.rx_checksums_done, &flow))
+			burst->frames[burst->at] = NULL;
+		end_run(lcore, &flow, false);
 	}
-	rte_pktmbuf_free_bulk(burst, done);
-	lcore->work += count;
+	lcore->work += burst->count;
+	rte_pktmbuf_free_bulk(burst->frames, close_gaps(burst->frames, burst->count));
+	burst->count = 0;
+}
+
+/* Receives a burst from other lcores. Returns how many frames there were. */
+static unsigned receive_some_handed_over(struct uroce_lcore *lcore)
+{
+	struct engine_burst *burst = &lcore->burst;
+	unsigned count = rte_ring_dequeue_burst(lcore->handover, (void **)burst->frames, BURST, NULL);
+
+	begin_burst(burst, NULL, count);
+	take_handed_over(lcore);
 	return count;
 }
 
@@ -510,13 +559,33 @@ static unsigned take_handed_over(struct uroce_lcore *lcore)
 static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
 {
 	for (unsigned taken = 0; taken < POLL_FRAMES; taken += BURST) {
-		if (take_handed_over(lcore) < BURST)
+		if (receive_some_handed_over(lcore) < BURST)
 			break;
+	}
+}
+
+/*
+ * A fault has ended a burst. Counts the bytes of the frames that were taken; the others are taken when it is the turn
+ * of their port.
+ */
+static __rte_noinline void resume(struct uroce_lcore *lcore)
+{
+	const struct engine_burst *burst = &lcore->burst;
+
+	if (burst->port == NULL) {
+		take_handed_over(lcore);
+		return;
+	}
+	for (uint32_t i = 0; i < burst->at; i++) {
+		if (burst->frames[i])
+			burst->port->rx_bytes += rte_pktmbuf_pkt_len(burst->frames[i]);
 	}
 }
 
 void engine_receive_poll(struct uroce_lcore *lcore)
 {
+	if (__builtin_expect(lcore->burst.count, 0))
+		resume(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		receive_port(lcore, lcore->ports[i]);
 	if (!rte_ring_empty(lcore->handover))

@@ -5,7 +5,10 @@
 
 struct uroce_lcore;
 
-/* Takes some bursts of frames from each port, then the frames that other lcores have handed over. */
+/*
+ * Takes the rest of a burst that a fault has ended, some bursts of frames from each port, and the frames that other
+ * lcores have handed over.
+ */
 void engine_receive_poll(struct uroce_lcore *lcore);
 
 #endif

@@ -8,6 +8,7 @@
 #include "engine/deliver.h"
 #include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/landing.h"
 #include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/pd.h"
@@ -94,8 +95,29 @@ static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 	return host;
 }
 
-/* Copies data to a list that may be written, or the list to data. Returns false if walk_next() returned NULL. */
-static bool copy(struct walk *walk, uint8_t *data, uint32_t bytes)
+/* Copies a piece of memory. Returns false if the application's side of the copy is not mapped. */
+static bool copy_piece(struct uroce_lcore *lcore, void *to, const void *from, uint32_t bytes)
+{
+	struct engine_landing *landing = &lcore->datagram_landing;
+	bool faulted = true;
+
+	landing->thread = pthread_self();
+	if (LANDING_SET(landing) == 0) {
+		atomic_store_explicit(&landing->copies, true, memory_order_relaxed);
+		atomic_signal_fence(memory_order_seq_cst);
+		memcpy(to, from, bytes);
+		atomic_signal_fence(memory_order_seq_cst);
+		faulted = false;
+	}
+	atomic_store_explicit(&landing->copies, false, memory_order_relaxed);
+	return !faulted;
+}
+
+/*
+ * Copies data to a list that may be written, or the list to data. Returns UROCE_CAUSE_NONE, or why not all was copied:
+ * walk_next() returned NULL, or the memory is not mapped.
+ */
+static enum uroce_cause copy(struct walk *walk, uint8_t *data, uint32_t bytes)
 {
 	bool in = walk->access == UROCE_ACCESS_LOCAL_WRITE;
 
@@ -104,12 +126,13 @@ static bool copy(struct walk *walk, uint8_t *data, uint32_t bytes)
 		uint8_t *host = walk_next(walk, bytes, &piece);
 
 		if (host == NULL)
-			return false;
-		memcpy(in ? host : data, in ? data : host, piece);
+			return UROCE_CAUSE_LOCAL_KEY;
+		if (!copy_piece(walk->ud->owner, in ? host : data, in ? data : host, piece))
+			return UROCE_CAUSE_UNMAPPED;
 		data += piece;
 		bytes -= piece;
 	}
-	return true;
+	return UROCE_CAUSE_NONE;
 }
 
 static void set_grh(uint8_t grh[UROCE_GRH_BYTES], const struct rc_origin *origin)
@@ -130,19 +153,20 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 	struct walk walk = { .ud = ud, .sges = wqe->sges, .count = wqe->sge_count, .access = UROCE_ACCESS_LOCAL_WRITE };
 	uint8_t grh[UROCE_GRH_BYTES];
 	struct uroce_wc *wc;
-	bool right;
+	enum uroce_cause cause;
 
 	set_grh(grh, origin);
-	right = copy(&walk, grh, sizeof(grh)) &&
-		copy(&walk, (uint8_t *)(uintptr_t)packet->payload, packet->payload_bytes);
+	cause = copy(&walk, grh, sizeof(grh));
+	if (cause == UROCE_CAUSE_NONE)
+		cause = copy(&walk, (uint8_t *)(uintptr_t)packet->payload, packet->payload_bytes);
 	wc = outbox_add_completion(&lcore->out, ud->recv_cq);
 	*wc = (struct uroce_wc){
 		.wr_id = wqe->wr_id,
-		.status = right ? UROCE_WC_SUCCESS : UROCE_WC_LOC_PROT_ERR,
+		.status = cause == UROCE_CAUSE_NONE ? UROCE_WC_SUCCESS : UROCE_WC_LOC_PROT_ERR,
 		.opcode = UROCE_WC_RECV,
 		.wc_flags = (uint16_t)(UROCE_WC_GRH | (packet->flags & WIRE_SOLICITED ? UROCE_WC_SOLICITED : 0) |
 				       (packet->opcode == OP_UD_SEND_ONLY_IMM ? UROCE_WC_WITH_IMM : 0)),
-		.vendor_err = right ? UROCE_CAUSE_NONE : UROCE_CAUSE_LOCAL_KEY,
+		.vendor_err = cause,
 		.byte_len = UROCE_GRH_BYTES + packet->payload_bytes,
 		.imm = packet->opcode == OP_UD_SEND_ONLY_IMM ? packet->imm : 0,
 		.qp_num = ud->qpn,
@@ -258,12 +282,16 @@ static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
 	deliver_all(lcore);
 }
 
-static void copy_inline(const struct uroce_send_wr *wr, uint8_t *data)
+static bool copy_inline(const struct uroce_ud *ud, const struct uroce_send_wr *wr, uint8_t *data)
 {
 	for (uint32_t i = 0; i < wr->num_sge; i++) {
-		memcpy(data, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
-		data += wr->sg_list[i].length;
+		const struct uroce_sge *sge = &wr->sg_list[i];
+
+		if (!copy_piece(ud->owner, data, (const void *)(uintptr_t)sge->addr, sge->length))
+			return false;
+		data += sge->length;
 	}
+	return true;
 }
 
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr)
@@ -271,6 +299,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	struct uroce_lcore *lcore = ud->owner;
 	struct uroce_path path = to->path;
 	uint8_t data[LIMIT_MTU_BYTES];
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
 	uint32_t bytes = 0;
 	struct walk walk = { .ud = ud, .sges = wr->sg_list, .count = wr->num_sge, .access = MR_ACCESS_LOCAL };
 	struct wire_packet packet = {
@@ -287,9 +316,13 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
-	if (wr->send_flags & UROCE_SEND_INLINE)
-		copy_inline(wr, data);
-	else if (!copy(&walk, data, bytes))
+	if ((wr->send_flags & UROCE_SEND_INLINE) && !copy_inline(ud, wr, data))
+		return engine_refuse(-EFAULT, "sg_list: inline data is not mapped");
+	if (!(wr->send_flags & UROCE_SEND_INLINE))
+		cause = copy(&walk, data, bytes);
+	if (cause == UROCE_CAUSE_UNMAPPED)
+		return engine_refuse(-EFAULT, "sg_list: registered memory is not mapped any more");
+	if (cause != UROCE_CAUSE_NONE)
 		return engine_refuse(-EACCES,
 				     "sg_list: an lkey is not of the domain, or its range not inside the region");
 	path.device = ud->device;

@@ -9,6 +9,7 @@
 #include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/loss.h"
+#include "rc/memory_fault.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
 #include "rc/requester.h"
@@ -188,7 +189,7 @@ INLINE enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wq
 		bytes = sizeof(packet->original);
 	if (scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, place))
 		return UROCE_CAUSE_NONE;
-	return rc_codes_local_cause(place->why);
+	return qp_local_cause(qp, place->why);
 }
 
 static inline void copy_payload(const struct wire_packet *packet, const struct rc_scatter *place)

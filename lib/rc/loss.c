@@ -222,6 +222,13 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 	loss->resending = rc_sendwin_go_to(&qp->win, from);
 }
 
+/* An RNR wait means that the window is rewound already, and nothing has been asked for since. */
+void rc_loss_go_back(struct rc_qp *qp)
+{
+	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
+		rewind_window(qp, qp->win.snd_una, false);
+}
+
 void rc_loss_path_changed(struct rc_qp *qp)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -233,9 +240,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	rc_spread_path_changed(qp);
 	rc_cc_reset(qp);
 	probe_forget_tries(&qp->probe);
-	/* An RNR wait means that the window is rewound already, and nothing has been asked for since. */
-	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
-		rewind_window(qp, qp->win.snd_una, false);
+	rc_loss_go_back(qp);
 	loss->moved = true;
 	loss->moved_end = qp->win.snd_max;
 }

@@ -230,6 +230,9 @@ static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t patie
  */
 void rc_loss_path_changed(struct rc_qp *qp);
 
+/* Rewinds the window to the oldest unacknowledged packet, which costs no retry. */
+void rc_loss_go_back(struct rc_qp *qp);
+
 /* This QP has migrated by itself, not after its peer: as rc_loss_path_changed(), and the peer gets a packet. */
 void rc_loss_path_left(struct rc_qp *qp);
 

@@ -66,6 +66,7 @@ const char *uroce_cause_text(uint32_t vendor_err)
 		[UROCE_CAUSE_WINDOW] = "the window or its region does not allow that",
 		[UROCE_CAUSE_KEEPALIVE] = "the peer of an idle connection did not answer",
 		[UROCE_CAUSE_CQ_OVERRUN] = "a completion queue of it was full, and a completion is lost",
+		[UROCE_CAUSE_UNMAPPED] = "memory of a region was unmapped, protected or truncated",
 		[UROCE_CAUSE_FLUSHED] = "flushed: the QP had failed or was moved to ERR",
 	};
 

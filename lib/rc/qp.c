@@ -18,6 +18,7 @@
 #include "rc/parts.h"
 #include "rc/requester.h"
 #include "rc/loss.h"
+#include "rc/memory_fault.h"
 #include "rc/ring_size.h"
 #include "rc/sack.h"
 #include "rc/sackmap.h"
@@ -141,6 +142,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_responder_reset(qp);
 	rc_report_reset(qp);
 	anomaly_reset(qp);
+	memory_fault_forget(qp);
 	rc_ports_forget(qp);
 	sendwin_wake_by_posts(&qp->win, false);
 	qp->last_aeth = 0;

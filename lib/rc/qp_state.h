@@ -342,6 +342,7 @@ struct rc_qp {
 	bool imprecise_errors : 1; /* report a local fault at once, on the oldest request (E-3) */
 	bool flow_control : 1;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives : 1;  /* has a shared receive queue: recvq.srq */
+	bool lost_memory : 1;      /* a copy has faulted; written by memory_fault.c */
 	/*
 	 * the QP counts credits, has a keep-alive, is paced, takes turns or has several paths: there is more to look at
 	 */
@@ -479,6 +480,12 @@ static inline void qp_clear_mr_cache(struct rc_qp *qp)
 {
 	qp->mr_cache[0].key = 1u << 8; /* a key that entry 0 is never used for */
 }
+
+/*
+ * A bit of qp->pd that no protection domain has. It makes every check for the QP fail, at no cost for the checks of
+ * other QPs.
+ */
+#define QP_PD_LOST (1u << 31)
 
 /* rc_mr_check() on behalf of the QP, which remembers the slots of the few keys that it uses. */
 static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,

@@ -20,7 +20,7 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		span->bytes = sge->length - offset < bytes ? sge->length - offset : bytes;
 		verdict = qp_check_memory(qp, sge->lkey, sge->addr + offset, span->bytes, MR_ACCESS_LOCAL, &host);
 		if (verdict != MR_OK)
-			return rc_codes_local_cause(verdict);
+			return qp_local_cause(qp, verdict);
 		span->base = host;
 		pieces->count++;
 		bytes -= (uint32_t)span->bytes;
@@ -55,7 +55,7 @@ static enum uroce_cause check_response_buffers(struct rc_qp *qp, const struct rc
 			continue;
 		verdict = qp_check_memory(qp, sge->lkey, sge->addr, sge->length, UROCE_ACCESS_LOCAL_WRITE, &host);
 		if (verdict != MR_OK)
-			return rc_codes_local_cause(verdict);
+			return qp_local_cause(qp, verdict);
 	}
 	return UROCE_CAUSE_NONE;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "rc/emit.h"
+#include "rc/memory_fault.h"
 #include "rc/qp_state.h"
 #include "rc/spread.h"
 
@@ -76,7 +77,7 @@ static inline const uint8_t *request_find_bytes(struct rc_qp *qp, const struct r
 	verdict = qp_check_memory(qp, wqe->sges[0].lkey, wqe->sges[0].addr + offset, bytes, MR_ACCESS_LOCAL, &host);
 	if (verdict == MR_OK)
 		return host;
-	*cause = rc_codes_local_cause(verdict);
+	*cause = qp_local_cause(qp, verdict);
 	return NULL;
 }
 

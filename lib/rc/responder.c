@@ -9,6 +9,7 @@
 #include "rc/duplicate.h"
 #include "rc/fail.h"
 #include "rc/kept.h"
+#include "rc/memory_fault.h"
 #include "rc/op.h"
 #include "rc/outbox.h"
 #include "rc/ports.h"
@@ -229,14 +230,14 @@ NOINLINE void execute_rd_atomic(struct rc_qp *qp, const struct wire_packet *pack
 	uint32_t count = op->is_cut ? qp_packets(qp, packet->dma_length) : 1;
 	struct rc_replay_entry *entry = rc_replay_insert(&qp->replay, psn_make(packet->psn), count);
 
-	resp->msn = (resp->msn + 1) & PSN_MASK;
 	entry->va = packet->va;
 	entry->rkey = packet->rkey;
 	entry->opcode = packet->opcode;
-	entry->msn = resp->msn;
+	entry->msn = (resp->msn + 1) & PSN_MASK;
 	entry->length_bytes = target_bytes(op, packet);
 	if (op->execute)
 		op->execute(packet, place, entry);
+	resp->msn = entry->msn;
 	qp->counters[op->counter]++;
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->newest_request = resp->epsn;
@@ -260,11 +261,11 @@ static bool receive_in_use(const struct rc_qp *qp, uint32_t rule, enum verdict v
 }
 
 /* The cause to report (E-4). For a refused key the cause is the reason that the check of the key gave. */
-static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
+static enum uroce_cause cause_of(const struct rc_qp *qp, enum verdict verdict, enum rc_mr_verdict why)
 {
 	if (verdict == VERDICT_ACCESS)
-		return rc_codes_remote_cause(why);
-	return verdict == VERDICT_RECEIVE_UNUSABLE ? rc_codes_local_cause(why) : rc_verdicts[verdict].cause;
+		return qp_remote_cause(qp, why);
+	return verdict == VERDICT_RECEIVE_UNUSABLE ? qp_local_cause(qp, why) : rc_verdicts[verdict].cause;
 }
 
 NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
@@ -280,7 +281,7 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 		return;
 	}
 	send_nak(&qp->responder, row->syndrome);
-	rc_report_responder_failed(qp, row->receive_status, cause_of(verdict, why), qp->responder.epsn);
+	rc_report_responder_failed(qp, row->receive_status, cause_of(qp, verdict, why), qp->responder.epsn);
 	report_receive_failed(qp, in_use);
 	rc_fail_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }

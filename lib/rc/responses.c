@@ -9,6 +9,7 @@
 #include "rc/emit.h"
 #include "rc/fail.h"
 #include "rc/kept.h"
+#include "rc/memory_fault.h"
 #include "rc/op.h"
 #include "rc/pace.h"
 #include "rc/parts.h"
@@ -113,7 +114,7 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	ack_refused(&qp->responder.ack, row->syndrome, psn);
 	qp->counters[row->counter]++;
 	if (qp->state != UROCE_QPS_ERR) {
-		rc_report_responder_failed(qp, row->receive_status, rc_codes_remote_cause(why), psn);
+		rc_report_responder_failed(qp, row->receive_status, qp_remote_cause(qp, why), psn);
 		rc_fail_enter_error(qp, row->event);
 	}
 }

@@ -41,11 +41,21 @@ static inline bool scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, 
 	return place->why == MR_OK;
 }
 
+/*
+ * The next access may fault (rc/memory_fault.h): the compiler has written the state of the QP to memory before it, and
+ * changes nothing ahead of it.
+ */
+static inline void memory_may_fault(void)
+{
+	__asm__ volatile("" : : : "memory");
+}
+
 /* Copies data to its places. */
 static inline void scatter_copy(const struct rc_scatter *place, const uint8_t *data)
 {
 	uint32_t i = 0;
 
+	memory_may_fault();
 	while (__builtin_expect(i + 1 < place->count, 0)) {
 		memcpy(place->places[i], data, place->lengths[i]);
 		data += place->lengths[i++];

@@ -238,7 +238,10 @@ static int start(struct stack *stack)
 		error = read_paths(stack->sack_window, &stack->paths);
 	if (error == 0)
 		error = start_eal(port);
-	return error ? error : open_port(stack, port, idle, mtu_bytes);
+	if (error)
+		return error;
+	uroce_guard_install();
+	return open_port(stack, port, idle, mtu_bytes);
 }
 
 int stack_get(struct stack **stack)

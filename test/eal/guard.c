@@ -8,7 +8,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "drivers/ethdev/guard.h"
+#include "drivers/guard/guard.h"
 #include "drivers/loop/loop.h"
 #include "start.h"
 
@@ -119,4 +119,71 @@ Test(guard, who_handled_faults_before_still_does, .exit_code = 7)
 	open_guarded();
 	map(PROT_NONE);
 	(void)*shared;
+}
+
+/* A handler that replaced ours is called, after another install. */
+Test(guard, handler_installed_later_is_called, .exit_code = 7)
+{
+	open_guarded();
+	signal(SIGSEGV, note);
+	uroce_guard_install();
+	uroce_guard_install();
+	map(PROT_NONE);
+	(void)*shared;
+}
+
+Test(guard, handler_installed_later_leaves_bursts_guarded)
+{
+	struct rte_mbuf *frame;
+
+	open_guarded();
+	signal(SIGSEGV, note);
+	uroce_guard_install();
+	map(PROT_NONE);
+	cr_expect_eq(rte_eth_rx_burst(loop.ports[0].port_id, 0, &frame, 1), 0);
+	drivers_loop_close(&loop);
+}
+
+Test(guard, bus_error_goes_to_the_handler_of_the_program, .exit_code = 7)
+{
+	signal(SIGBUS, note);
+	open_guarded();
+	raise(SIGBUS);
+}
+
+static volatile sig_atomic_t calls;
+
+static void fault_again(int number)
+{
+	(void)number;
+	if (++calls > 1)
+		_exit(8);
+	(void)*shared;
+}
+
+/* As the kernel does it: the signal is blocked in its handler, so a fault there ends the process. */
+Test(guard, fault_in_the_handler_of_the_program_kills, .signal = SIGSEGV)
+{
+	signal(SIGSEGV, fault_again);
+	open_guarded();
+	map(PROT_NONE);
+	(void)*shared;
+}
+
+Test(guard, handler_with_resethand_is_called_once, .signal = SIGSEGV)
+{
+	struct sigaction once = { .sa_handler = fault_again, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
+
+	sigaction(SIGSEGV, &once, NULL);
+	open_guarded();
+	map(PROT_NONE);
+	(void)*shared;
+}
+
+Test(guard, ignored_signal_that_was_sent_is_ignored)
+{
+	signal(SIGSEGV, SIG_IGN);
+	open_guarded();
+	raise(SIGSEGV);
+	drivers_loop_close(&loop);
 }

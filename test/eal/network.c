@@ -134,7 +134,8 @@ void network_connect(struct network *network, bool ipv6)
 		};
 		uint32_t bad = 0;
 
-		cr_assert_eq(uroce_qp_connect(network->ends[i].qp, &attr, &bad), 0, "%s", uroce_qp_attr_name(bad));
+		cr_assert_eq(uroce_qp_connect(network->ends[i].qp, &attr, &bad), 0, "%s: %s", uroce_qp_attr_name(bad),
+			     uroce_refusal());
 	}
 }
 

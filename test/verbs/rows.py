@@ -88,6 +88,17 @@ def signals():
               sees=(r"^400 signals, all came$",))
 
 
+def faults():
+    """Memory that disappears ends a queue pair; a fault of the program itself goes to its handler, if it has one."""
+    program = f"{BUILD}/test/verbs/verbs-faults"
+    for when, status in (("", 139), ("before", 7), ("after", 7)):
+        yield Row(f"unmapped memory and a handler of SIGSEGV installed {when or 'never'}",
+                  ["sh", "-c", f"{program} {when}; echo status $?"], complains=True,
+                  sees=(r"^WRITE to unmapped memory: remote access error$",
+                        r"^WRITE from unmapped memory: local protection error$",
+                        r"^read-only memory: EFAULT$", rf"^status {status}$"))
+
+
 def cores():
     """On the only core nothing can come before the stack's thread has run."""
     program = f"{BUILD}/test/verbs/verbs-one-core"
@@ -345,6 +356,7 @@ def matrix(full):
     yield from linked()
     yield from refusals()
     yield from signals()
+    yield from faults()
     yield from cores()
     yield from misuse()
     yield from beside_each_other()
