@@ -102,17 +102,19 @@ static const struct row rows[] = {
 	{ "SEND from lost memory", UROCE_WR_SEND, .bytes = 64, LOCAL },
 	{ "WRITE from lost memory", UROCE_WR_RDMA_WRITE, .bytes = 64, LOCAL },
 	{ "long WRITE whose last page is lost", UROCE_WR_RDMA_WRITE, .lost = 15, .bytes = 16 * PAGE, LOCAL },
-	{ "WRITE whose second piece is lost", UROCE_WR_RDMA_WRITE, .lost = 31, .bytes = PAGE, .two_pieces = true, LOCAL },
+	{ "WRITE whose second piece is lost", UROCE_WR_RDMA_WRITE, .lost = 31, .bytes = PAGE, .two_pieces = true,
+		LOCAL },
 	{ "ATOMIC_WRITE from lost memory", UROCE_WR_ATOMIC_WRITE, .bytes = 8, LOCAL },
 	{ "READ into lost memory", UROCE_WR_RDMA_READ, .bytes = 64, .writes = true, LOCAL },
-	{ "long READ whose last page is lost", UROCE_WR_RDMA_READ, .lost = 15, .bytes = 16 * PAGE, .writes = true, LOCAL },
+	{ "long READ whose last page is lost", UROCE_WR_RDMA_READ, .lost = 15, .bytes = 16 * PAGE, .writes = true,
+		LOCAL },
 	{ "READ whose second piece is lost", UROCE_WR_RDMA_READ, .lost = 31, .bytes = PAGE, .two_pieces = true,
 		.writes = true, LOCAL },
 	{ "result of FETCH_ADD into lost memory", UROCE_WR_ATOMIC_FETCH_AND_ADD, .bytes = 8, .writes = true, LOCAL },
 	{ "SEND to a lost receive", UROCE_WR_SEND, .bytes = 64, .writes = true, .loser = 1,
 		.status = UROCE_WC_REM_OP_ERR, .receive = UROCE_WC_LOC_QP_OP_ERR },
-	{ "long SEND to a receive whose last page is lost", UROCE_WR_SEND, .lost = 15, .bytes = 16 * PAGE, .writes = true,
-		.loser = 1, .status = UROCE_WC_REM_OP_ERR, .receive = UROCE_WC_LOC_QP_OP_ERR },
+	{ "long SEND to a receive whose last page is lost", UROCE_WR_SEND, .lost = 15, .bytes = 16 * PAGE,
+		.writes = true, .loser = 1, .status = UROCE_WC_REM_OP_ERR, .receive = UROCE_WC_LOC_QP_OP_ERR },
 	{ "WRITE to lost memory", UROCE_WR_RDMA_WRITE, .bytes = 64, .writes = true, REMOTE },
 	{ "long WRITE to memory whose last page is lost", UROCE_WR_RDMA_WRITE, .lost = 15, .bytes = 16 * PAGE,
 		.writes = true, REMOTE },
@@ -449,6 +451,28 @@ Test(memory_fault, datagrams_from_and_to_unmapped_memory_fail)
 	cr_expect_eq(error, -EFAULT);
 	cr_assert_eq(uroce_ud_destroy(uds[0]), 0);
 	cr_assert_eq(uroce_ud_destroy(uds[1]), 0);
+	drop_place(0);
+	drop_place(1);
+	network_close(&network);
+}
+
+Test(memory_fault, explanation_says_what_to_do)
+{
+	char line[UROCE_EXPLAIN_BYTES];
+	struct uroce_wc wc;
+
+	RULE("E-4");
+	uroce_guard_install();
+	network_open_connected(&network, 1, 64);
+	make_place(0);
+	make_place(1);
+	lose(&places[0], UNMAPPED, 0);
+	post(&rows[0], 6);
+	wc = network_wait(&network, 0);
+	uroce_wc_explain(&wc, line, sizeof(line));
+	cr_expect(strstr(line, "memory of a region was unmapped, protected or truncated"), "%s", line);
+	cr_expect(strstr(line, "Look: deregister a region before its memory is unmapped, protected or truncated"), "%s",
+		  line);
 	drop_place(0);
 	drop_place(1);
 	network_close(&network);

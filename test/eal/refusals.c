@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -340,13 +339,6 @@ Test(refusals, regions_and_windows)
 	EXPECT(-EINVAL,
 	       "addr (nil), bytes 8, va 0x0, access 0x0: a range that does not wrap, and rights that fit together",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
-	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped, or not readable",
-	       uroce_mr_reg(end->pd, mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, 0, &mr));
-	EXPECT(-EFAULT,
-	       "addr 0x*, bytes 4096, access 0x1: a part of the memory is mapped read-only; register it without write "
-	       "rights",
-	       uroce_mr_reg(end->pd, mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096,
-			    UROCE_ACCESS_LOCAL_WRITE, &mr));
 	EXPECT(-EINVAL, "pd: it is of another device than the region",
 	       uroce_mr_rereg(end->mr, network.ends[1].pd, end->buffer, 8, 0, 0));
 	EXPECT(-EINVAL, "type 7: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
 #include <rte_eal.h>
@@ -99,6 +100,27 @@ static int spin(void *nothing)
 	while (atomic_load(&spins))
 		;
 	return 0;
+}
+
+Test(refusals_rare, memory_that_is_not_there)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	void *unreadable = mmap(NULL, 4096, PROT_NONE, flags, -1, 0);
+	void *read_only = mmap(NULL, 4096, PROT_READ, flags, -1, 0);
+	struct uroce_mr *mr;
+
+	network_open(&network, 1);
+	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped, or not readable",
+	       uroce_mr_reg(network.ends[0].pd, unreadable, 4096, 0, &mr));
+	EXPECT(-EFAULT,
+	       "addr 0x*, bytes 4096, access 0x1: a part of the memory is mapped read-only; register it without write "
+	       "rights",
+	       uroce_mr_reg(network.ends[0].pd, read_only, 4096, UROCE_ACCESS_LOCAL_WRITE, &mr));
+	cr_assert_eq(uroce_mr_reg(network.ends[0].pd, read_only, 4096, UROCE_ACCESS_REMOTE_READ, &mr), 0);
+	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped, or not readable",
+	       uroce_mr_rereg(mr, network.ends[0].pd, unreadable, 4096, (uintptr_t)unreadable, 0));
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	network_close(&network);
 }
 
 Test(refusals_rare, an_lcore_that_is_in_use)

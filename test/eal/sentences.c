@@ -3,7 +3,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_ethdev.h>
 
@@ -443,27 +442,6 @@ Test(sentences, a_read_to_where_nothing_may_be_written)
 	post(UROCE_WR_RDMA_READ, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
 	expect_completion(0, WORDS("a local key does not give the right",
 				   "Look: receives, READs and atomics need UROCE_ACCESS_LOCAL_WRITE"));
-	cr_assert_eq(uroce_mr_dereg(mr), 0);
-	network_close(&network);
-}
-
-Test(sentences, memory_of_a_region_that_is_unmapped)
-{
-	struct uroce_mr *mr;
-	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	RULE("E-4");
-	uroce_guard_install();
-	open_usual();
-	cr_assert_eq(uroce_mr_reg(network.ends[1].pd, memory, 4096,
-				  UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE, &mr),
-		     0);
-	cr_assert_eq(mprotect(memory, 4096, PROT_NONE), 0);
-	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(mr),
-	     (uintptr_t)memory - (uintptr_t)network.ends[1].buffer);
-	expect_completion(0, WORDS("REM_ACCESS_ERR"));
-	expect_queue_pair(1, WORDS("memory of a region was unmapped, protected or truncated",
-				   "Look: deregister a region before its memory is unmapped, protected or truncated"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
 }
