@@ -217,8 +217,13 @@ UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *add
  */
 UROCE_API int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family);
 /*
- * Listens where the id is bound; an id that is not bound listens at any address and a free port. Backlog and errors as
- * uroce_cm_listen().
+ * Lets the id, before it is bound, share its port with other ids for which this was called, too, while none of them
+ * listens: RDMA_OPTION_ID_REUSEADDR. Returns 0; -EINVAL: the id has a port already.
+ */
+UROCE_API int uroce_cm_set_reuse(struct uroce_cm_id *id, bool reuse);
+/*
+ * Listens where the id is bound, unless other ids share its port (-EADDRINUSE); an id that is not bound listens at any
+ * address and a free port. Backlog and errors as uroce_cm_listen().
  */
 UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*

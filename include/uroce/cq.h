@@ -16,8 +16,7 @@ extern "C" {
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /*
  * Changes the depth; waiting completions stay in front. No thread may poll the CQ meanwhile. A mark (below) stays
- * valid. Returns 0; -EINVAL: depth is out of range, or more completions wait; -ENOMEM; -EBUSY: completions from before
- * the last change still wait, so poll first.
+ * valid. Returns 0; -EINVAL: depth is out of range, or more completions wait; -ENOMEM.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* Returns 0; -EBUSY while a QP uses it. */

@@ -21,6 +21,8 @@ void api_cm_drop(struct uroce_cm_id *id);
  * exists.
  */
 int api_cm_end(struct uroce_cm_id *id);
+/* With the engine's lock: an id that begins to listen shares its port with no other id. Returns 0 or -EADDRINUSE. */
+int api_cm_check_alone(const struct uroce_engine *engine, const struct uroce_cm_id *id);
 /* Frees the id's port for others. */
 void api_cm_unbind(struct uroce_cm_id *id);
 /*

@@ -46,7 +46,9 @@ static int begin_to_listen(struct uroce_cm_id *id)
 		return error;
 	id->listener.context = (uint64_t)(uintptr_t)id;
 	pthread_mutex_lock(&engine->lock);
-	error = enter_listener(engine, id);
+	error = api_cm_check_alone(engine, id);
+	if (error == 0)
+		error = enter_listener(engine, id);
 	pthread_mutex_unlock(&engine->lock);
 	return error;
 }

@@ -36,17 +36,35 @@ static bool meet(const struct cm_listener *one, const uint8_t addr[16], enum cm_
 	return memcmp(one->addr, addr, 16) == 0 || memcmp(any, addr, 16) == 0 || memcmp(one->addr, any, 16) == 0;
 }
 
-/* With the engine's lock held. */
+/* Does another id keep the port from an id that may share it (reuses)? With the engine's lock held. */
 static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id, const uint8_t addr[16],
-			  enum cm_family family)
+			  enum cm_family family, bool reuses)
 {
 	const struct uroce_cm_id *id;
 
 	LIST_FOREACH(id, &engine->bound, with_bound) {
-		if (id->listener.service_id == service_id && meet(&id->listener, addr, family))
+		if (id->listener.service_id == service_id && meet(&id->listener, addr, family) &&
+		    !(reuses && id->reuses_port && !id->listens))
 			return true;
 	}
 	return false;
+}
+
+static int refuse_port(uint16_t port)
+{
+	return engine_refuse(-EADDRINUSE, "port %u: somebody has it already; 0 takes a free one", port);
+}
+
+int api_cm_check_alone(const struct uroce_engine *engine, const struct uroce_cm_id *id)
+{
+	const struct uroce_cm_id *other;
+
+	LIST_FOREACH(other, &engine->bound, with_bound) {
+		if (other != id && other->listener.service_id == id->listener.service_id &&
+		    meet(&other->listener, id->listener.addr, id->listener.family))
+			return refuse_port(id->port);
+	}
+	return 0;
 }
 
 /* Finds a free port, beginning at a random one. 0: there is none. */
@@ -60,7 +78,7 @@ static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, c
 	for (uint32_t i = 0; i < PORTS; i++) {
 		uint16_t port = (uint16_t)(PORT_FIRST + (start + i) % PORTS);
 
-		if (!port_is_taken(engine, space | port, addr, family))
+		if (!port_is_taken(engine, space | port, addr, family, false))
 			return port;
 	}
 	return 0;
@@ -74,8 +92,8 @@ static int take_port(struct uroce_engine *engine, struct uroce_cm_id *id, const 
 
 	if (port == 0)
 		port = choose_port(engine, space, addr, family);
-	if (port == 0 || port_is_taken(engine, space | port, addr, family))
-		return engine_refuse(-EADDRINUSE, "port %u: somebody has it already; 0 takes a free one", port);
+	if (port == 0 || port_is_taken(engine, space | port, addr, family, id->reuses_port))
+		return refuse_port(port);
 	memcpy(id->listener.addr, addr, sizeof(id->listener.addr));
 	id->listener.service_id = space | port;
 	id->port = port;
@@ -91,6 +109,14 @@ int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
 	if (id->is_bound)
 		return engine_refuse(-EINVAL, "id: it has a port already; say the family first");
 	id->listener.family = (enum cm_family)family;
+	return 0;
+}
+
+int uroce_cm_set_reuse(struct uroce_cm_id *id, bool reuse)
+{
+	if (id->is_bound)
+		return engine_refuse(-EINVAL, "id: it has a port already; set reuse first");
+	id->reuses_port = reuse;
 	return 0;
 }
 

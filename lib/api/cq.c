@@ -11,6 +11,11 @@
 #include "engine/log.h"
 #include "engine/numa_alloc.h"
 
+static int refuse_depth(uint32_t depth)
+{
+	return engine_refuse(-ENOMEM, "no memory for a completion queue of %u: a smaller depth needs less", depth);
+}
+
 static struct rte_ring *create_ring(const struct uroce_device *device, uint32_t depth, int *error)
 {
 	struct rte_ring *ring = NULL;
@@ -19,8 +24,7 @@ static struct rte_ring *create_ring(const struct uroce_device *device, uint32_t 
 	if (*error == 0)
 		ring = engine_numa_create_ring(depth, CQ_PIECES, CQ_PIECE_BYTES, device->numa_node);
 	if (*error == 0 && ring == NULL)
-		*error = engine_refuse(-ENOMEM, "no memory for a completion queue of %u: a smaller depth needs less",
-				       depth);
+		*error = refuse_depth(depth);
 	return ring;
 }
 
@@ -61,31 +65,79 @@ static void count_on(struct rte_ring *ring, const struct rte_ring *before)
 	ring->prod.head = ring->prod.tail = ring->cons.head = ring->cons.tail = at;
 }
 
-int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
+static void move_all(struct rte_ring *to, struct rte_ring *from)
+{
+	uint8_t piece[CQ_PIECE_BYTES];
+
+	while (rte_ring_sc_dequeue_elem(from, piece, CQ_PIECE_BYTES) == 0)
+		rte_ring_sp_enqueue_elem(to, piece, CQ_PIECE_BYTES);
+}
+
+/*
+ * The depth was changed twice, and completions wait that came before the first change. They and those that came since
+ * then are moved to one ring, which counts on from those that were polled. So a mark among them is passed late, and
+ * never early.
+ */
+static void join_before(struct uroce_cq *cq, struct rte_ring *joined, struct rte_ring *later)
+{
+	struct rte_ring *earlier = cq->before;
+
+	joined->prod.head = joined->prod.tail = joined->cons.head = joined->cons.tail = earlier->cons.tail;
+	move_all(joined, earlier);
+	move_all(joined, later);
+	engine_numa_free_ring(earlier, CQ_PIECE_BYTES);
+	engine_numa_free_ring(later, CQ_PIECE_BYTES);
+	cq->before = joined;
+}
+
+/* Room for all that waits before a change of the depth, and for what comes before lcores know of the change. */
+static struct rte_ring *create_joined(const struct uroce_cq *cq)
+{
+	uint32_t pieces = rte_ring_count(cq->before) + rte_ring_get_capacity(cq->ring);
+
+	return engine_numa_create_ring(pieces / CQ_PIECES + 1, CQ_PIECES, CQ_PIECE_BYTES, cq->device->numa_node);
+}
+
+/* Lcores fill `ring` from now on. Returns the ring that they have filled. */
+static struct rte_ring *replace_ring(struct uroce_cq *cq, struct rte_ring *ring)
 {
 	struct uroce_engine *engine = cq->device->engine;
-	struct rte_ring *ring;
+	struct rte_ring *old;
+
+	pthread_mutex_lock(&engine->lock);
+	old = atomic_load(&cq->ring);
+	count_on(ring, old);
+	atomic_store_explicit(&cq->ring, ring, memory_order_release);
+	/* After this no lcore is in a poll in which it has read the old ring. */
+	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_unlock(&engine->lock);
+	return old;
+}
+
+int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
+{
+	struct rte_ring *ring, *joined = NULL;
 	uint32_t waiting;
 	int error;
 
 	if (cq->before && rte_ring_empty(cq->before))
 		forget_before(cq);
-	if (cq->before)
-		return engine_refuse(-EBUSY, "cq: completions wait that came before its depth was last changed; "
-					     "poll it first");
-	waiting = rte_ring_count(cq->ring) / CQ_PIECES;
+	waiting = (rte_ring_count(cq->ring) + (cq->before ? rte_ring_count(cq->before) : 0)) / CQ_PIECES;
 	if (waiting > depth)
 		return engine_refuse(-EINVAL, "depth %u: %u completions wait; poll them first", depth, waiting);
 	ring = create_ring(cq->device, depth, &error);
 	if (ring == NULL)
 		return error;
-	pthread_mutex_lock(&engine->lock);
-	cq->before = atomic_load(&cq->ring);
-	count_on(ring, cq->before);
-	atomic_store_explicit(&cq->ring, ring, memory_order_release);
-	/* After this no lcore is in a poll in which it has read the old ring. */
-	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
-	pthread_mutex_unlock(&engine->lock);
+	if (cq->before)
+		joined = create_joined(cq);
+	if (cq->before && joined == NULL) {
+		engine_numa_free_ring(ring, CQ_PIECE_BYTES);
+		return refuse_depth(depth);
+	}
+	if (joined)
+		join_before(cq, joined, replace_ring(cq, ring));
+	else
+		cq->before = replace_ring(cq, ring);
 	return 0;
 }
 

@@ -48,7 +48,8 @@ struct uroce_cm_id {
 	bool datagrams; /* in the port space of UDP */
 
 	/* the port number that the id holds; under the engine's lock */
-	bool is_bound; /* no other id may have the port; false: the id and perhaps others connect from it */
+	bool is_bound;    /* no other id may have the port; false: the id and perhaps others connect from it */
+	bool reuses_port; /* unless both have this, and none of them listens */
 	uint16_t port;
 	/* all fields are valid while the id listens; service_id, addr and family while the id is only bound */
 	struct cm_listener listener;

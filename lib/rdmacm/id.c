@@ -188,12 +188,14 @@ CMA_API int rdma_set_option(struct rdma_cm_id *ours, int level, int name, void *
 			return cma_result(-EINVAL);
 		*(name == RDMA_OPTION_ID_TOS ? &id->tos : &id->ack_timeout) = *(const uint8_t *)value;
 		return 0;
-	case RDMA_OPTION_ID_REUSEADDR: /* a port is free as soon as its id is destroyed */
+	case RDMA_OPTION_ID_REUSEADDR:
+		if (bytes != sizeof(int))
+			return cma_result(-EINVAL);
+		return cma_result(uroce_cm_set_reuse(id->cm, *(const int *)value != 0));
 	case RDMA_OPTION_ID_AFONLY:
 		if (bytes != sizeof(int))
 			return cma_result(-EINVAL);
-		if (name == RDMA_OPTION_ID_AFONLY)
-			id->af_only = *(const int *)value != 0;
+		id->af_only = *(const int *)value != 0;
 		return 0;
 	default:
 		return cma_result(-ENOSYS);

@@ -1,7 +1,7 @@
 /* batch.c - collects requests until ibv_wr_complete() posts them, or ibv_wr_abort() drops them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of the send queue is held from ibv_wr_start() to ibv_wr_complete(). If a request is in error,
+ * The lock of the send queue is kept from ibv_wr_start() to ibv_wr_complete(). If a request is in error,
  * ibv_wr_complete() returns the error and posts nothing. If the send queue has no room for all requests, the requests
  * that fit are posted.
  */
@@ -209,7 +209,8 @@ static void wr_start(struct ibv_qp_ex *ex)
 {
 	struct verb_qp *qp = qp_of(ex);
 
-	lock_take(&qp->send_lock);
+	if (!lock_is_mine(&qp->send_lock)) /* otherwise the batch that was begun is dropped */
+		lock_keep(&qp->send_lock);
 	qp->batch->count = 0;
 	qp->batch->error = 0;
 }
@@ -220,15 +221,20 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	struct verb_batch *batch = qp->batch;
 	int error = batch->error;
 
+	if (!lock_is_mine(&qp->send_lock))
+		return verb_result(-EINVAL); /* no batch was begun */
 	for (uint32_t i = 0; i < batch->count && error == 0; i++)
 		error = verb_post(qp, &batch->requests[i].wr, &batch->requests[i].to);
-	lock_release(&qp->send_lock);
+	lock_drop(&qp->send_lock);
 	return verb_result(error);
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	lock_release(&qp_of(ex)->send_lock);
+	struct verb_qp *qp = qp_of(ex);
+
+	if (lock_is_mine(&qp->send_lock))
+		lock_drop(&qp->send_lock);
 }
 
 /* ---- which operations were asked for ---- */

@@ -85,6 +85,8 @@ struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	if (ibv == NULL)
 		return NULL;
 	cq = verb_cq_of(ibv);
+	cq->single_threaded =
+		(init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (init->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
 	verb_walk_set_functions(&cq->ibv);
 	return &cq->ibv;
 }
@@ -94,10 +96,12 @@ int verb_resize_cq(struct ibv_cq *ibv, int depth)
 	struct verb_cq *cq = verb_cq_of(ibv);
 	int error = depth < 1 ? -EINVAL : 0;
 
-	lock_take(&cq->lock);
+	verb_cq_lock(cq);
+	lock_take(&cq->forgotten_lock); /* for uroce_cq_mark() */
 	if (error == 0)
 		error = uroce_cq_resize(cq->cq, (uint32_t)depth);
-	lock_release(&cq->lock);
+	lock_release(&cq->forgotten_lock);
+	verb_cq_unlock(cq);
 	if (error == 0)
 		ibv->cqe = depth;
 	return verb_result(error);
@@ -155,14 +159,14 @@ int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 	struct uroce_wc ours[POLLED];
 	int done = 0, got;
 
-	lock_take(&cq->lock);
+	verb_cq_lock(cq);
 	do {
 		got = verb_take(cq, count - done < POLLED ? count - done : POLLED, ours);
 		for (int i = 0; i < got; i++)
 			convert(&ours[i], &wc[done + i]);
 		done += got;
 	} while (got == POLLED && done < count);
-	lock_release(&cq->lock);
+	verb_cq_unlock(cq);
 	if (done == 0)
 		verb_took_nothing(cq);
 	return done;

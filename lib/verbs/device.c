@@ -152,14 +152,20 @@ struct ibv_ah *verb_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct verb_ah *ah = calloc(1, sizeof(*ah));
 	int error = ah ? verb_path(pd->context, attr, &ah->path) : -ENOMEM;
 
-	if (error == 0)
-		return &ah->ibv;
-	free(ah);
-	return verb_refused(error);
+	if (error) {
+		free(ah);
+		return verb_refused(error);
+	}
+	ah->pd = verb_pd_of(pd);
+	atomic_fetch_add(&ah->pd->users, 1);
+	return &ah->ibv;
 }
 
-int verb_destroy_ah(struct ibv_ah *ah)
+int verb_destroy_ah(struct ibv_ah *ibv)
 {
-	free(VERB_OF(verb_ah, ibv, ah));
+	struct verb_ah *ah = VERB_OF(verb_ah, ibv, ibv);
+
+	atomic_fetch_sub(&ah->pd->users, 1);
+	free(ah);
 	return 0;
 }

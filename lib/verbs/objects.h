@@ -34,7 +34,7 @@ struct verb_pd {
 	struct uroce_pd *pd;
 	struct verb_pd *parent; /* a parent domain's pd; NULL: it is no parent domain */
 	struct verb_td *thread; /* thread domain of a parent domain, or NULL */
-	_Atomic uint32_t users; /* number of its parent domains */
+	_Atomic uint32_t users; /* number of its parent domains and address handles */
 };
 
 struct verb_mr {
@@ -52,6 +52,7 @@ struct verb_mw {
 
 struct verb_ah {
 	struct ibv_ah ibv;
+	struct verb_pd *pd;
 	struct uroce_path path;
 };
 
@@ -65,12 +66,16 @@ struct verb_cq {
 	struct ibv_cq_ex ibv;
 	struct uroce_cq *cq;
 	struct verb_lock lock;
+	struct verb_lock forgotten_lock;    /* of `forgotten`; never kept from one call to another */
+	bool single_threaded;               /* the program has promised that; `lock` is not taken */
+	bool walks;                         /* between ibv_start_poll() and ibv_end_poll(); with the lock */
 	bool yields;                        /* a poll that finds nothing lets the stack's thread have the core */
 	int channel_fd;                     /* descriptor to which a wake-up is written; -1: no channel */
 	uint32_t comp_events, async_events; /* events read, to be acknowledged before the queue is destroyed */
 	struct uroce_wc current;            /* the completion of start_poll and next_poll */
-	struct verb_forgotten *forgotten;   /* destroyed queue pairs: their completions up to a mark are dropped */
-	uint64_t number;                    /* from verb_event_draw() */
+	struct verb_forgotten
+		*_Atomic forgotten; /* destroyed queue pairs: their completions up to a mark are dropped */
+	uint64_t number;            /* from verb_event_draw() */
 	struct verb_cq *next;
 };
 
@@ -119,6 +124,18 @@ static inline struct verb_pd *verb_pd_of(struct ibv_pd *pd)
 static inline struct verb_cq *verb_cq_of(struct ibv_cq *cq)
 {
 	return (struct verb_cq *)cq; /* an ibv_cq_ex begins with the fields of an ibv_cq */
+}
+
+static inline void verb_cq_lock(struct verb_cq *cq)
+{
+	if (!cq->single_threaded)
+		lock_take(&cq->lock);
+}
+
+static inline void verb_cq_unlock(struct verb_cq *cq)
+{
+	if (!cq->single_threaded)
+		lock_release(&cq->lock);
 }
 
 static inline struct verb_srq *verb_srq_of(struct ibv_srq *srq)

@@ -59,7 +59,8 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	int error;
 
 	/* Datagrams are sent at once, without a send queue, but a program that asks for too much is refused. */
-	if (init->cap.max_send_wr > info->max_queue_depth || init->cap.max_send_sge > info->max_sge)
+	if (init->cap.max_send_wr > info->max_queue_depth || init->cap.max_send_sge > info->max_sge ||
+	    init->cap.max_inline_data > info->max_inline_bytes)
 		return -EINVAL;
 	error = uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
 	if (error)

@@ -13,7 +13,8 @@ int verb_take_living(struct verb_cq *cq, int count, struct uroce_wc *wc);
 /* Takes up to `count` completions, with the queue's lock held. Returns how many. */
 static inline int verb_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
 {
-	return cq->forgotten ? verb_take_living(cq, count, wc) : uroce_cq_poll(cq->cq, count, wc);
+	return atomic_load_explicit(&cq->forgotten, memory_order_relaxed) ? verb_take_living(cq, count, wc) :
+									    uroce_cq_poll(cq->cq, count, wc);
 }
 
 /*

@@ -1,4 +1,4 @@
-/* walk.c - walks over completions by ibv_cq_ex; the queue's lock is held from the first completion to the end */
+/* walk.c - walks over completions by ibv_cq_ex; the queue's lock is kept from the first completion to the end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/walk.h"
 
@@ -24,6 +24,26 @@ static int next_poll(struct ibv_cq_ex *ex)
 	return 0;
 }
 
+static void begin(struct verb_cq *cq)
+{
+	if (!cq->single_threaded)
+		lock_keep(&cq->lock);
+	cq->walks = true;
+}
+
+static void end(struct verb_cq *cq)
+{
+	cq->walks = false;
+	if (!cq->single_threaded)
+		lock_drop(&cq->lock);
+}
+
+/* Does the calling thread walk already? */
+static bool walks(const struct verb_cq *cq)
+{
+	return (cq->single_threaded || lock_is_mine(&cq->lock)) && cq->walks;
+}
+
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct verb_cq *cq = VERB_OF(verb_cq, ibv, ex);
@@ -31,10 +51,12 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if (attr->comp_mask)
 		return EINVAL;
-	lock_take(&cq->lock);
+	if (walks(cq))
+		return EBUSY;
+	begin(cq);
 	error = next_poll(ex);
 	if (error) {
-		lock_release(&cq->lock);
+		end(cq);
 		verb_took_nothing(cq);
 	}
 	return error;
@@ -42,7 +64,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 static void end_poll(struct ibv_cq_ex *ex)
 {
-	lock_release(&VERB_OF(verb_cq, ibv, ex)->lock);
+	struct verb_cq *cq = VERB_OF(verb_cq, ibv, ex);
+
+	if (walks(cq))
+		end(cq);
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)

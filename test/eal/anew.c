@@ -128,9 +128,9 @@ static void take(uint64_t first, unsigned count)
 Test(anew, a_queue_changes_its_depth_and_loses_nothing)
 {
 	struct uroce_wc wcs[64];
-	struct uroce_qp *qps[2];
+	struct uroce_qp *qps[3];
 	struct uroce_cq *cq;
-	uint32_t marks[2];
+	uint32_t marks[3];
 
 	RULE("M-5");
 	network_open_connected(&network, 1, 64);
@@ -140,20 +140,26 @@ Test(anew, a_queue_changes_its_depth_and_loses_nothing)
 	cr_assert_eq(uroce_cq_resize(cq, 0), -EINVAL);
 	cr_assert_eq(uroce_cq_resize(cq, 59), -EINVAL, "60 wait");
 	cr_assert_eq(uroce_cq_resize(cq, 62), 0, "those that wait need no room in it");
-	cr_assert_eq(uroce_cq_resize(cq, 128), -EBUSY);
 	qps[1] = post_receives(160, 62);
 	marks[1] = uroce_cq_mark(cq);
+	cr_assert_eq(uroce_cq_resize(cq, 121), -EINVAL, "122 wait");
+	cr_assert_eq(uroce_cq_resize(cq, 128), 0, "again, before they are taken");
+	cr_assert_eq(uroce_cq_resize(cq, 256), 0, "and again");
+	qps[2] = post_receives(222, 64);
+	marks[2] = uroce_cq_mark(cq);
 	take(100, 59);
 	cr_assert_not(uroce_cq_passed(cq, marks[0]));
-	take(159, 1);
-	cr_assert(uroce_cq_passed(cq, marks[0]));
+	take(159, 62);
 	cr_assert_not(uroce_cq_passed(cq, marks[1]));
-	cr_assert_eq(uroce_cq_poll(cq, 64, wcs), 62);
-	cr_assert_eq(wcs[0].wr_id, 160);
+	take(221, 1);
+	cr_assert(uroce_cq_passed(cq, marks[0]));
 	cr_assert(uroce_cq_passed(cq, marks[1]));
-	cr_assert_eq(uroce_cq_resize(cq, 128), 0, "all of before has been taken");
+	cr_assert_not(uroce_cq_passed(cq, marks[2]));
+	take(222, 64);
+	cr_assert(uroce_cq_passed(cq, marks[2]));
+	cr_assert_eq(uroce_cq_resize(cq, 64), 0, "nothing waits");
 	cr_assert_eq(uroce_cq_poll(cq, 64, wcs), 0);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		cr_assert_eq(uroce_qp_destroy(qps[i]), 0);
 	network_close(&network);
 }

@@ -133,6 +133,29 @@ Test(bound, any_address_of_each_family_is_an_id_of_its_own)
 	calls_close(&network, channel, NULL);
 }
 
+Test(bound, ids_with_reuse_share_a_port_until_one_listens)
+{
+	struct uroce_cm_id *ids[4];
+
+	calls_open(&network, 1, &channel);
+	for (int i = 0; i < 4; i++) {
+		ids[i] = make(false);
+		if (i < 3)
+			cr_assert_eq(uroce_cm_set_reuse(ids[i], true), 0);
+	}
+	cr_expect_eq(uroce_cm_bind(ids[0], NULL, 80), 0);
+	cr_expect_eq(uroce_cm_bind(ids[1], NULL, 80), 0);
+	cr_expect_eq(uroce_cm_bind(ids[3], NULL, 80), -EADDRINUSE, "without reuse");
+	cr_expect_eq(uroce_cm_set_reuse(ids[1], false), -EINVAL, "it is bound");
+	cr_expect_eq(uroce_cm_listen_bound(ids[0], 0), -EADDRINUSE, "the port is shared");
+	destroy(ids[1]);
+	cr_expect_eq(uroce_cm_listen_bound(ids[0], 0), 0);
+	cr_expect_eq(uroce_cm_bind(ids[2], NULL, 80), -EADDRINUSE, "one listens");
+	destroy(ids[2]);
+	destroy(ids[3]);
+	calls_close(&network, channel, ids[0]);
+}
+
 /* Without saying where: at any address, at a port that is free. And a backlog of 0 is no lack of one. */
 Test(bound, an_id_that_is_not_bound_listens_anywhere)
 {

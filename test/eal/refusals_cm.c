@@ -159,6 +159,7 @@ Test(refusals_cm, ports_and_services)
 	EXPECT(-EINVAL, "family 3: 0 ... 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
 	cr_assert_eq(uroce_cm_bind(id, NULL, 0), 0);
 	EXPECT(-EINVAL, "id: it has a port already; say the family first", uroce_cm_set_family(id, UROCE_CM_IPV4));
+	EXPECT(-EINVAL, "id: it has a port already; set reuse first", uroce_cm_set_reuse(id, true));
 	EXPECT(-EINVAL, "id: it has a port, or is on its way to a peer", uroce_cm_bind(id, NULL, 0));
 	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);
 	calls_wait(channel, UROCE_CM_ROUTED);

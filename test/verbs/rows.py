@@ -99,6 +99,11 @@ def faults():
                         r"^read-only memory: EFAULT$", rf"^status {status}$"))
 
 
+def inside():
+    yield Row("calls inside of a walk over completions and of a batch of requests", [f"{BUILD}/test/verbs/verbs-inside"],
+              sees=(r"^in a walk, single-threaded$", r"^in a batch$", r"^limits and users$"))
+
+
 def cores():
     """On the only core nothing can come before the stack's thread has run."""
     program = f"{BUILD}/test/verbs/verbs-one-core"
@@ -357,6 +362,7 @@ def matrix(full):
     yield from refusals()
     yield from signals()
     yield from faults()
+    yield from inside()
     yield from cores()
     yield from misuse()
     yield from beside_each_other()
