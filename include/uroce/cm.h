@@ -285,7 +285,8 @@ UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_de
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
 /*
  * Accepts a REQUEST. Returns 0; -EINVAL: no QP, wrong values, private data too long; -ENOTCONN: the client has gone; or
- * why the QP could not be moved.
+ * why the QP could not be moved. After an error the client still waits, for another uroce_cm_accept() or for
+ * uroce_cm_reject().
  */
 UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* Rejects a REQUEST or a RESPONSE; destroy the id afterwards. Returns 0; -EINVAL; -ENOTCONN. */

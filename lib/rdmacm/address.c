@@ -134,7 +134,6 @@ CMA_API int rdma_getaddrinfo(const char *node, const char *service, const struct
 
 	if (info == NULL)
 		return cma_result(-ENOMEM);
-	*res = info;
 	if (hints) {
 		info->ai_flags = hints->ai_flags;
 		info->ai_qp_type = hints->ai_qp_type;
@@ -151,8 +150,10 @@ CMA_API int rdma_getaddrinfo(const char *node, const char *service, const struct
 		info->ai_port_space = info->ai_qp_type == IBV_QPT_UD ? RDMA_PS_UDP : RDMA_PS_TCP;
 	if (info->ai_qp_type == 0)
 		info->ai_qp_type = info->ai_port_space == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
-	if (node == NULL && service == NULL)
+	if (node == NULL && service == NULL) {
+		*res = info;
 		return 0;
+	}
 	error = resolve(node, service, hints, &found);
 	if (error) {
 		rdma_freeaddrinfo(info);
@@ -168,5 +169,6 @@ CMA_API int rdma_getaddrinfo(const char *node, const char *service, const struct
 		info->ai_dst_len = found->ai_addrlen;
 	}
 	freeaddrinfo(found);
+	*res = info;
 	return 0;
 }

@@ -77,6 +77,14 @@ static int accept_datagrams(struct cma_id *id, const struct rdma_conn_param *par
 	return uroce_cm_accept(id->cm, &options);
 }
 
+/* A request that cannot be accepted is refused, as by Linux, so that the client need not wait for an answer. */
+static int refuse(struct cma_id *id, int error)
+{
+	cma_fail_qp(id);
+	uroce_cm_reject(id->cm, NULL, 0);
+	return cma_result(error);
+}
+
 CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 {
 	struct cma_id *id = cma_id_of(ours);
@@ -84,8 +92,10 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	struct uroce_cm_options options;
 	int error;
 
-	if (id->is_ud)
-		return cma_result(accept_datagrams(id, given)); /* no event follows */
+	if (id->is_ud) { /* no event follows */
+		error = accept_datagrams(id, given);
+		return error ? refuse(id, error) : 0;
+	}
 	param.responder_resources =
 		at_most(param.responder_resources, at_most(id->asked.responder_resources, STACK_RD_ATOMIC));
 	param.initiator_depth = at_most(param.initiator_depth, at_most(id->asked.initiator_depth, STACK_RD_ATOMIC));
@@ -98,13 +108,9 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	 */
 	if (ours->qp && (cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0 ||
 			 cma_move_qp(id, IBV_QPS_RTS, param.initiator_depth) != 0))
-		return -1;
+		return refuse(id, -errno);
 	error = uroce_cm_accept(id->cm, &options);
-	if (error) {
-		cma_fail_qp(id);
-		return cma_result(error);
-	}
-	return cma_complete(id);
+	return error ? refuse(id, error) : cma_complete(id);
 }
 
 CMA_API int rdma_reject(struct rdma_cm_id *ours, const void *private_data, uint8_t bytes)

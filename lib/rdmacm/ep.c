@@ -82,6 +82,18 @@ static int take_request(struct cma_id *listener, struct rdma_cm_event *event)
 	return 0;
 }
 
+/* Nobody gets the id of a request that could not be taken: its client is refused, and the id destroyed. */
+static int refuse_request(struct rdma_cm_event *event)
+{
+	struct rdma_cm_id *id = event->id;
+	int error = errno;
+
+	rdma_ack_cm_event(event);
+	rdma_reject(id, NULL, 0);
+	rdma_destroy_ep(id);
+	return cma_result(-error);
+}
+
 CMA_API int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)
 {
 	struct cma_id *listener = cma_id_of(listen);
@@ -99,10 +111,8 @@ CMA_API int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)
 		rdma_ack_cm_event(event);
 		return cma_result(-EINVAL);
 	}
-	if (take_request(listener, event) != 0) {
-		rdma_ack_cm_event(event);
-		return -1;
-	}
+	if (take_request(listener, event) != 0)
+		return refuse_request(event);
 	*out = event->id;
 	return 0;
 }

@@ -239,9 +239,14 @@ static void try_batch(void)
 static void try_limits(void)
 {
 	struct ibv_cq *cq = ibv_cq_ex_to_cq(create_queue(false));
-	struct ibv_qp_init_attr init = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
-					 .cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
-						  .max_recv_sge = 1, .max_inline_data = 512 } };
+	struct ibv_qp_init_attr init = { .send_cq = cq,
+					 .recv_cq = cq,
+					 .qp_type = IBV_QPT_UD,
+					 .cap = { .max_send_wr = 1,
+						  .max_recv_wr = 1,
+						  .max_send_sge = 1,
+						  .max_recv_sge = 1,
+						  .max_inline_data = 512 } };
 	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
 	struct ibv_pd *domain = ibv_alloc_pd(context);
 	struct ibv_ah *ah;

@@ -104,6 +104,11 @@ def inside():
               sees=(r"^in a walk, single-threaded$", r"^in a batch$", r"^limits and users$"))
 
 
+def halfway():
+    yield Row("calls of rdma_cm that fail half-way leave no client waiting",
+              [f"{BUILD}/test/verbs/verbs-halfway", "10.0.0.1"], sees=(r"^rdma_get_request.*as it should be$",))
+
+
 def cores():
     """On the only core nothing can come before the stack's thread has run."""
     program = f"{BUILD}/test/verbs/verbs-one-core"
@@ -363,6 +368,7 @@ def matrix(full):
     yield from signals()
     yield from faults()
     yield from inside()
+    yield from halfway()
     yield from cores()
     yield from misuse()
     yield from beside_each_other()
