@@ -180,6 +180,18 @@ static uint16_t source_port(const struct sim_end *end, const struct rc_outbox *o
 	return qp_spreads(end->qp) ? places_source_port(out, i) : rc_ports_own(end->qp, 0);
 }
 
+/*
+ * A template keeps the last ACK, for a QP with the same number too. In an engine each QP has a template of its own; here
+ * another QP, or another life of it, begins with a new one.
+ */
+static void begin_template(struct sim_world *world, const struct sim_end *end)
+{
+	if (world->writer != end || world->writer_life != end->life)
+		frame_renew_ack(world->out.template);
+	world->writer = end;
+	world->writer_life = end->life;
+}
+
 static void poll_once(struct sim_world *world, struct sim_end *end)
 {
 	struct rc_outbox *out = &world->out;
@@ -193,6 +205,7 @@ static void poll_once(struct sim_world *world, struct sim_end *end)
 	sim_model_poll(world, end);
 	sim_world_reset_outbox(world);
 	places_give(out, room);
+	begin_template(world, end);
 	if (end->responder_only && room && work_is_an_ack(qp_work(end->qp, WORK_RESPONDER | WORK_EVENT))) {
 		ack = qp_take_ack(end->qp); /* as lib/engine/pipeline.c does */
 		outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));

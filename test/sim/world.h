@@ -259,6 +259,8 @@ struct sim_world {
 	uint32_t board_count;
 	struct rc_boards pool;
 	struct rc_store store; /* of packets before their turn, of all nodes */
+	const struct sim_end *writer; /* the QP that the template was last used for, and its life */
+	uint32_t writer_life;
 	struct rc_outbox out;
 	uint32_t filled; /* completions of other QPs at the beginning of `out` */
 	uint64_t now_ns, stopped_ns;
