@@ -171,7 +171,7 @@ static int connect_sides(struct bare *bare)
 			.rq_psn = other.sq_psn,
 			.max_rd_atomic = 16,
 			.max_dest_rd_atomic = 16,
-			.timeout = 14,
+			.timeout = 17,
 			.retry_cnt = 7,
 			.rnr_retry = 7,
 			.path = { .source = bare->config->addrs[i], .dest = bare->config->addrs[!i] },

@@ -153,7 +153,7 @@ static int connect_qp(struct pingpong *pp)
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 12,
-		.timeout = 14,
+		.timeout = 17,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.path = { .source = pp->port.addr, .dest = pp->peer.gid },

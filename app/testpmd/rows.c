@@ -22,6 +22,8 @@ const struct settings rows_defaults = {
 	.mtu = 1024,
 	.sack_window = 1,
 	.paths = 1,
+	.timeout = 17,
+	.retry_cnt = 7,
 	.tcp_port = 18516,
 	.mix = "write:1,read:1,send:1,fadd:1",
 };
@@ -177,6 +179,10 @@ static const struct option_row table[] = {
 	{ "paths", 0, OPTION_NUMBER, AT(paths), 1, 64, "N", IN("traffic", "paths"),
 	  .help = "both ends spread their requests over N UDP source ports, 4 or more, so that they take several ways "
 		  "through switches; needs SACKs, and ports with one queue" },
+	{ "timeout", 0, OPTION_NUMBER, AT(timeout), 0, 31, "N", IN("traffic", "timeout"),
+	  .help = "ACK timeout of the queue pairs, 4.096 us * 2^N; 0 = off" },
+	{ "retry-cnt", 0, OPTION_NUMBER, AT(retry_cnt), 0, 7, "N", IN("traffic", "retry-cnt"),
+	  .help = "retransmissions before a request fails" },
 	{ "peer", 0, OPTION_TEXT, AT(peer), .value = "HOST", IN("traffic", "peer"),
 	  .help = "send the traffic to the uroce-testpmd that runs with --target on HOST" },
 	{ "target", 0, OPTION_FLAG, AT(target), IN("traffic", "target"),

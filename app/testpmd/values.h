@@ -23,7 +23,7 @@ struct settings {
 	struct settings_port ports[SETTINGS_PORTS];
 	uint32_t port_count; /* 0: two loop ports */
 	uint32_t nb_cores, idle, cc, sack_window, limit_qps, limit_mrs;
-	uint32_t paths; /* of each queue pair */
+	uint32_t paths, timeout, retry_cnt; /* of each queue pair */
 	uint32_t size, qps, depth, burst, mtu, tcp_port;
 	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: the ports' defaults */
 	uint32_t pkey, rkey, cq_depth;

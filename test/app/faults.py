@@ -344,7 +344,7 @@ def a_veth_that_stays_down_is_given_up(directory, wire):
 
 
 def want_failed_in_time(pair):
-    """After 8 ACK timeouts of 67 ms and a second; the program itself would wait ten seconds for news."""
+    """After 8 ACK timeouts of 537 ms and a second; the program itself would wait ten seconds for news."""
     want(pair.client.finish() == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
     want(dropped(pair.client.text(), "tx_held") > 0, pair.texts())
 
