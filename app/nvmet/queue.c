@@ -210,6 +210,7 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	queue->nvmf.context = queue;
 	queue->nvmf.thread = lane->index;
 	memcpy(queue->nvmf.peer, event->peer.bytes, sizeof(queue->nvmf.peer));
+	queue->nvmf.port_id = (uint16_t)(queue->port_index + 1);
 	nvmf_queue_open(&queue->nvmf, &server->target, hello);
 	if (queue->peer && has_entries(queue) && make_slots(queue) == 0 && make_qp(queue) == 0) {
 		queue->lkey = uroce_mr_lkey(queue->mr);

@@ -115,12 +115,22 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	case NVME_FEATURE_WRITE_CACHE:
 		controller->write_cache = value & 1;
 		return NVME_OK;
-	case NVME_FEATURE_HOST_BEHAVIOUR: /* not stored, because no bit of this feature changes what the target does */
+	case NVME_FEATURE_HOST_BEHAVIOUR: /* see take_features() */
 		command->data_bytes = HOST_BEHAVIOUR_BYTES;
 		return NVME_OK;
 	default:
 		return keep_feature(command);
 	}
+}
+
+/* Of all that a host says of its behaviour, only ACRE changes what the target does: the host knows retry delays. */
+static uint16_t take_features(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+{
+	(void)now_ns;
+	if (data[0] > 1)
+		return NVME_INVALID_FIELD | NVME_DNR;
+	command->queue->controller->retry_later = data[0] ? NVME_RETRY_LATER : 0;
+	return NVME_OK;
 }
 
 static uint16_t judge_get_features(struct nvmf_command *command)
@@ -164,8 +174,12 @@ static uint16_t judge_get_features(struct nvmf_command *command)
 
 static void give_features(struct nvmf_command *command, uint8_t *data)
 {
+	const struct nvmf_controller *controller = command->queue->controller;
+
 	if (feature_of(command) == NVME_FEATURE_HOST_ID)
-		memcpy(data, command->queue->controller->host_id, HOST_ID_BYTES);
+		memcpy(data, controller->host_id, HOST_ID_BYTES);
+	else
+		data[0] = controller->retry_later != 0;
 }
 
 /* ---- other commands ---- */
@@ -227,7 +241,7 @@ const struct nvmf_row *nvmf_admin_row(uint8_t opcode)
 		{ NVME_GET_LOG_PAGE, "Get Log Page", NVMF_TO_HOST, nvmf_log_judge, .give = give_log },
 		{ NVME_IDENTIFY, "Identify", NVMF_TO_HOST, nvmf_identify_judge, .give = nvmf_identify_give },
 		{ NVME_ABORT, "Abort", NVMF_NO_DATA, judge_abort },
-		{ NVME_SET_FEATURES, "Set Features", NVMF_FROM_HOST, judge_set_features },
+		{ NVME_SET_FEATURES, "Set Features", NVMF_FROM_HOST, judge_set_features, take_features },
 		{ NVME_GET_FEATURES, "Get Features", NVMF_TO_HOST, judge_get_features, .give = give_features },
 		{ NVME_ASYNC_EVENT, "Asynchronous Event Request", NVMF_NO_DATA, judge_async_event, .held = true },
 		{ NVME_KEEP_ALIVE, "Keep Alive", NVMF_NO_DATA, judge_keep_alive },

@@ -74,6 +74,16 @@ static uint32_t free_nsid(const struct nvmf_target *target, const struct nvmf_su
 	return 0;
 }
 
+/* What the hosts take the number for, now that the number is this namespace's, or free: NULL. */
+static void judge_number(const struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid,
+			 const struct nvmf_namespace *namespace)
+{
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)
+			nvmf_controller_judge(target->controllers[i], nsid, namespace);
+	}
+}
+
 static int add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace)
 {
 	uint32_t nsid = namespace->nsid ? namespace->nsid : free_nsid(target, subsystem);
@@ -89,6 +99,7 @@ static int add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, str
 	if (is_known(target, subsystem, nsid))
 		return -EBUSY;
 	namespace->nsid = nsid;
+	judge_number(target, subsystem, nsid, namespace);
 	subsystem->namespaces[nsid - 1] = namespace;
 	nvmf_subsystem_changed(target, subsystem, nsid);
 	return 0;
@@ -129,10 +140,7 @@ int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *sub
 	counts = nvmf_namespace_counts(subsystem->namespaces[nsid - 1]);
 	nvmf_counts_add(&subsystem->past, &counts);
 	subsystem->namespaces[nsid - 1] = NULL;
-	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
-		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)
-			nvmf_controller_lose(target->controllers[i], nsid);
-	}
+	judge_number(target, subsystem, nsid, NULL);
 	nvmf_subsystem_changed(target, subsystem, nsid);
 	nvmf_target_unlock(target);
 	return 0;

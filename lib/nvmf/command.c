@@ -357,7 +357,7 @@ static const struct {
 const char *nvmf_status_text(uint16_t status)
 {
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (texts[i].status == (status & ~NVME_DNR))
+		if (texts[i].status == (status & ~(NVME_RETRY_LATER | NVME_DNR)))
 			return texts[i].text;
 	}
 	return "unknown status";

@@ -40,6 +40,7 @@ struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, u
 static void set_features_to_defaults(struct nvmf_controller *controller)
 {
 	controller->write_cache = true;
+	controller->retry_later = 0;
 	controller->arbitration = 7; /* bursts are not limited */
 	controller->thresholds[0] = 0xFFFF;
 	controller->thresholds[1] = 0;
@@ -60,7 +61,35 @@ static bool has_room(const struct nvmf_queue *queue)
 	return held < left;
 }
 
-struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem)
+/* Begins with what the host has identified on this path before. Returns false: no memory. */
+static bool recall(struct nvmf_controller *controller, const struct nvmf_queue *queue)
+{
+	struct nvmf_path_name name = { .subsystem = controller->subsystem, .port_id = queue->port_id };
+
+	if (controller->subsystem == NULL)
+		return true;
+	memcpy(name.host_nqn, controller->host_nqn, sizeof(name.host_nqn));
+	memcpy(name.host_id, controller->host_id, sizeof(name.host_id));
+	memcpy(name.peer, queue->peer, sizeof(name.peer));
+	controller->path = nvmf_path_enter(&controller->target->paths, &name);
+	if (controller->path == NULL)
+		return false;
+	controller->numbers = controller->path->numbers;
+	for (uint32_t nsid = 1; nsid <= NVMF_NAMESPACES_MAX; nsid++)
+		nvmf_controller_judge(controller, nsid, nvmf_subsystem_find(controller->subsystem, nsid));
+	return true;
+}
+
+static void destroy(struct nvmf_controller *controller)
+{
+	*place_of(controller->target, controller->cntlid) = NULL;
+	if (controller->path)
+		nvmf_path_leave(&controller->target->paths, controller->path);
+	free(controller);
+}
+
+struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem,
+					       const char *host_nqn, const uint8_t host_id[16])
 {
 	struct nvmf_target *target = queue->target;
 	struct nvmf_controller *controller = NULL;
@@ -85,9 +114,14 @@ struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, c
 	controller->target = target;
 	controller->subsystem = subsystem;
 	memcpy(controller->peer, queue->peer, sizeof(controller->peer));
+	strcpy(controller->host_nqn, host_nqn);
+	memcpy(controller->host_id, host_id, sizeof(controller->host_id));
 	controller->deadline_ns = NVMF_FOREVER;
 	set_features_to_defaults(controller);
-	return controller;
+	if (recall(controller, queue))
+		return controller;
+	destroy(controller);
+	return NULL;
 }
 
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue)
@@ -107,10 +141,8 @@ static void detach(struct nvmf_queue *queue, struct nvmf_controller *controller)
 		controller->held_count = controller->aborted_count = 0;
 		controller->deadline_ns = NVMF_FOREVER;
 	}
-	if (controller->queue_count == 0) {
-		*place_of(controller->target, controller->cntlid) = NULL;
-		free(controller);
-	}
+	if (controller->queue_count == 0)
+		destroy(controller);
 }
 
 void nvmf_queue_close(struct nvmf_queue *queue)
@@ -183,9 +215,8 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 		controller->csts = 0;
 		set_features_to_defaults(controller);
 		controller->aborted_count = controller->held_count;
-		/* The host has to read again which namespaces there are. */
-		memset(controller->identified, 0, sizeof(controller->identified));
-		memset(controller->gone, 0, sizeof(controller->gone));
+		if (controller->subsystem)
+			nvmf_controller_list_changes(controller);
 	}
 	if (began & NVME_CC_ENABLE)
 		controller->csts = cc & NVME_CC_CSS_AMS_MPS ? NVME_CSTS_FATAL : NVME_CSTS_READY;
@@ -199,17 +230,37 @@ void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid)
 	nvmf_controller_raise(controller, NVME_EVENT_NAMESPACE);
 }
 
-void nvmf_controller_lose(struct nvmf_controller *controller, uint32_t nsid)
+void nvmf_controller_judge(struct nvmf_controller *controller, uint32_t nsid, const struct nvmf_namespace *namespace)
 {
-	if (nvmf_set_has(controller->identified, nsid))
-		nvmf_set_put(controller->gone, nsid, true);
-	nvmf_set_put(controller->identified, nsid, false);
+	bool right = numbers_mean(&controller->numbers, nsid, namespace);
+
+	nvmf_set_put(controller->identified, nsid, right);
+	nvmf_set_put(controller->gone, nsid, controller->numbers.known[nsid - 1] && !right);
+}
+
+void nvmf_controller_identify(struct nvmf_controller *controller, const struct nvmf_namespace *namespace)
+{
+	numbers_learn(&controller->numbers, namespace);
+	numbers_learn(&controller->path->numbers, namespace);
+	nvmf_controller_judge(controller, namespace->nsid, namespace);
 }
 
 void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above)
 {
-	for (uint32_t nsid = above + 1; nsid <= NVMF_NAMESPACES_MAX; nsid++)
-		nvmf_set_put(controller->gone, nsid, false);
+	for (uint32_t nsid = above + 1; nsid <= NVMF_NAMESPACES_MAX; nsid++) {
+		if (nvmf_subsystem_find(controller->subsystem, nsid))
+			continue;
+		controller->numbers.known[nsid - 1] = controller->path->numbers.known[nsid - 1] = false;
+		nvmf_controller_judge(controller, nsid, NULL);
+	}
+}
+
+void nvmf_controller_list_changes(struct nvmf_controller *controller)
+{
+	for (uint32_t nsid = 1; nsid <= NVMF_NAMESPACES_MAX; nsid++) {
+		if (nvmf_subsystem_find(controller->subsystem, nsid) == NULL)
+			nvmf_set_put(controller->gone, nsid, false);
+	}
 }
 
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event)

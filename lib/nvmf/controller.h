@@ -8,7 +8,6 @@
 
 #define NVMF_FOREVER UINT64_MAX
 #define NVMF_SET_WORDS (NVMF_NAMESPACES_MAX / 32)
-#define NVMF_PEER_BYTES 16u
 
 struct nvmf_command;
 
@@ -29,6 +28,7 @@ struct nvmf_queue {
 	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
 	/* address of the host in any form; hosts with the same address share the limits of one peer */
 	uint8_t peer[NVMF_PEER_BYTES];
+	uint16_t port_id; /* address of the target, as in struct nvmf_address */
 };
 
 /* A command that the store could not carry out. */
@@ -55,6 +55,8 @@ struct nvmf_controller {
 	/* time of the last command on any queue, in steps of NVMF_HEARD_STEP_NS; 0: no command since Keep Alive */
 	_Atomic uint64_t heard_ns;
 	_Atomic bool write_cache; /* the host may flush; without it each write lasts when it is done */
+	/* NVME_RETRY_LATER: the host waits before it retries a command with that status; 0: it knows no such delay */
+	_Atomic uint16_t retry_later;
 	/* Features whose values the host sets and reads back, and which change nothing here. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
 	uint32_t events_wanted, events_told, events_due;
@@ -62,9 +64,12 @@ struct nvmf_controller {
 	uint32_t held_count;
 	uint32_t aborted_count; /* how many of the oldest held commands a reset has aborted */
 	nvmf_set changed;       /* namespaces to be listed in the log page */
-	nvmf_set identified;    /* namespaces that the host has read about */
-	nvmf_set gone;          /* identified namespaces that were removed, whose removal the host has not read yet */
-	uint64_t error_count;   /* errors so far; the newest are kept, each at its number modulo the size */
+	struct nvmf_path *path; /* NULL: it is a discovery controller */
+	/* begins as a copy of the path's, because the host may have another controller on the same path */
+	struct nvmf_numbers numbers;
+	nvmf_set identified;  /* numbers that the host takes for the disks that have them now */
+	nvmf_set gone;        /* numbers that the host takes for other disks, or for disks that were removed */
+	uint64_t error_count; /* errors so far; the newest are kept, each at its number modulo the size */
 	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
 	uint32_t queue_count;
@@ -95,9 +100,11 @@ struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controlle
 /*
  * Makes a controller for this admin queue; subsystem NULL: for discovery. Returns NULL if there is no memory or no
  * room. A peer may have at most as many controllers as are free for others. Peers are told apart by address, because
- * the names of hosts are not proven, and a peer could use a new name each time.
+ * the names of hosts are not proven, and a peer could use a new name each time. The controller begins with what its
+ * host has identified on the same path before.
  */
-struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem);
+struct nvmf_controller *nvmf_controller_create(const struct nvmf_queue *queue, const struct nvmf_subsystem *subsystem,
+					       const char *host_nqn, const uint8_t host_id[16]);
 /* Returns NULL if the target has no controller with this id. */
 struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
@@ -118,10 +125,20 @@ bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
 /* Something about this namespace has changed: the host is told to read it. */
 void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid);
-/* The namespace has been removed. */
-void nvmf_controller_lose(struct nvmf_controller *controller, uint32_t nsid);
-/* The host has read the list of namespaces with numbers above this one. */
+/*
+ * The number is about to become this namespace's, or is free now: NULL. Call it before other threads find the
+ * namespace, so that none of them finds it with what the host took the number for before.
+ */
+void nvmf_controller_judge(struct nvmf_controller *controller, uint32_t nsid, const struct nvmf_namespace *namespace);
+/* The host has read which disk this is: it takes the number for it from now on. */
+void nvmf_controller_identify(struct nvmf_controller *controller, const struct nvmf_namespace *namespace);
+/* The host has read the list of namespaces with numbers above this one: it takes free numbers for no disk any more. */
 void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above);
+/*
+ * The host has read which numbers have changed, or it has reset the controller: free ones may be used again. What the
+ * host took them for counts until it lists them as free.
+ */
+void nvmf_controller_list_changes(struct nvmf_controller *controller);
 /* An event has happened; `event` is its bit in feature 0Bh. */
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the event's log page, so it is told of the next event. */

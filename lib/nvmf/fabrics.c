@@ -54,11 +54,9 @@ static uint16_t connect_admin(struct nvmf_command *command, const uint8_t *data,
 		return invalid(command, DATA_SUBSYSTEM | IN_DATA);
 	if (subsystem && !nvmf_subsystem_admits(subsystem, host))
 		return NVME_CONNECT_HOST | NVME_DNR;
-	controller = nvmf_controller_create(queue, subsystem);
+	controller = nvmf_controller_create(queue, subsystem, host, data + DATA_HOST_ID);
 	if (controller == NULL)
 		return NVME_CONNECT_BUSY;
-	strcpy(controller->host_nqn, host);
-	memcpy(controller->host_id, data + DATA_HOST_ID, sizeof(controller->host_id));
 	controller->keep_alive_ms = get_le32(command->sqe + SQE_KEEP_ALIVE);
 	nvmf_controller_greet(controller, now_ns);
 	nvmf_controller_attach(controller, queue);

@@ -24,6 +24,7 @@
 #define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
 #define TRAFFIC_KEEPS_ALIVE 0x40u /* every command keeps the controller, not only Keep Alive */
+#define RETRY_DELAY 2u            /* CRDT1, in 100 ms: Linux retries five times, and scans within a second */
 #define FIRMWARE_SLOT 0x03u       /* one slot, read only */
 
 enum controller_type { TYPE_IO = 1, TYPE_DISCOVERY = 2 };
@@ -51,6 +52,7 @@ static void put_io_controller(const struct nvmf_subsystem *subsystem, const stru
 	page[76] = MULTIPATH;
 	put_le32(page + 92, NVME_EVENT_NAMESPACE);
 	page[111] = TYPE_IO;
+	put_le16(page + 128, RETRY_DELAY);
 	page[261] |= LOG_EFFECTS;
 	put_le16(page + 266, WARM_KELVIN);
 	put_le16(page + 268, HOT_KELVIN);
@@ -196,7 +198,7 @@ static const struct nvmf_namespace *get_to_know(struct nvmf_controller *controll
 	const struct nvmf_namespace *namespace = nvmf_subsystem_find(controller->subsystem, nsid);
 
 	if (namespace)
-		nvmf_set_put(controller->identified, nsid, true);
+		nvmf_controller_identify(controller, namespace);
 	return namespace;
 }
 

@@ -15,8 +15,9 @@ static uint16_t find_namespace(struct nvmf_command *command)
 }
 
 /*
- * A host that has reconnected may still take this number for an earlier namespace. So the host may not write before it
- * has read, on this controller, which namespace has the number now. An event tells the host to read that.
+ * A host that reconnects writes to the disk for which it takes the number: the disk that it identified on this path
+ * before, or one that it knows from an earlier life of the target. If that may be another disk than the one that has
+ * the number now, the write waits: the status makes the host retry, and an event makes it identify the namespace.
  */
 static uint16_t judge_change(const struct nvmf_command *command)
 {
@@ -25,12 +26,14 @@ static uint16_t judge_change(const struct nvmf_command *command)
 
 	if (namespace->read_only)
 		return NVME_WRITE_PROTECTED | NVME_DNR;
-	if (!namespace->is_new || nvmf_set_has(controller->identified, namespace->nsid))
+	if (nvmf_set_has(controller->identified, namespace->nsid))
+		return NVME_OK;
+	if (!namespace->is_new && !nvmf_set_has(controller->gone, namespace->nsid))
 		return NVME_OK;
 	nvmf_target_lock(controller->target);
 	nvmf_controller_change(controller, namespace->nsid);
 	nvmf_target_unlock(controller->target);
-	return NVME_INVALID_NAMESPACE | NVME_DNR;
+	return NVME_NAMESPACE_NOT_READY | controller->retry_later;
 }
 
 /* Converts a range of blocks to bytes, and refuses a range that is not within the namespace. */

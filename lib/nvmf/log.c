@@ -227,7 +227,7 @@ void nvmf_log_give(struct nvmf_command *command, uint8_t *data)
 		break;
 	case NVME_LOG_CHANGED:
 		put_changed(controller, page);
-		nvmf_controller_list(controller, 0);
+		nvmf_controller_list_changes(controller);
 		if (read) {
 			memset(controller->changed, 0, sizeof(controller->changed));
 			nvmf_controller_read(controller, NVME_EVENT_NAMESPACE);

@@ -66,7 +66,8 @@ enum nvme_status {
 	NVME_WRITE_FAULT = 0x280,
 	NVME_READ_ERROR = 0x281,
 	NVME_COMPARE_FAILURE = 0x285,
-	NVME_DNR = 0x4000 /* do not retry */
+	NVME_RETRY_LATER = 0x0800, /* CRD 1: retry after the time CRDT1 of the controller */
+	NVME_DNR = 0x4000          /* do not retry */
 };
 
 /* Offsets in a submission queue entry. */

@@ -55,6 +55,7 @@ int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *confi
 void nvmf_target_free(struct nvmf_target *target)
 {
 	pthread_mutex_destroy(&target->lock);
+	nvmf_paths_free(&target->paths);
 	memset(target, 0, sizeof(*target));
 }
 

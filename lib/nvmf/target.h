@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 
+#include "nvmf/numbers.h"
 #include "nvmf/subsystem.h"
 
 #define NVMF_SUBSYSTEMS_MAX 32u
@@ -55,6 +56,7 @@ struct nvmf_target {
 	/* each at the entry for its controller id: see controller.c */
 	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX];
 	uint16_t last_cntlid;
+	struct nvmf_paths paths;
 	pthread_mutex_t lock;
 };
 

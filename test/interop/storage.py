@@ -217,6 +217,38 @@ class Flushes(Target):
         return own
 
 
+class Interrupted(Target):
+    """fio verifies a disk that is new to the host, while the host resets its controller over and over, or the target
+    disconnects the host. Linux repeats writes before it identifies the namespace on the new connection."""
+    HOST = "nqn.2026-01.org.example:interrupted"
+
+    def __init__(self, eal, what, meanwhile, options, seconds, resets=0, told=()):
+        steps = [f"{CONNECT} -c 1 -q {self.HOST}", WAIT,
+                 f"{{ {FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based --runtime={seconds} & "
+                 f"n=0; while kill -0 $! 2>/dev/null; do {meanwhile}; sleep 0.1; done; wait $!; }}",
+                 "echo reset $n times", "echo $(dmesg | grep -c 'Successfully reconnected') reconnects",
+                 "! dmesg | grep -i 'I/O error'"]
+        self.resets = resets
+        super().__init__(eal, f"fio verifies through {what}", steps, (), options, seconds=4 * seconds, told=told)
+
+    def outcomes(self, reasons, own_text, guest_text):
+        for pattern, least in (("reset ([0-9]+) times", self.resets),
+                               ("([0-9]+) reconnects", len(self.told) // 2)):
+            found = re.search(pattern, guest_text)
+            if found is None or int(found.group(1)) < least:
+                reasons = [*reasons, f"the guest does not say {pattern} with a number of at least {least}"]
+        yield from super().outcomes(reasons, own_text, guest_text)
+
+
+def interrupted(eal, folder, full):
+    seconds, resets, disconnects = (150, 100, 20) if full else (20, 10, 5)
+    yield Interrupted(eal, "resets of its controller, memory", "nvme reset /dev/nvme0 && n=$((n + 1))",
+                      ("--memory", "64M"), seconds, resets)
+    yield Interrupted(eal, "disconnects by the target, a new file", "true",
+                      ("--file", folder + "/new.img:64M", "--control", folder + "/control"), seconds,
+                      told=(("disconnect", Interrupted.HOST),) * disconnects)
+
+
 class Replaced(Target):
     """A namespace with a mounted file system is removed, and another file is added under its number at once. The host
     may not write a byte into it."""
@@ -402,6 +434,7 @@ def matrix(eal, full):
     yield Captured(eal)
     yield changes(eal, folder)
     yield Flushes(eal, folder)
+    yield from interrupted(eal, folder, full)
     yield Replaced(eal, folder)
     yield Swapped(eal, folder)
     yield TwoMachines(eal, folder)

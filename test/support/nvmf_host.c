@@ -150,6 +150,14 @@ struct nvmf_capsule sqe_set_feature(uint8_t feature, uint32_t value)
 	return capsule;
 }
 
+struct nvmf_capsule sqe_host_behaviour(void)
+{
+	struct nvmf_capsule capsule = sqe_make(0x09, 0, 512);
+
+	capsule.sqe[40] = 0x16;
+	return capsule;
+}
+
 struct nvmf_capsule sqe_get_feature(uint8_t feature, uint32_t data_bytes)
 {
 	struct nvmf_capsule capsule = sqe_make(0x0A, 0, data_bytes);
@@ -186,10 +194,10 @@ void host_put_range(struct nvmf_host *host, uint32_t index, uint64_t first, uint
 void host_connect_data(struct nvmf_host *host, const char *subsystem, uint16_t cntlid)
 {
 	memset(host->data, 0, 1024);
-	memset(host->data + CONNECT_HOST_ID, 0xAB, 16);
+	memset(host->data + CONNECT_HOST_ID, host->id ? host->id : 0xAB, 16);
 	host_put(host->data + CONNECT_CNTLID, 2, cntlid);
 	strcpy((char *)host->data + CONNECT_SUBSYSTEM, subsystem);
-	strcpy((char *)host->data + CONNECT_HOST, HOST_NQN);
+	strcpy((char *)host->data + CONNECT_HOST, host->nqn ? host->nqn : HOST_NQN);
 }
 
 /* ---- commands ---- */

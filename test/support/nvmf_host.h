@@ -42,6 +42,8 @@ struct nvmf_host {
 	/* Of disk nsid 1: 1000 blocks of 512, nsid 2: 100 of 4096; of other nsid 3: 10 of 512. */
 	struct nvmf_namespace space[3];
 	struct nvmf_queue admin, io;
+	const char *nqn; /* of the host; NULL: HOST_NQN */
+	uint8_t id;      /* each byte of its id; 0: ABh */
 	uint64_t now_ns;
 	uint16_t next_cid, store_status; /* what the store says of each command */
 	uint8_t data[HOST_DATA_BYTES];   /* what is fetched, and what was given */
@@ -60,6 +62,8 @@ struct nvmf_capsule sqe_property_set(uint32_t offset, uint64_t value);
 struct nvmf_capsule sqe_identify(uint8_t cns, uint32_t nsid);
 struct nvmf_capsule sqe_log(uint8_t log, uint64_t offset, uint32_t bytes);
 struct nvmf_capsule sqe_set_feature(uint8_t feature, uint32_t value);
+/* Sets how the host behaves; the data is in host->data. */
+struct nvmf_capsule sqe_host_behaviour(void);
 struct nvmf_capsule sqe_get_feature(uint8_t feature, uint32_t data_bytes);
 /* Of the namespace's blocks; data_bytes is what the descriptor says. */
 struct nvmf_capsule sqe_blocks(uint8_t opcode, uint32_t nsid, uint64_t first, uint32_t count, uint32_t data_bytes);

@@ -185,23 +185,37 @@ Test(admin, the_host_id_is_the_one_of_connect_in_128_bits)
 	host_close(host);
 }
 
-Test(admin, behaviour_is_taken_and_zeros)
+static void expect_behaviour(struct nvmf_host *host, uint8_t acre, const char *what)
+{
+	host->data[512] = 0xEE;
+	host_expect(host, &host->admin, sqe_get_feature(BEHAVIOUR, 512), NVME_OK, what);
+	cr_expect_eq(host->data[0], acre, "%s", what);
+	for (int i = 1; i < 512; i++)
+		cr_assert_eq(host->data[i], 0, "%s", what);
+	cr_expect_eq(host->data[512], 0xEE, "%s", what);
+}
+
+Test(admin, host_behaviour_keeps_acre_until_a_reset)
 {
 	struct nvmf_host *host = host_open(NULL);
-	struct nvmf_capsule capsule = sqe_make(0x09, 0, 512);
 	struct nvmf_reply reply;
 
 	host_login(host, HOST_DISK);
-	capsule.sqe[40] = BEHAVIOUR;
+	expect_behaviour(host, 0, "default");
 	memset(host->data, 1, 512);
-	reply = host_expect(host, &host->admin, capsule, NVME_OK, "set");
+	reply = host_expect(host, &host->admin, sqe_host_behaviour(), NVME_OK, "set");
 	cr_expect_eq(reply.step, NVMF_FETCH);
 	cr_expect_eq(reply.command.data_bytes, 512);
-	host->data[512] = 0xEE;
-	host_expect(host, &host->admin, sqe_get_feature(BEHAVIOUR, 512), NVME_OK, "get");
-	for (int i = 0; i < 512; i++)
-		cr_assert_eq(host->data[i], 0);
-	cr_expect_eq(host->data[512], 0xEE);
+	expect_behaviour(host, 1, "set");
+	host->data[0] = 2;
+	host_expect(host, &host->admin, sqe_host_behaviour(), FINAL(NVME_INVALID_FIELD), "reserved");
+	expect_behaviour(host, 1, "kept");
+	host_expect(host, &host->admin, sqe_property_set(0x14, 0x460000), NVME_OK, "a reset");
+	host_enable(host, &host->admin);
+	expect_behaviour(host, 0, "after a reset");
+	host->data[0] = 0;
+	host_expect(host, &host->admin, sqe_host_behaviour(), NVME_OK, "zero");
+	expect_behaviour(host, 0, "zero");
 	host_close(host);
 }
 

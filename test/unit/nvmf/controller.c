@@ -182,7 +182,7 @@ Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_g
 	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_CONNECT_BUSY);
 	cr_expect_null(host->admin.controller);
 	host->admin.peer[1] = 1;
-	cr_expect_null(nvmf_controller_create(&host->admin, &host->disk));
+	cr_expect_null(nvmf_controller_create(&host->admin, &host->disk, HOST_NQN, (uint8_t[16]){ 0 }));
 	gone = queues[100].controller->cntlid;
 	nvmf_queue_close(&queues[100]);
 	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);

@@ -75,6 +75,7 @@ Test(identify, an_io_controller_has_each_field_at_its_place)
 		{ "OAES: namespaces", 92, 4, 0x100 },
 		{ "CTRATT: host ids of 128 bits, traffic keeps alive", 96, 4, 0x41 },
 		{ "type", 111, 1, 1 },
+		{ "CRDT1: 200 ms", 128, 2, 2 },
 		{ "ACL", 258, 1, 3 },
 		{ "AERL", 259, 1, 3 },
 		{ "FRMW", 260, 1, 3 },

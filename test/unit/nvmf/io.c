@@ -1,6 +1,7 @@
 /* io.c - commands about blocks: what lies within a namespace, what is refused, what the store is told */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,7 +190,7 @@ Test(io, nothing_new_is_changed_by_a_host_that_has_not_read_what_it_is)
 		host->space[0].is_new = true;
 		host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
 		for (int known = 0; known < 2; known++) {
-			uint16_t status = known ? NVME_OK : FINAL(NVME_INVALID_NAMESPACE);
+			uint16_t status = known ? NVME_OK : NVME_NAMESPACE_NOT_READY;
 
 			for (size_t i = 0; i < RANGED; i++)
 				host_expect(host, &host->io, sqe_ranged(i, 1, 0, 1, 512),
@@ -208,7 +209,7 @@ Test(io, nothing_new_is_changed_by_a_host_that_has_not_read_what_it_is)
 	}
 }
 
-/* Whoever it was that had read it before. */
+/* On the same path, too: a host may have two controllers there. */
 Test(io, each_controller_reads_for_itself_what_is_new)
 {
 	struct nvmf_host *host = host_ready(NULL);
@@ -218,10 +219,162 @@ Test(io, each_controller_reads_for_itself_what_is_new)
 	cr_assert_eq(host_connect(host, &second, HOST_DISK, 0, 0xFFFF), NVME_OK);
 	host_enable(host, &second);
 	host_expect(host, &second, sqe_identify(0, 1), NVME_OK, "the other one reads");
-	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 1, 0, 1, 512), FINAL(NVME_INVALID_NAMESPACE), "Write");
+	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 1, 0, 1, 512), NVME_NAMESPACE_NOT_READY, "Write");
 	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "it reads");
 	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 1, 0, 1, 512), NVME_OK, "Write");
 	nvmf_queue_close(&second);
+	host_close(host);
+}
+
+/* The connection is lost and made again. Linux writes again before it identifies anything. */
+static void reconnect(struct nvmf_host *host)
+{
+	nvmf_queue_close(&host->io);
+	nvmf_queue_close(&host->admin);
+	cr_assert_eq(host_controllers(host), 0);
+	host_login(host, HOST_DISK);
+	host_join(host);
+}
+
+static void expect_changes(struct nvmf_host *host, uint16_t status, const char *what)
+{
+	for (size_t i = 0; i < RANGED; i++)
+		host_expect(host, &host->io, sqe_ranged(i, 1, 0, 1, 512), ranged[i].changes ? status : NVME_OK, what);
+	host_put_range(host, 0, 0, 1);
+	host_expect(host, &host->io, sqe_ranges(1, 1, true), status, what);
+}
+
+static void replace_disk(struct nvmf_host *host, struct nvmf_namespace *disk)
+{
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 1), 0);
+	cr_assert_eq(nvmf_subsystem_add(&host->target, &host->disk, disk), 0);
+}
+
+Test(io, reconnected_host_writes_to_the_disk_that_it_identified_before)
+{
+	struct nvmf_host *host = host_ready(NULL);
+
+	host->space[0].is_new = true;
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+	for (int i = 0; i < 3; i++) {
+		reconnect(host);
+		expect_changes(host, NVME_OK, "before it identifies again");
+	}
+	host_close(host);
+}
+
+Test(io, enabled_again_a_controller_writes_to_the_disk_that_its_host_identified_before)
+{
+	struct nvmf_host *host = host_ready(NULL);
+
+	host->space[0].is_new = true;
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+	nvmf_queue_close(&host->io);
+	host_expect(host, &host->admin, sqe_property_set(0x14, 0x00460000), NVME_OK, "CC.EN 0");
+	host_enable(host, &host->admin);
+	host_join(host);
+	expect_changes(host, NVME_OK, "before it identifies again");
+	host_close(host);
+}
+
+/* Whatever the target thinks of the other disk: that this is its number since long, or that it is new there. */
+Test(io, reconnected_host_identifies_another_disk_before_it_writes)
+{
+	for (int is_new = 0; is_new < 2; is_new++) {
+		struct nvmf_host *host = host_ready(NULL);
+		struct nvmf_namespace other = { .nsid = 1, .block_bytes = 512, .blocks = 1000, .uuid = { 9 } };
+
+		other.is_new = is_new;
+		host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+		nvmf_queue_close(&host->io);
+		nvmf_queue_close(&host->admin);
+		replace_disk(host, &other);
+		for (int i = 0; i < 2; i++) {
+			reconnect(host);
+			expect_changes(host, NVME_NAMESPACE_NOT_READY, "meant for the old disk");
+			host_expect(host, &host->admin, sqe_identify(2, 0), NVME_OK, "the list names the number");
+			expect_changes(host, NVME_NAMESPACE_NOT_READY, "meant for the old disk");
+		}
+		host_expect(host, &host->admin, sqe_identify(3, 1), NVME_OK, "Identify");
+		expect_changes(host, NVME_OK, "identified");
+		reconnect(host);
+		expect_changes(host, NVME_OK, "identified before");
+		cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 1), 0);
+		host_close(host);
+	}
+}
+
+/* Its other paths say nothing about this one: a host scans each by itself. */
+Test(io, host_is_remembered_per_path)
+{
+	static const char *const differences[] = { "host NQN", "host id", "its address", "our address", NULL };
+
+	for (int i = 0; i < 5; i++) {
+		struct nvmf_host *host = host_ready(NULL);
+
+		host->space[0].is_new = true;
+		host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+		nvmf_queue_close(&host->io);
+		nvmf_queue_close(&host->admin);
+		host->nqn = i == 0 ? "nqn.2014-08.org.nvmexpress:uuid:another" : NULL;
+		host->id = i == 1 ? 0xBA : 0;
+		host->admin.peer[0] = i == 2;
+		host->admin.port_id = i == 3;
+		host_login(host, HOST_DISK);
+		host_join(host);
+		expect_changes(host, differences[i] ? NVME_NAMESPACE_NOT_READY : NVME_OK,
+			       differences[i] ? differences[i] : "no difference");
+		host_close(host);
+	}
+}
+
+/* What it has read is that the number is free, so it has no disk there that a write could be meant for. */
+Test(io, host_that_lists_a_free_number_forgets_its_disk)
+{
+	struct nvmf_host *host = host_ready(NULL);
+
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 1), 0);
+	host_expect(host, &host->admin, sqe_identify(2, 1), NVME_OK, "the list above 1");
+	cr_expect_eq(nvmf_subsystem_add(&host->target, &host->disk, &host->space[0]), -EBUSY);
+	host_expect(host, &host->admin, sqe_identify(2, 0), NVME_OK, "the list");
+	host->space[0].is_new = true;
+	cr_assert_eq(nvmf_subsystem_add(&host->target, &host->disk, &host->space[0]), 0);
+	expect_changes(host, NVME_NAMESPACE_NOT_READY, "forgotten");
+	reconnect(host);
+	expect_changes(host, NVME_NAMESPACE_NOT_READY, "forgotten");
+	host_close(host);
+}
+
+/* It knows which numbers have changed, but goes on with the disk that it has there until it scans. */
+Test(io, host_that_reads_the_list_of_changes_still_means_the_old_disk)
+{
+	struct nvmf_host *host = host_ready(NULL);
+	struct nvmf_namespace other = { .nsid = 1, .block_bytes = 512, .blocks = 1000, .uuid = { 9 } };
+
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 1), 0);
+	host_expect(host, &host->admin, sqe_log(0x04, 0, 4096), NVME_OK, "the list of changes");
+	cr_assert_eq(nvmf_subsystem_add(&host->target, &host->disk, &other), 0);
+	expect_changes(host, NVME_NAMESPACE_NOT_READY, "meant for the old disk");
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "Identify");
+	expect_changes(host, NVME_OK, "identified");
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 1), 0);
+	host_close(host);
+}
+
+/* Linux retries five times, and at once unless it is given a delay. */
+Test(io, host_that_knows_retry_delays_is_given_one)
+{
+	struct nvmf_host *host = host_ready(NULL);
+
+	host->space[0].is_new = true;
+	expect_changes(host, NVME_NAMESPACE_NOT_READY, "a host that does not know them");
+	host->data[0] = 1;
+	host_expect(host, &host->admin, sqe_host_behaviour(), NVME_OK, "ACRE");
+	expect_changes(host, NVME_NAMESPACE_NOT_READY | NVME_RETRY_LATER, "a host that does");
+	reconnect(host);
+	expect_changes(host, NVME_NAMESPACE_NOT_READY, "its next controller");
 	host_close(host);
 }
 
