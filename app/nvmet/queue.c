@@ -320,9 +320,19 @@ static void tell_others(const struct nvmf_controller *controller, const char *wh
 	}
 }
 
+void queue_tell_io_queues(struct queue *admin, const char *why)
+{
+	struct nvmf_target *target = &admin->lane->server->target;
+
+	nvmf_target_lock(target);
+	tell_others(admin->nvmf.controller, why);
+	nvmf_target_unlock(target);
+}
+
 /*
- * Ends a queue. Its part in the target is freed at once, so that its host can come back. Receives and sends that are
- * posted to the port complete first.
+ * Ends a queue. Receives and sends that are posted to the port complete first. An admin queue leaves its controller at
+ * once, an I/O queue in queue_close(), when neither the port nor a store works for it any more: until then a reset of
+ * the controller has not ended.
  */
 void queue_end(struct queue *queue, const char *why)
 {
@@ -343,7 +353,8 @@ void queue_end(struct queue *queue, const char *why)
 	nvmf_target_lock(target);
 	if (queue->nvmf.qid == 0 && queue->nvmf.controller)
 		tell_others(queue->nvmf.controller, why);
-	nvmf_queue_close(&queue->nvmf);
+	if (queue->nvmf.qid == 0)
+		nvmf_queue_close(&queue->nvmf);
 	nvmf_target_unlock(target);
 }
 
@@ -395,6 +406,7 @@ void queue_close(struct queue *queue)
 	pthread_mutex_t *events_lock = &queue->lane->server->events_lock;
 
 	link_out(queue);
+	nvmf_queue_close(&queue->nvmf);
 	count_entries(queue, false);
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);

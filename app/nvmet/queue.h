@@ -14,6 +14,8 @@ void queue_end(struct queue *queue, const char *why);
  * exists.
  */
 void queue_tell_end(struct queue *queue, const char *why);
+/* Asks the I/O queues of an admin queue's controller to end. */
+void queue_tell_io_queues(struct queue *admin, const char *why);
 /* Ends the queues of the lane for which queue_tell_end() was called. */
 void queue_end_told(struct lane *lane);
 /* Prints which host has connected, or was refused. data: of the Connect, or NULL. */

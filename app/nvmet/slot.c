@@ -203,6 +203,11 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 		break;
 	case NVMF_HOLD:
 		break;
+	case NVMF_RESET:
+		queue_tell_io_queues(slot->queue, "its controller is reset");
+		answer(slot, false);
+		slot_tell_events(slot->queue->lane);
+		break;
 	case NVMF_DROP:
 		lane_count(&slot->queue->lane->counts.broken_queues, 1);
 		queue_end(slot->queue, "what it sent is no command");

@@ -174,6 +174,8 @@ static enum nvmf_step begin(struct nvmf_command *command, uint32_t bytes, uint64
 		nvmf_controller_hear(command->queue->controller, now_ns);
 	if (row->held)
 		return NVMF_HOLD;
+	if (command->resets)
+		return NVMF_RESET;
 	if (row->blocks)
 		hold_on(command);
 	if (row->direction == NVMF_FROM_HOST && command->data_bytes)
@@ -181,6 +183,35 @@ static enum nvmf_step begin(struct nvmf_command *command, uint32_t bytes, uint64
 	if (row->blocks)
 		return NVMF_BLOCK;
 	return row->direction == NVMF_TO_HOST && command->data_bytes ? NVMF_GIVE : NVMF_ANSWER;
+}
+
+/* One thread serves the queue, so additions need not be atomic. */
+static void add_to_queue(struct nvmf_queue *queue, uint32_t number)
+{
+	uint32_t now = atomic_load_explicit(&queue->under_way, memory_order_relaxed) + number;
+
+	/* pairs with the loads in end_reset() and io_under_way(): who finds no command left sees all their effects */
+	atomic_store_explicit(&queue->under_way, now, memory_order_release);
+}
+
+/* Fabrics commands are not counted, because they are carried out while the controller is reset, too. */
+static void enter_queue(struct nvmf_command *command)
+{
+	command->under_way = command->opcode != NVME_FABRICS;
+	add_to_queue(command->queue, command->under_way);
+}
+
+static void leave_queue(struct nvmf_command *command)
+{
+	if (command->under_way)
+		add_to_queue(command->queue, -1u);
+	command->under_way = false;
+}
+
+/* Does the controller's reset end the queue, so that the command of an I/O queue gets no answer? */
+static bool is_too_late(const struct nvmf_queue *queue)
+{
+	return queue->qid > 0 && queue->controller && queue->controller->phase == NVMF_RESETTING;
 }
 
 static void note_traffic(const struct nvmf_queue *queue, uint64_t now_ns)
@@ -208,6 +239,9 @@ enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queu
 	command->cid = get_le16(capsule + SQE_CID);
 	command->nsid = get_le32(capsule + SQE_NSID);
 	note_traffic(queue, now_ns);
+	enter_queue(command);
+	if (is_too_late(queue))
+		return NVMF_HOLD;
 	enter(command);
 	step = begin(command, bytes, now_ns);
 	leave(command);
@@ -301,6 +335,7 @@ void nvmf_command_fail(struct nvmf_command *command, uint16_t status)
 void nvmf_command_forget(struct nvmf_command *command)
 {
 	let_go(command);
+	leave_queue(command);
 }
 
 void nvmf_command_range(const struct nvmf_command *command, const uint8_t *data, uint32_t index, uint64_t *offset,
@@ -316,6 +351,7 @@ void nvmf_command_answer(struct nvmf_command *command, uint8_t cqe[NVME_CQE_BYTE
 {
 	const struct nvmf_queue *queue = command->queue;
 
+	leave_queue(command);
 	put_le64(cqe, command->result);
 	put_le16(cqe + 8, queue->no_flow_control ? NVME_ANY_SQ_HEAD : queue->sq_head);
 	put_le16(cqe + 10, queue->qid);

@@ -7,7 +7,9 @@
  *      to do next
  *      NVMF_GIVE: nvmf_command_give() fills data_bytes; send them to the sgl by RDMA WRITE; then as NVMF_ANSWER
  *      NVMF_BLOCK: carry out `block`; a READ sends its data_bytes to the sgl; nvmf_command_done(); then as NVMF_ANSWER
- *      NVMF_HOLD: do nothing until nvmf_event_next() (event.h) returns this command, perhaps at once
+ *      NVMF_HOLD: do nothing until nvmf_event_next() (event.h) returns this command, perhaps at once, or until its
+ *      queue is closed
+ *      NVMF_RESET: let the I/O queues of the controller end without further answers; then as NVMF_ANSWER
  *      NVMF_DROP: it is not a command; close its queue
  *      NVMF_ANSWER: nvmf_command_answer() writes the completion queue entry; send it by SEND, and with
  *      invalidate of sgl.key if sgl.invalidate
@@ -18,7 +20,7 @@
 
 #include "nvmf/command_state.h"
 
-enum nvmf_step { NVMF_ANSWER, NVMF_FETCH, NVMF_GIVE, NVMF_BLOCK, NVMF_HOLD, NVMF_DROP };
+enum nvmf_step { NVMF_ANSWER, NVMF_FETCH, NVMF_GIVE, NVMF_BLOCK, NVMF_HOLD, NVMF_RESET, NVMF_DROP };
 
 enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
 				  uint32_t bytes, uint64_t now_ns);

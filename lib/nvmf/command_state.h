@@ -45,6 +45,8 @@ struct nvmf_command {
 	uint32_t data_bytes;
 	struct nvmf_block block;
 	bool uses_namespace;
+	bool under_way; /* counted in the queue's number */
+	bool resets;    /* it has begun a reset of the controller */
 };
 
 #endif

@@ -14,6 +14,8 @@
 #define CONNECTING_MS 30000u
 /* keep-alive time of a discovery host that has named none, so that it cannot stay for ever */
 #define DISCOVERY_MS 120000u
+/* for how long at least a host has its connection after a reset or a shutdown */
+#define ASSOCIATION_MS 120000u
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
@@ -137,7 +139,8 @@ static void detach(struct nvmf_queue *queue, struct nvmf_controller *controller)
 	controller->queues[queue->qid] = NULL;
 	controller->queue_count--;
 	if (queue->qid == 0) {
-		controller->csts = controller->cc = 0;
+		controller->phase = NVMF_DISABLED;
+		controller->cc = 0;
 		controller->held_count = controller->aborted_count = 0;
 		controller->deadline_ns = NVMF_FOREVER;
 	}
@@ -165,7 +168,7 @@ struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controlle
 
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller)
 {
-	return controller->csts & NVME_CSTS_READY;
+	return controller->phase == NVMF_READY;
 }
 
 /* The time that a host has asked for, in whole units; 0: none. */
@@ -176,6 +179,15 @@ static uint64_t keep_alive_ms(const struct nvmf_controller *controller)
 	if (ms == 0 && controller->subsystem == NULL)
 		ms = DISCOVERY_MS;
 	return (ms + KEEP_ALIVE_UNIT_MS - 1) / KEEP_ALIVE_UNIT_MS * KEEP_ALIVE_UNIT_MS;
+}
+
+/* After a reset or a shutdown a host need not send Keep Alive. */
+static uint64_t patience_ms(const struct nvmf_controller *controller)
+{
+	uint64_t ms = keep_alive_ms(controller);
+	bool left = controller->was_enabled && !nvmf_controller_is_ready(controller);
+
+	return left && ms && ms < ASSOCIATION_MS ? ASSOCIATION_MS : ms;
 }
 
 static void wait_for_host(struct nvmf_controller *controller, uint64_t ms, uint64_t now_ns)
@@ -206,22 +218,75 @@ bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller)
 	return (controller->cc & NVME_CC_ENTRIES) == NVME_CC_ENTRIES_USUAL;
 }
 
-void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
+static void begin_reset(struct nvmf_controller *controller)
+{
+	controller->phase = controller->phase == NVMF_FATAL ? NVMF_DISABLED : NVMF_RESETTING;
+	controller->shut_down = false;
+	set_features_to_defaults(controller);
+	controller->aborted_count = controller->held_count;
+	if (controller->subsystem)
+		nvmf_controller_list_changes(controller);
+}
+
+/* Ends a reset, if nothing of the time before it is under way any more. */
+static void end_reset(struct nvmf_controller *controller)
+{
+	const struct nvmf_queue *admin = controller->queues[0];
+
+	if (controller->phase == NVMF_RESETTING && admin && controller->queue_count == 1 && admin->under_way == 0)
+		controller->phase = NVMF_DISABLED;
+}
+
+uint16_t nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 {
 	uint32_t began = cc & ~controller->cc, ended = controller->cc & ~cc;
 
+	end_reset(controller);
+	if (began & NVME_CC_ENABLE && controller->phase == NVMF_RESETTING)
+		return NVME_COMMAND_SEQUENCE | NVME_DNR;
 	controller->cc = cc;
-	if (ended & NVME_CC_ENABLE) {
-		controller->csts = 0;
-		set_features_to_defaults(controller);
-		controller->aborted_count = controller->held_count;
-		if (controller->subsystem)
-			nvmf_controller_list_changes(controller);
+	if (ended & NVME_CC_ENABLE)
+		begin_reset(controller);
+	if (began & NVME_CC_ENABLE) {
+		controller->phase = cc & NVME_CC_CSS_AMS_MPS ? NVMF_FATAL : NVMF_READY;
+		controller->was_enabled = true;
 	}
-	if (began & NVME_CC_ENABLE)
-		controller->csts = cc & NVME_CC_CSS_AMS_MPS ? NVME_CSTS_FATAL : NVME_CSTS_READY;
 	if (began & NVME_CC_SHUTDOWN)
-		controller->csts = (controller->csts & ~(uint32_t)NVME_CSTS_READY) | NVME_CSTS_SHUTDOWN_DONE;
+		controller->shut_down = true;
+	if (controller->shut_down && controller->phase == NVMF_READY)
+		controller->phase = NVMF_STOPPED;
+	return NVME_OK;
+}
+
+static uint32_t io_under_way(const struct nvmf_controller *controller)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 1; i < NVMF_QUEUES_MAX; i++)
+		sum += controller->queues[i] ? controller->queues[i]->under_way : 0;
+	return sum;
+}
+
+uint32_t nvmf_controller_csts(struct nvmf_controller *controller)
+{
+	enum nvmf_phase phase;
+	uint32_t shutdown = 0;
+
+	end_reset(controller);
+	phase = controller->phase;
+	if (controller->shut_down)
+		shutdown = io_under_way(controller) ? NVME_CSTS_SHUTDOWN_BUSY : NVME_CSTS_SHUTDOWN_DONE;
+	switch (phase) {
+	case NVMF_DISABLED:
+		return shutdown;
+	case NVMF_FATAL:
+		return NVME_CSTS_FATAL | shutdown;
+	case NVMF_READY:
+	case NVMF_STOPPED:
+	case NVMF_RESETTING:
+		break;
+	}
+	return NVME_CSTS_READY | shutdown;
 }
 
 void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid)
@@ -285,7 +350,7 @@ struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint
 			continue;
 		heard_ns = atomic_load_explicit(&controller->heard_ns, memory_order_relaxed);
 		if (heard_ns > 0)
-			wait_for_host(controller, keep_alive_ms(controller), heard_ns + NVMF_HEARD_STEP_NS);
+			wait_for_host(controller, patience_ms(controller), heard_ns + NVMF_HEARD_STEP_NS);
 		if (controller->deadline_ns > now_ns)
 			continue;
 		controller->deadline_ns = NVMF_FOREVER;

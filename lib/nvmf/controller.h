@@ -23,6 +23,7 @@ struct nvmf_queue {
 	uint32_t room; /* commands that the host may have under way on this connection */
 	uint32_t size; /* entries of the submission queue, as the Connect said; before that, the same as room */
 	bool no_flow_control;
+	_Atomic uint32_t under_way; /* commands begun and not answered, other than those of fabrics */
 	/* the program around this library sets the members from here on, before nvmf_queue_open() */
 	void *context;
 	uint32_t thread; /* number of the thread that serves it, below NVMF_THREADS_MAX; 0 by default */
@@ -41,6 +42,23 @@ struct nvmf_error {
 /* All queues of a controller write heard_ns, so a command writes it only once in each such period. */
 #define NVMF_HEARD_STEP_NS 100000000u
 
+/*
+ * What a controller does, after the base specification:
+ *
+ *   phase      CSTS            from          by
+ *   DISABLED   RDY 0           -             Connect
+ *   READY      RDY 1           DISABLED      CC.EN 0 -> 1
+ *   FATAL      RDY 0, CFS 1    DISABLED      CC.EN 0 -> 1 with a value of CSS, MPS or AMS that is unsupported
+ *   STOPPED    RDY 1, SHST     READY         CC.SHN 0 -> 1 or 2
+ *   RESETTING  RDY 1           READY, STOPPED  CC.EN 1 -> 0
+ *   DISABLED   RDY 0           RESETTING     all I/O queues are closed, and all admin commands answered
+ *   DISABLED   RDY 0           FATAL         CC.EN 1 -> 0
+ *
+ * Commands are carried out in READY alone, fabrics commands in each phase. SHST is 1 after CC.SHN while I/O commands
+ * are under way, then 2 until a reset begins. A reset begins with the default values of all features.
+ */
+enum nvmf_phase { NVMF_DISABLED, NVMF_READY, NVMF_FATAL, NVMF_STOPPED, NVMF_RESETTING };
+
 struct nvmf_controller {
 	struct nvmf_target *target;
 	const struct nvmf_subsystem *subsystem; /* NULL: it is a discovery controller */
@@ -49,7 +67,9 @@ struct nvmf_controller {
 	uint8_t peer[NVMF_PEER_BYTES]; /* of its admin queue */
 	uint16_t cntlid;
 	uint32_t cc;
-	_Atomic uint32_t csts;
+	_Atomic enum nvmf_phase phase;
+	bool shut_down;   /* CC.SHN was set, and no reset has begun since */
+	bool was_enabled; /* at least once since the Connect */
 	uint32_t keep_alive_ms;
 	uint64_t deadline_ns; /* NVMF_FOREVER: none */
 	/* time of the last command on any queue, in steps of NVMF_HEARD_STEP_NS; 0: no command since Keep Alive */
@@ -90,8 +110,9 @@ static inline void nvmf_set_put(nvmf_set set, uint32_t nsid, bool member)
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello);
 /*
  * The connection of the queue is gone. If it is the admin queue, its controller ends, and the controller's other queues
- * have to be closed, too: see nvmf_controller_queue(). The controller is freed with its last queue. Held commands are
- * forgotten. For the thread that serves the queue.
+ * have to be closed, too: see nvmf_controller_queue(). An I/O queue is closed when nothing of its commands is under way
+ * any more, neither in the store nor to the host, because a reset of the controller ends with that. The controller is
+ * freed with its last queue. Held commands are forgotten. For the thread that serves the queue.
  */
 void nvmf_queue_close(struct nvmf_queue *queue);
 /* Returns a queue that is still open; NULL: there is none. */
@@ -122,7 +143,9 @@ uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
  * none.
  */
 bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller);
-void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
+/* Returns a status. CC.EN 1 -> 0 begins a reset; until that has ended, CC.EN 0 -> 1 is a command sequence error. */
+uint16_t nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
+uint32_t nvmf_controller_csts(struct nvmf_controller *controller);
 /* Something about this namespace has changed: the host is told to read it. */
 void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid);
 /*

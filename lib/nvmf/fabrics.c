@@ -114,7 +114,7 @@ static uint8_t size_of(const struct nvmf_command *command)
 
 static uint16_t judge_get(struct nvmf_command *command)
 {
-	const struct nvmf_controller *controller = command->queue->controller;
+	struct nvmf_controller *controller = command->queue->controller;
 	uint32_t offset = get_le32(command->sqe + SQE_DW11);
 
 	if (size_of(command) != (offset == NVME_CAP ? WIDE : NARROW))
@@ -130,7 +130,7 @@ static uint16_t judge_get(struct nvmf_command *command)
 		command->result = controller->cc;
 		return NVME_OK;
 	case NVME_CSTS:
-		command->result = controller->csts;
+		command->result = nvmf_controller_csts(controller);
 		return NVME_OK;
 	default:
 		return NVME_INVALID_FIELD | NVME_DNR;
@@ -139,10 +139,14 @@ static uint16_t judge_get(struct nvmf_command *command)
 
 static uint16_t judge_set(struct nvmf_command *command)
 {
+	struct nvmf_controller *controller = command->queue->controller;
+	uint16_t status;
+
 	if (size_of(command) != NARROW || get_le32(command->sqe + SQE_DW11) != NVME_CC)
 		return NVME_INVALID_FIELD | NVME_DNR;
-	nvmf_controller_set_cc(command->queue->controller, get_le32(command->sqe + SQE_DW12));
-	return NVME_OK;
+	status = nvmf_controller_set_cc(controller, get_le32(command->sqe + SQE_DW12));
+	command->resets = status == NVME_OK && controller->phase == NVMF_RESETTING;
+	return status;
 }
 
 const struct nvmf_row *nvmf_fabrics_row(uint8_t type)

@@ -108,6 +108,7 @@ enum {
 	NVME_CC_ENTRIES_USUAL = 0x460000, /* entries of 64 and 16 bytes */
 	NVME_CSTS_READY = 1 << 0,
 	NVME_CSTS_FATAL = 1 << 1,
+	NVME_CSTS_SHUTDOWN_BUSY = 1 << 2,
 	NVME_CSTS_SHUTDOWN_DONE = 2 << 2
 };
 

@@ -13,12 +13,22 @@
 
 static struct nvmf_play play;
 
+/* Is it closed, and has the store no command of it any more? Until then its memory is in use. */
+static bool is_free(const struct play_queue *slot)
+{
+	for (uint32_t i = 0; i < PLAY_COMMANDS; i++) {
+		if (play.commands[i].stage == PLAY_ORPHAN && play.commands[i].slot == slot)
+			return false;
+	}
+	return !slot->open;
+}
+
 static void open_queue(uint8_t choice)
 {
 	struct play_queue *slot = &play.queues[choice % PLAY_QUEUES];
 	struct nvmf_hello hello = { .responses = 4 };
 
-	if (slot->open)
+	if (!is_free(slot))
 		return;
 	hello.qid = choice >> 3 & 3;
 	hello.commands = 2 + (choice >> 5);
@@ -34,7 +44,7 @@ static void log_in(uint8_t choice)
 	struct play_queue *slot = &play.queues[choice % PLAY_QUEUES];
 	struct nvmf_hello hello = { .commands = 8, .responses = 8 };
 
-	if (slot->open)
+	if (!is_free(slot))
 		return;
 	slot->host = choice >> 3 & 1;
 	slot->subsystem = (choice >> 4) % 3;
@@ -50,7 +60,7 @@ static void join(uint8_t choice)
 	struct play_queue *slot = &play.queues[choice % PLAY_QUEUES], *admin = &play.queues[choice >> 3 & 7];
 	struct nvmf_hello hello = { .qid = 1 + (choice >> 6), .commands = 8, .responses = 8 };
 
-	if (slot->open || !admin->open || admin->queue.controller == NULL)
+	if (!is_free(slot) || !admin->open || admin->queue.controller == NULL)
 		return;
 	slot->host = admin->host;
 	slot->subsystem = admin->subsystem;

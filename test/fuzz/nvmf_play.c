@@ -165,6 +165,14 @@ static void find_space(struct nvmf_play *play, struct play_command *command)
 	command->space->under_way++;
 }
 
+static void end_io_queues(struct nvmf_play *play, const struct nvmf_controller *controller)
+{
+	for (uint32_t i = 1; i < NVMF_QUEUES_MAX; i++) {
+		if (controller->queues[i])
+			play_close(play, play_slot(play, controller->queues[i]), 0);
+	}
+}
+
 static void take(struct nvmf_play *play, struct play_command *command, enum nvmf_step step)
 {
 	switch (step) {
@@ -185,6 +193,11 @@ static void take(struct nvmf_play *play, struct play_command *command, enum nvmf
 	case NVMF_HOLD:
 		MUST(command->slot->queue.qid == 0);
 		command->stage = PLAY_HELD;
+		break;
+	case NVMF_RESET:
+		MUST(command->slot->queue.qid == 0 && command->command.status == NVME_OK);
+		end_io_queues(play, command->slot->queue.controller);
+		answer(play, command);
 		break;
 	case NVMF_ANSWER:
 		release(command);

@@ -291,6 +291,13 @@ uint32_t host_csts(struct nvmf_host *host, struct nvmf_queue *admin)
 	return (uint32_t)host_run(host, admin, sqe_property_get(0x1C, false)).result;
 }
 
+uint32_t host_set_cc(struct nvmf_host *host, uint32_t cc)
+{
+	host_expect(host, &host->admin, sqe_property_set(0x14, cc), NVME_OK, "CC");
+	cr_expect_eq(host_run(host, &host->admin, sqe_property_get(0x14, false)).result, cc, "CC %08x", cc);
+	return host_csts(host, &host->admin);
+}
+
 uint32_t host_controllers(const struct nvmf_host *host)
 {
 	uint32_t count = 0;

@@ -92,6 +92,8 @@ void host_enable(struct nvmf_host *host, struct nvmf_queue *admin);
 struct nvmf_controller *host_login(struct nvmf_host *host, const char *subsystem);
 /* host->io, queue 1 of the controller of host->admin. */
 void host_join(struct nvmf_host *host);
+/* Sets CC by host->admin, and returns CSTS. */
+uint32_t host_set_cc(struct nvmf_host *host, uint32_t cc);
 uint32_t host_csts(struct nvmf_host *host, struct nvmf_queue *admin);
 uint32_t host_controllers(const struct nvmf_host *host);
 

@@ -12,15 +12,6 @@
 
 #define USUAL 0x00460000u
 #define READY 1u
-#define FATAL 2u
-#define SHUT 8u
-
-static uint32_t set_cc(struct nvmf_host *host, uint32_t cc)
-{
-	host_expect(host, &host->admin, sqe_property_set(0x14, cc), NVME_OK, "CC");
-	cr_expect_eq(host_run(host, &host->admin, sqe_property_get(0x14, false)).result, cc, "CC %08x", cc);
-	return host_csts(host, &host->admin);
-}
 
 Test(controller, what_it_can_stands_in_cap)
 {
@@ -44,52 +35,6 @@ Test(controller, what_it_can_stands_in_cap)
 	}
 }
 
-Test(controller, it_is_enabled_disabled_and_shut_down)
-{
-	struct nvmf_host *host = host_open(NULL);
-
-	cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
-	cr_expect_eq(host_csts(host, &host->admin), 0);
-	cr_expect_not(nvmf_controller_is_ready(host->admin.controller));
-	cr_expect_eq(set_cc(host, USUAL), 0);
-	cr_expect_eq(set_cc(host, USUAL | 1), READY);
-	cr_expect(nvmf_controller_is_ready(host->admin.controller));
-	cr_expect_eq(set_cc(host, USUAL | 1), READY, "said again");
-	cr_expect_eq(set_cc(host, USUAL), 0);
-	cr_expect_eq(set_cc(host, USUAL | 1), READY);
-	cr_expect_eq(set_cc(host, USUAL | 0x4001), SHUT, "normal");
-	cr_expect_not(nvmf_controller_is_ready(host->admin.controller));
-	cr_expect_eq(set_cc(host, USUAL | 0x4001), SHUT);
-	cr_expect_eq(set_cc(host, USUAL), 0, "a reset ends it");
-	cr_expect_eq(set_cc(host, USUAL | 1), READY);
-	cr_expect_eq(set_cc(host, USUAL | 0x8001), SHUT, "abrupt");
-	host_close(host);
-}
-
-Test(controller, what_does_not_fit_in_cc_is_fatal_until_a_reset)
-{
-	static const struct {
-		const char *what;
-		uint32_t cc;
-	} rows[] = {
-		{ "CSS 1", USUAL | 1 << 4 },  { "CSS 6", USUAL | 6 << 4 }, { "CSS 7", USUAL | 7 << 4 },
-		{ "MPS 1", USUAL | 1 << 7 },  { "MPS 8", USUAL | 8 << 7 }, { "AMS 1", USUAL | 1 << 11 },
-		{ "AMS 7", USUAL | 7 << 11 },
-	};
-	struct nvmf_host *host = host_open(NULL);
-
-	cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cr_expect_eq(set_cc(host, rows[i].cc), 0, "%s: not enabled", rows[i].what);
-		cr_expect_eq(set_cc(host, rows[i].cc | 1), FATAL, "%s", rows[i].what);
-		host_expect(host, &host->admin, sqe_identify(1, 0), FINAL(NVME_COMMAND_SEQUENCE), rows[i].what);
-		cr_expect_eq(set_cc(host, USUAL), 0, "%s: reset", rows[i].what);
-		cr_expect_eq(set_cc(host, USUAL | 1), READY, "%s: and well", rows[i].what);
-		set_cc(host, USUAL);
-	}
-	host_close(host);
-}
-
 /* Discovery has no I/O queues, and other hosts set them when they make one. */
 Test(controller, sizes_of_entries_are_wanted_of_who_makes_an_io_queue)
 {
@@ -103,11 +48,11 @@ Test(controller, sizes_of_entries_are_wanted_of_who_makes_an_io_queue)
 
 			cr_assert_eq(host_connect(host, &host->admin, nqn, 0, 0xFFFF), NVME_OK);
 			cntlid = host->admin.controller->cntlid;
-			cr_expect_eq(set_cc(host, sizes[i] | 1), READY, "%x", sizes[i]);
+			cr_expect_eq(host_set_cc(host, sizes[i] | 1), READY, "%x", sizes[i]);
 			if (kind == 0) {
 				cr_expect_eq(host_connect(host, &host->io, HOST_DISK, 1, cntlid),
 					     FINAL(NVME_CONNECT_INVALID), "%x", sizes[i]);
-				cr_expect_eq(set_cc(host, USUAL | 1), READY);
+				cr_expect_eq(host_set_cc(host, USUAL | 1), READY);
 				cr_expect_eq(host_connect(host, &host->io, HOST_DISK, 1, cntlid), NVME_OK);
 			}
 			host_close(host);
@@ -123,7 +68,7 @@ Test(controller, a_reset_brings_back_what_features_are_at_first)
 	host_expect(host, &host->admin, sqe_set_feature(0x06, 0), NVME_OK, "write cache");
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
-	set_cc(host, USUAL);
+	host_set_cc(host, USUAL);
 	host_enable(host, &host->admin);
 	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x06, 0)).result, 1);
 	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0B, 0)).result, 0);
@@ -540,7 +485,7 @@ Test(controller, so_many_requests_are_held_and_forgotten_with_the_queue)
 	host_close(host);
 }
 
-/* The host's next controller begins with none under way, and those of the old one are answered. */
+/* A controller that is enabled again begins with none under way. */
 Test(controller, a_reset_aborts_what_is_held)
 {
 	struct nvmf_host *host = host_open(NULL);
@@ -548,15 +493,17 @@ Test(controller, a_reset_aborts_what_is_held)
 
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(ask(host, i), NVMF_HOLD, "%d", i);
-	set_cc(host, USUAL);
-	set_cc(host, USUAL | 1);
-	cr_assert_eq(ask(host, 2), NVMF_HOLD, "of the new one");
+	cr_expect_eq(host_set_cc(host, USUAL), READY);
 	for (int i = 0; i < 2; i++) {
 		struct nvmf_command *command = nvmf_event_next(controller);
 
 		cr_assert_eq(command, &requests[i], "%d", i);
-		cr_expect_eq(command->status, NVME_ABORTED);
+		cr_expect_eq(host_reply(command, NVMF_HOLD).status, NVME_ABORTED);
 	}
 	cr_expect_null(nvmf_event_next(controller));
+	cr_expect_eq(host_csts(host, &host->admin), 0);
+	cr_expect_eq(host_set_cc(host, USUAL | 1), READY);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(ask(host, i), NVMF_HOLD, "%d", i);
 	host_close(host);
 }
