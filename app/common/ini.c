@@ -12,7 +12,7 @@
 #define WHERE_BYTES 1024u
 #define BLANKS " \t\r\n"
 
-/* A key of a section with its value; if key is NULL, the section itself. */
+/* A key of a section with its value; an empty key: the section itself. Kept until the program ends. */
 struct name {
 	struct name *next;
 	char *section, *key, *value;
@@ -23,41 +23,30 @@ struct ini {
 	const struct app_ini_reader *reader;
 	unsigned line;
 	const char *section; /* NULL: before the first section */
-	struct name *names;
+	struct name *before; /* names of files that were read earlier */
 };
+
+static struct name *names; /* newest first */
 
 static const struct name *find(const struct ini *ini, const char *section, const char *key)
 {
-	const struct name *name = ini->names;
+	const struct name *name = names;
 
-	while (name && (strcmp(name->section, section) != 0 || strcmp(name->key, key) != 0))
+	while (name != ini->before && (strcmp(name->section, section) != 0 || strcmp(name->key, key) != 0))
 		name = name->next;
-	return name;
+	return name == ini->before ? NULL : name;
 }
 
-static int remember(struct ini *ini, const char *section, const char *key, const char *value)
+static int remember(const char *section, const char *key, const char *value)
 {
 	struct name *name = calloc(1, sizeof(*name));
 
 	if (name) {
-		*name = (struct name){ ini->names, strdup(section), strdup(key), strdup(value) };
-		ini->names = name;
+		*name = (struct name){ names, strdup(section), strdup(key), strdup(value) };
+		names = name;
 	}
 	return name && name->section && name->key && name->value ? APP_EXIT_OK :
 								   app_complain(APP_EXIT_ENVIRONMENT, "no memory");
-}
-
-static void forget(struct ini *ini)
-{
-	while (ini->names) {
-		struct name *name = ini->names;
-
-		ini->names = name->next;
-		free(name->section);
-		free(name->key);
-		free(name->value);
-		free(name);
-	}
 }
 
 /* Removes blanks around it. */
@@ -97,10 +86,10 @@ static int begin_section(struct ini *ini, char *line)
 	if (find(ini, line, ""))
 		return app_complain(APP_EXIT_USAGE, "%s is there twice, line %u: put its keys together", where,
 				    ini->line);
-	if (remember(ini, line, "", "") != APP_EXIT_OK)
+	if (remember(line, "", "") != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;
-	ini->section = ini->names->section;
-	return ini->reader->section(ini->reader->argument, where, line);
+	ini->section = names->section;
+	return ini->reader->section(ini->reader->argument, where, ini->section);
 }
 
 static int parse_key(struct ini *ini, char *line)
@@ -122,14 +111,14 @@ static int parse_key(struct ini *ini, char *line)
 	if (twin && !(reader->may_repeat && reader->may_repeat(ini->section, key)))
 		return app_complain(APP_EXIT_USAGE, "%s is there twice (%s, %s), line %u: remove one", where,
 				    twin->value, value, ini->line);
-	if (remember(ini, ini->section, key, value) != APP_EXIT_OK)
+	if (remember(ini->section, key, value) != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;
-	return reader->key(reader->argument, where, ini->section, key, value);
+	return reader->key(reader->argument, where, ini->section, names->key, names->value);
 }
 
 int app_ini_read(const char *path, const struct app_ini_reader *reader)
 {
-	struct ini ini = { .path = path, .reader = reader };
+	struct ini ini = { .path = path, .reader = reader, .before = names };
 	int code = APP_EXIT_OK;
 	char *line = NULL;
 	size_t room = 0;
@@ -154,6 +143,5 @@ int app_ini_read(const char *path, const struct app_ini_reader *reader)
 	}
 	free(line);
 	fclose(file);
-	forget(&ini);
 	return code;
 }

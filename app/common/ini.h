@@ -7,7 +7,8 @@
 
 /*
  * Functions that are called for each section and key, in the order of the file. where: "FILE: [section]" or "FILE:
- * [section] key". If a function returns anything but 0, the reading ends.
+ * [section] key". If a function returns anything but 0, the reading ends. Section, key and value stay until the program
+ * ends, so that settings may point to them.
  */
 struct app_ini_reader {
 	int (*section)(void *argument, const char *where, const char *section);

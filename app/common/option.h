@@ -26,7 +26,7 @@ enum option_kind {
 	OPTION_MTU,         /* a path MTU in bytes, into 32 bits */
 	OPTION_NAME,        /* one of names[low] ... names[high]: its index, into 32 bits */
 	OPTION_NAMES,       /* names[low] ... names[high], repeatable: each sets its element in an array of bool */
-	OPTION_WORD,        /* the word, into a const char * */
+	OPTION_WORD,        /* the word, into a const char *; it stays as long as argv, or as ini.h says */
 	OPTION_TEXT,        /* a copy of the word, into an array of characters */
 	OPTION_OTHER,       /* read by parse() */
 	OPTION_SAME,        /* another name for the row with this letter */

@@ -40,7 +40,8 @@ static const struct option_row rows[] = {
 	{ "mtu", 0, OPTION_MTU, AT(mtu), .value = "N", .help = "path MTU" },
 	{ "mode", 0, OPTION_NAME, AT(mode), 1, 2, "MODE", "bw or lat", .names = modes, .usual = "" },
 	{ "both", 'b', OPTION_FLAG, AT(both), .help = "both ways", .section = "traffic", .key = "both" },
-	{ "device", 'd', OPTION_WORD, AT(device), .value = "DEV", .help = "a port" },
+	{ "device", 'd', OPTION_WORD, AT(device), .value = "DEV", .help = "a port", .section = "traffic",
+	  .key = "device" },
 	{ "path", 0, OPTION_TEXT, AT(path), .value = "PATH", .help = "a file" },
 	{ "take", 0, OPTION_OTHER, AT(taken), .value = "WHAT", .help = "a pair", .parse = parse_pair },
 	{ "queues", 'q', OPTION_SAME },
@@ -205,6 +206,16 @@ static int read_text(struct settings *settings, const char *text)
 	return code;
 }
 
+Test(option, words_of_a_file_stay_after_it_was_read)
+{
+	struct settings settings = usual, other = usual;
+
+	cr_assert_eq(read_text(&settings, "[traffic]\ndevice=eth1,with=more,words=than,one\nqps=3\n"), APP_EXIT_OK);
+	cr_assert_eq(read_text(&other, "[traffic]\ndevice=eth2,with=more,words=than,one\n"), APP_EXIT_OK);
+	cr_expect_str_eq(settings.device, "eth1,with=more,words=than,one");
+	cr_expect_str_eq(other.device, "eth2,with=more,words=than,one");
+}
+
 Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
 {
 	struct settings settings;
@@ -221,7 +232,7 @@ Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
 	cr_assert_eq(origins[app_option_find(&set, "mtu")], OPTION_DEFAULT);
 	err = catch_stream(STDERR_FILENO);
 	cr_assert_eq(read_text(&settings, "[traffic]\nsise=1\n"), APP_EXIT_USAGE);
-	want_written(err, "[traffic] sise: no such key; qps, size and both are\n");
+	want_written(err, "[traffic] sise: no such key; qps, size, both and device are\n");
 	cr_assert_eq(read_text(&settings, "[elsewhere]\nqps=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[elsewhere] qps: no such section\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=1k\nsize=2k\n"), APP_EXIT_USAGE);

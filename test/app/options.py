@@ -216,6 +216,7 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
     config = directory + "/run.ini"
     open(config, "w").write("[port]\ndevice=net_ring0\nip=10.0.0.1/24\ngateway=10.0.0.3\nmtu=512\nidle=yield\n"
                             "explain=1\nsack-window=512\npaths=16\n")
+    ports = ("UROCE_PORT", "UROCE_IP")
     names = ("UROCE_IDLE", "UROCE_MTU", "UROCE_GATEWAY", "UROCE_EXPLAIN", "UROCE_SACK_WINDOW", "UROCE_PATHS")
     options = ("--idle", "sleep", "--mtu", "256", "--gateway", "10.0.0.5", "--explain", "--sack-window", "2048",
                "--paths", "32")
@@ -228,12 +229,53 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
                                   (bare, none, ("sleep", "", "", "", "256", ""))):
         environment = {name: value for name, value in os.environ.items() if name not in names}
         environment.update((name, value) for name, value in zip(names, before) if value is not None)
-        shown = " ".join(f'"${name}"' for name in names)
+        shown = " ".join(f'"${name}"' for name in names + ports)
         done = subprocess.run([program("run"), *words, "sh", "-c", f"printf '%s\\n' {shown}"], env=environment,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         if done.returncode == 3:
             raise Skipped(done.stderr.strip())
-        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:6]) == wanted, words, before, done)
+        want(done.returncode == 0 and tuple(done.stdout.split("\n")[:8]) == (*wanted, "net_ring0", "10.0.0.1/24"),
+             words, before, done)
+
+
+def sanitized(directory, name, *arguments):
+    """The program linked with AddressSanitizer, which overwrites memory that is freed: its output. uroce-run finds
+    libraries beside its own folder."""
+    path = f"{directory}/app/uroce-{name}"
+    if not os.path.exists(path):
+        os.makedirs(directory + "/app", exist_ok=True)
+        shutil.copy(os.path.join(sys.argv[1], "test", "app", f"uroce-{name}-asan"), path)
+    if not os.path.exists(directory + "/lib"):
+        os.symlink(os.path.join(os.path.abspath(sys.argv[1]), "lib"), directory + "/lib")
+    environment = {**os.environ, "ASAN_OPTIONS": "max_free_fill_size=65536:free_fill_byte=35:detect_leaks=0"}
+    done = subprocess.run([path, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=60)
+    want(done.returncode == 0 and "AddressSanitizer" not in done.stdout, name, arguments, done)
+    return done.stdout
+
+
+@case
+def nothing_of_a_file_is_used_after_it_was_freed(directory):
+    """Every program with --config gets from a file what it gets from options."""
+    programs = {
+        "testpmd": ("[port.0]\ndevice=net_ring0\nip=10.0.0.1/24\n[traffic]\ntarget=1\nqps=2\n",
+                    ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--target", "--qps", "2"), ("--dry-run",)),
+        "nvmet": ("[port.0]\ndevice=net_ring0\nip=10.0.0.1/24\n[subsystem.0]\nnqn=nqn.2026-01.org.example:a\n"
+                  "[namespace.0]\nsubsystem=nqn.2026-01.org.example:a\nstore=memory:1M\n",
+                  ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--nqn", "nqn.2026-01.org.example:a", "--memory", "1M"),
+                  ("--dry-run",)),
+        "run": ("[port]\ndevice=net_ring0\nip=10.0.0.1/24\ngateway=10.0.0.3\nmtu=512\nidle=yield\n",
+                ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--gateway", "10.0.0.3", "--mtu", "512", "--idle", "yield"),
+                ("sh", "-c", 'echo "$UROCE_PORT $UROCE_IP $UROCE_GATEWAY $UROCE_MTU $UROCE_IDLE"'))}
+    if not os.path.exists(program("run")):
+        del programs["run"]
+    for name, (text, options, show) in programs.items():
+        path = f"{directory}/{name}.ini"
+        open(path, "w").write(text)
+        from_file, from_options = sanitized(directory, name, "--config", path, *show), \
+            sanitized(directory, name, *options, *show)
+        want("net_ring0" in from_file, name, from_file)
+        want(from_file.replace(path, "") == from_options or name == "testpmd", name, from_file, from_options)
 
 
 @case
