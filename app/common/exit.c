@@ -15,27 +15,66 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define COMPLAINT_BYTES 4096u
 #define GRACE_S 3u /* how long a program may run on after an interruption */
 
 static const char *program = "uroce";
 
 static volatile sig_atomic_t interrupted;
 
-int app_complain(int code, const char *format, ...)
-{
-	char line[COMPLAINT_BYTES];
-	va_list arguments;
+static struct app_failure first_failure;
+static _Atomic bool has_failed;
 
-	va_start(arguments, format);
+static void note_failure(const char *status, const char *sentence)
+{
+	static atomic_flag noted = ATOMIC_FLAG_INIT;
+
+	if (atomic_flag_test_and_set(&noted))
+		return;
+	first_failure.status = status;
+	snprintf(first_failure.sentence, sizeof(first_failure.sentence), "%s", sentence);
+	clock_gettime(CLOCK_REALTIME, &first_failure.at);
+	has_failed = true;
+}
+
+const struct app_failure *app_first_failure(void)
+{
+	return has_failed ? &first_failure : NULL;
+}
+
+static __attribute__((format(printf, 3, 0))) int complain(const char *status, int code, const char *format,
+							  va_list arguments)
+{
+	char line[APP_COMPLAINT_BYTES];
+
 	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
 	/* A message may quote a file or a peer, whose control characters must not reach the terminal. */
 	for (char *c = line; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
 	}
 	fprintf(stderr, "%s: %s\n", program, line);
+	if (code != APP_EXIT_INTERRUPTED)
+		note_failure(status, line);
+	return code;
+}
+
+int app_complain(int code, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	complain(NULL, code, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int app_complain_of(const char *status, int code, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	complain(status, code, format, arguments);
+	va_end(arguments);
 	return code;
 }
 

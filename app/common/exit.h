@@ -4,6 +4,9 @@
 #define APP_COMMON_EXIT_H
 
 #include <stdbool.h>
+#include <time.h>
+
+#define APP_COMPLAINT_BYTES 4096u
 
 /* Exit codes of programs. */
 enum app_exit {
@@ -23,6 +26,18 @@ void app_begin(int argc, char *const *argv);
 
 /* Prints "PROGRAM: ..." on standard error; returns code. */
 int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same about a completion, whose status has this name. */
+int app_complain_of(const char *status, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The first complaint of the program, other than "interrupted": the cause of what follows. */
+struct app_failure {
+	const char *status; /* of the completion; NULL: it is about no completion */
+	char sentence[APP_COMPLAINT_BYTES];
+	struct timespec at; /* CLOCK_REALTIME */
+};
+
+/* NULL: there was none. */
+const struct app_failure *app_first_failure(void);
 
 /*
  * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is doing: "interrupted", exit 130.

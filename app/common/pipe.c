@@ -324,6 +324,11 @@ void app_pipe_wait_closed(struct app_pipe *pipe, double seconds)
 		poll_once(pipe, WAIT_MS);
 }
 
+void app_pipe_give_up(struct app_pipe *pipe)
+{
+	pipe->closed = true;
+}
+
 void app_pipe_close(struct app_pipe *pipe)
 {
 	if (pipe == NULL)

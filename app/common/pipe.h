@@ -43,6 +43,8 @@ ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room);
 /* Waits up to `seconds` until the peer has closed the connection. */
 void app_pipe_wait_closed(struct app_pipe *pipe, double seconds);
 /* Tells the peer that the connection ends, and waits briefly for the peer's answer. */
+/* app_pipe_close() will not wait for the other end any more. */
+void app_pipe_give_up(struct app_pipe *pipe);
 void app_pipe_close(struct app_pipe *pipe);
 
 #endif

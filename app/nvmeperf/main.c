@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/run_json.h"
 #include "nvmeperf/bare.h"
 #include "nvmeperf/run.h"
 #include "nvmet/disk.h"
@@ -31,7 +32,7 @@ static struct {
 	struct uroce_port *port;
 	struct uroce_cm_channel *channel;
 	struct uroce_addr addr, target;
-	json_t *results;
+	json_t *root, *results;
 	struct failover failover;
 	bool local;
 } all;
@@ -245,14 +246,15 @@ static int open_json(FILE **file)
 
 static int write_json(FILE *file, int code)
 {
-	json_t *root = json_pack("{s:s, s:O}", "store", all.local ? all.options.store : "of the target", "results",
-				 all.results);
-	bool written = root && ftruncate(fileno(file), 0) == 0 && json_dumpf(root, file, JSON_INDENT(1)) == 0 &&
-		       fputc('\n', file) != EOF;
+	bool written;
 
+	json_object_set_new(all.root, "store", json_string(all.local ? all.options.store : "of the target"));
+	json_object_set(all.root, "results", all.results);
+	app_run_json_end(all.root, code == APP_EXIT_INTERRUPTED);
+	written = ftruncate(fileno(file), 0) == 0 && json_dumpf(all.root, file, JSON_INDENT(1)) == 0 &&
+		  fputc('\n', file) != EOF;
 	if (fclose(file) != 0 || !written)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
-	json_decref(root);
 	return code;
 }
 
@@ -276,6 +278,7 @@ static int run_all(void)
 	if (json)
 		code = write_json(json, code);
 	json_decref(all.results);
+	json_decref(all.root);
 	close_everything();
 	if (code == APP_EXIT_INTERRUPTED)
 		app_complain(code, "interrupted");
@@ -295,6 +298,8 @@ int main(int argc, char **argv)
 		return code - 1;
 	all.local = all.options.connect == NULL;
 	all.results = json_array();
+	all.root = json_object();
+	app_run_json_begin(all.root, argc, argv);
 	if (all.local)
 		all.options.nqn = OWN_NQN;
 	else if ((code = app_eal_choose_device(&args, &all.options.device)) != APP_EXIT_OK)

@@ -288,8 +288,11 @@ static int measure(struct run *run, json_t *results)
 	if (code == APP_EXIT_OK && run->failover && run->failover->resumed_ns == 0)
 		code = app_complain(APP_EXIT_FAILURE,
 				    "nothing has ended since the link was cut: use a longer --runtime");
-	if (code == APP_EXIT_OK || (code == APP_EXIT_INTERRUPTED && done))
+	if (code == APP_EXIT_OK || done)
 		report(run, rate, results);
+	if (code == APP_EXIT_OK && (run->wrong || run->failed))
+		app_complain(APP_EXIT_FAILURE, "%s bs %u: %lu commands failed (%s), and %lu have wrong data",
+			     run->which.rw, run->which.bytes, run->failed, nvmf_status_text(run->status), run->wrong);
 	return code ? code : run->wrong || run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
 

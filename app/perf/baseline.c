@@ -131,6 +131,7 @@ int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result
 {
 	double limits[WINDOW_PAIRS], fractions[WINDOW_PAIRS], copies[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
+	uint32_t count = 0;
 	struct step step;
 
 	memset(result, 0, sizeof(*result));
@@ -139,22 +140,22 @@ int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result
 		return -EIO;
 	perf_window_run(ends, cycles / 8);
 	ends[0].tally.messages = ends[0].tally.cycles = ends[0].tally.frames = 0;
-	for (uint32_t i = 0; i < WINDOW_PAIRS && !window_failed(ends); i++) {
+	for (; count < WINDOW_PAIRS && perf_window_goes_on(ends); count += perf_window_goes_on(ends)) {
 		double rate = perf_window_run(ends, cycles);
 
-		limits[i] = run_limit(&step, cycles);
-		copies[i] = limits[i] / run_copy(&step, cycles);
-		fractions[i] = rate / limits[i];
+		limits[count] = run_limit(&step, cycles);
+		copies[count] = limits[count] / run_copy(&step, cycles);
+		fractions[count] = rate / limits[count];
 	}
 	if (step.wrong)
 		return -EIO;
-	if (window_failed(ends))
+	if (window_failed(ends) || count == 0)
 		return 0;
 	*result = (struct perf_baseline_result){
 		.measured = true,
-		.messages_per_s = perf_window_spread(limits, WINDOW_PAIRS).median,
-		.over_copy = perf_window_spread(copies, WINDOW_PAIRS).median,
-		.fraction = perf_window_spread(fractions, WINDOW_PAIRS),
+		.messages_per_s = perf_window_spread(limits, count).median,
+		.over_copy = perf_window_spread(copies, count).median,
+		.fraction = perf_window_spread(fractions, count),
 	};
 	result->gbit_per_s = result->messages_per_s * ends[0].test.size_bytes * 8 / 1e9;
 	return 0;

@@ -209,6 +209,13 @@ void perf_control_wait_closed(struct perf_control *link, double seconds)
 	link->closed = true;
 }
 
+void perf_control_give_up(struct perf_control *link)
+{
+	link->closed = true;
+	if (link->pipe)
+		app_pipe_give_up(link->pipe);
+}
+
 void perf_control_close(struct perf_control *link)
 {
 	if (link->fd >= 0)

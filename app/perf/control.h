@@ -44,6 +44,8 @@ json_t *perf_control_poll(struct perf_control *link);
 /* Waits until the peer has closed the connection; over TCP without polling the lcore. */
 void perf_control_wait_closed(struct perf_control *link, double seconds);
 
+/* Nothing more is sent or waited for. */
+void perf_control_give_up(struct perf_control *link);
 void perf_control_close(struct perf_control *link);
 
 #endif

@@ -6,7 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "common/eal.h"
+#include "common/explain.h"
+
+#define DRAIN_S 0.5 /* after an interruption */
 
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
 {
@@ -27,6 +32,16 @@ void perf_end_close(struct perf_end *end)
 	end->pd = NULL;
 }
 
+static void fail(struct perf_end *end, const char *status, const char *text)
+{
+	if (end->tally.errors++ == 0) {
+		snprintf(end->failure, sizeof(end->failure), "%s", text);
+		app_complain_of(status, APP_EXIT_FAILURE, "%s %s %u bytes: %s", perf_op_names[end->test.op],
+				perf_mode_names[end->test.mode], end->test.size_bytes, text);
+	}
+	end->stopped = true;
+}
+
 void perf_end_fail(struct perf_end *end, const char *format, ...)
 {
 	char text[UROCE_EXPLAIN_BYTES];
@@ -35,12 +50,21 @@ void perf_end_fail(struct perf_end *end, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (end->tally.errors++ == 0) {
-		snprintf(end->failure, sizeof(end->failure), "%s", text);
-		app_complain(APP_EXIT_FAILURE, "%s %s %u bytes: %s", perf_op_names[end->test.op],
-			     perf_mode_names[end->test.mode], end->test.size_bytes, text);
-	}
-	end->stopped = true;
+	fail(end, NULL, text);
+}
+
+void perf_end_fail_by(struct perf_end *end, const struct uroce_wc *wc, const char *what)
+{
+	char line[UROCE_EXPLAIN_BYTES], text[2 * UROCE_EXPLAIN_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s", what, app_explain(end->flows[wc->qp_context].qp, wc, line, sizeof(line)));
+	end->unreachable |= end->tally.errors == 0 && wc->status == UROCE_WC_RETRY_EXC_ERR;
+	fail(end, uroce_wc_status_name(wc->status), text);
+}
+
+bool perf_end_gives_up(uint64_t drain_began)
+{
+	return app_is_interrupted() && rte_rdtsc() - drain_began > (uint64_t)(DRAIN_S * (double)rte_get_tsc_hz());
 }
 
 uint64_t perf_end_frames(const struct perf_end *end)

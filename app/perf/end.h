@@ -121,6 +121,7 @@ struct perf_end {
 	uint32_t polls;
 	uint32_t unchecked_flows; /* flows that wait for checks */
 	bool knows_acknowledged;  /* told_acknowledged is of this second */
+	bool unreachable;         /* the failure was that the peer answered nothing */
 	bool stopped;             /* no more posts: the peer has asked to stop, or there was an error */
 
 	/* bw: messages over time, unless windows alternate; the last member because it is large */
@@ -134,6 +135,14 @@ void perf_end_close(struct perf_end *end);
 
 /* Complains once for the whole case: the first failure is the cause. */
 void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, with an explanation of the completion behind `what`. */
+void perf_end_fail_by(struct perf_end *end, const struct uroce_wc *wc, const char *what);
+
+/*
+ * The program was interrupted, and what was under way has had its time to complete, since the drain began (TSC): a slow
+ * receiver may need minutes.
+ */
+bool perf_end_gives_up(uint64_t drain_began);
 
 /* Frames received and sent by the port so far, and a counter of the device by its name. */
 uint64_t perf_end_frames(const struct perf_end *end);

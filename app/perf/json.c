@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/eal.h"
 #include "common/names.h"
+#include "common/run_json.h"
 #include "perf/json.h"
 #include "perf/page.h"
 
@@ -61,19 +61,7 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 
 void perf_json_start(struct perf_json *json, int argc, char *const *argv)
 {
-	json_t *words = json_array();
-	time_t now = time(NULL);
-	struct tm utc;
-	char text[32];
-
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	/* JSON cannot hold what is not UTF-8. */
-	for (int i = 0; i < argc; i++) {
-		if (json_array_append_new(words, json_string(argv[i])) != 0)
-			json_array_append_new(words, json_string("?"));
-	}
-	json_object_set_new(json->root, "started", json_string(text));
-	json_object_set_new(json->root, "command", words);
+	app_run_json_begin(json->root, argc, argv);
 }
 
 static json_t *number_or_null(double value, bool applies)
@@ -97,7 +85,6 @@ void perf_json_environment(struct perf_json *json, const struct perf_environment
 						"mac", environment->ports[i].mac));
 	for (uint32_t i = 0; i < environment->warning_count; i++)
 		json_array_append_new(warnings, json_string(environment->warnings[i]));
-	json_object_set_new(json->root, "version", json_string(environment->version));
 	json_object_set_new(json->root, "environment",
 			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:o}", "cpu", environment->cpu,
 				      "lcores", (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports,
@@ -210,11 +197,11 @@ static bool is_regular(FILE *file)
 	return file != stdout && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Adds the results, and whether the run was interrupted. The page needs them even without a JSON file. */
+/* Adds the results, and how the run has ended. The page needs them even without a JSON file. */
 static void complete(struct perf_json *json, bool interrupted)
 {
 	json_object_set(json->root, "results", json->results);
-	json_object_set_new(json->root, "interrupted", json_boolean(interrupted));
+	app_run_json_end(json->root, interrupted);
 }
 
 /*

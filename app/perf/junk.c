@@ -244,25 +244,26 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 {
 	double refused[WINDOW_PAIRS], shares[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(junk->ends[0].test.seconds);
+	uint32_t count = 0;
 
 	perf_window_run(junk->ends, cycles / 8);
 	junk->ends[0].tally.messages = junk->ends[0].tally.cycles = junk->ends[0].tally.frames = 0;
-	for (uint32_t i = 0; i < WINDOW_PAIRS && !window_failed(junk->ends); i++) {
+	for (; count < WINDOW_PAIRS && perf_window_goes_on(junk->ends); count += perf_window_goes_on(junk->ends)) {
 		struct perf_tally alone;
 		double rate = perf_window_run(junk->ends, cycles);
 
 		alone = junk->ends[0].tally;
-		shares[i] = run_beside(junk, cycles) / rate;
-		refused[i] = run_alone(junk, cycles);
+		shares[count] = run_beside(junk, cycles) / rate;
+		refused[count] = run_alone(junk, cycles);
 		if (!window_failed(junk->ends))
 			junk->ends[0].tally = alone;
 	}
-	if (window_failed(junk->ends))
+	if (window_failed(junk->ends) || count == 0)
 		return;
 	*result = (struct perf_junk_result){
 		.measured = true,
-		.refused_per_s = perf_window_spread(refused, WINDOW_PAIRS).median,
-		.share = perf_window_spread(shares, WINDOW_PAIRS),
+		.refused_per_s = perf_window_spread(refused, count).median,
+		.share = perf_window_spread(shares, count),
 	};
 }
 

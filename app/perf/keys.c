@@ -8,8 +8,6 @@
 
 #include <rte_cycles.h>
 
-#include "common/explain.h"
-
 #define BIND_WAIT_S 10.0
 
 /* All windows open the first bytes of the target area, which no SEND uses. */
@@ -92,15 +90,12 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 
 bool perf_keys_take(struct perf_end *end, const struct uroce_wc *wc)
 {
-	char line[UROCE_EXPLAIN_BYTES];
-
 	if (wc->opcode != UROCE_WC_BIND_MW)
 		return false;
 	if (wc->status == UROCE_WC_SUCCESS)
 		end->flows[wc->qp_context].bound += wc->wr_id;
 	else if (end->tally.errors == 0)
-		perf_end_fail(end, "a memory window: %s",
-			      app_explain(end->flows[wc->qp_context].qp, wc, line, sizeof(line)));
+		perf_end_fail_by(end, wc, "a memory window: ");
 	return true;
 }
 

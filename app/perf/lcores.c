@@ -119,6 +119,11 @@ static bool has_failed(const struct perf_lcores *lcores, const struct perf_end *
 	return failed;
 }
 
+static bool goes_on(const struct perf_lcores *lcores, const struct perf_end *ends)
+{
+	return !has_failed(lcores, ends) && perf_window_goes_on(ends);
+}
+
 /* The largest value over all workers. */
 static double hand_over_ns(const struct perf_lcores *lcores)
 {
@@ -136,21 +141,22 @@ static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 {
 	double scalings[WINDOW_PAIRS], distances[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
+	uint32_t count = 0;
 
 	for (uint32_t index = 0; index <= lcores->count; index++)
 		run_alone(lcores, ends, index, cycles / 8);
-	for (uint32_t i = 0; i < WINDOW_PAIRS && !has_failed(lcores, ends); i++) {
+	for (; count < WINDOW_PAIRS && goes_on(lcores, ends); count += goes_on(lcores, ends)) {
 		double alone = 0;
 
 		for (uint32_t index = 0; index <= lcores->count; index++)
 			alone += run_alone(lcores, ends, index, cycles);
-		scalings[i] = run_all(lcores, ends, cycles) / alone;
-		distances[i] = hand_over_ns(lcores);
+		scalings[count] = run_all(lcores, ends, cycles) / alone;
+		distances[count] = hand_over_ns(lcores);
 	}
-	if (has_failed(lcores, ends))
+	if (has_failed(lcores, ends) || count == 0)
 		return;
-	result->hand_over_ns = perf_window_spread(distances, WINDOW_PAIRS);
-	result->scaling = (struct perf_scaling_result){ true, perf_window_spread(scalings, WINDOW_PAIRS) };
+	result->hand_over_ns = perf_window_spread(distances, count);
+	result->scaling = (struct perf_scaling_result){ true, perf_window_spread(scalings, count) };
 }
 
 int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result)

@@ -106,7 +106,7 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 		return error;
 	/* After a run on two cores this thread takes over the second lcore, whose thread has ended. */
 	settle(ends);
-	if (ends[0].tally.errors == 0 && ends[1].tally.errors == 0)
+	if (ends[0].tally.errors == 0 && ends[1].tally.errors == 0 && !ends[0].tally.cut && !ends[1].tally.cut)
 		check_final(ends);
 	perf_end_sum_up(&ends[0]);
 	perf_end_sum_up(&ends[1]);

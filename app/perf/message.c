@@ -198,6 +198,7 @@ json_t *perf_message_of_stop(const char *type, const struct perf_end *end)
 	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++)
 		json_object_set_new(message, row->name, json_integer((json_int_t)*tally_count(&end->tally, row)));
 	json_object_set_new(message, "seconds", json_real(end->tally.seconds));
+	json_object_set_new(message, "cut", json_boolean(end->tally.cut));
 	json_object_set_new(message, "peak_per_s", json_real(end->tally.peak_per_s));
 	for (uint32_t i = 0; i < end->test.qps; i++)
 		json_array_append_new(completed, json_integer((json_int_t)end->flows[i].completed));
@@ -215,6 +216,7 @@ int perf_message_to_stop(const json_t *message, struct perf_tally *tally, uint64
 	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++)
 		*tally_count(tally, row) = (uint64_t)json_integer_value(json_object_get(message, row->name));
 	tally->seconds = json_number_value(json_object_get(message, "seconds"));
+	tally->cut = json_is_true(json_object_get(message, "cut"));
 	tally->peak_per_s = json_number_value(json_object_get(message, "peak_per_s"));
 	for (uint32_t i = 0; i < qps; i++)
 		completed[i] = (uint64_t)json_integer_value(json_array_get(array, i));

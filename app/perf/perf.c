@@ -160,10 +160,11 @@ static bool misses_the_least(const struct perf_options *options, const struct pe
 	return slow || few;
 }
 
-static void take_result(struct perf *perf, struct perf_result *result, uint64_t interruptions_before)
+/* broken: the case was not finished. */
+static void take_result(struct perf *perf, struct perf_result *result, uint64_t interruptions_before, bool broken)
 {
-	/* Interrupted before anything was measured: there is no row. */
-	if (app_is_interrupted() && result->tally.messages == 0 && result->tally.errors == 0)
+	/* Nothing was measured before the interruption, or before the other side was gone: there is no row. */
+	if (result->tally.messages == 0 && (broken || (app_is_interrupted() && result->tally.errors == 0)))
 		return;
 	result->interruptions = count_interruptions() - interruptions_before;
 	perf->failures += result->tally.errors + result->tally.bad_bytes;
@@ -191,6 +192,7 @@ static int run_cases(struct perf *perf)
 	};
 	struct perf_result result;
 	struct perf_case test;
+	bool broken;
 
 	app_finish_when_interrupted();
 	for (uint32_t i = 0; !app_is_interrupted() && perf_case_at(&perf->options, i, &test); i++) {
@@ -198,9 +200,10 @@ static int run_cases(struct perf *perf)
 
 		if (here && perf_local_run(&local, &test, &result) != 0)
 			return APP_EXIT_ENVIRONMENT;
-		if (!here && perf_remote_run(&perf->remote, &test, &result) != 0)
+		broken = !here && perf_remote_run(&perf->remote, &test, &result) != 0;
+		take_result(perf, &result, interruptions, broken);
+		if (broken)
 			return APP_EXIT_FAILURE;
-		take_result(perf, &result, interruptions);
 	}
 	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }

@@ -43,13 +43,19 @@ static void start_measuring(struct perf_end *end)
 		end->flows[0].goal = end->completed + end->test.iterations + (end->posted - end->completed);
 }
 
+static void drain(struct perf_end *end)
+{
+	end->phase = PHASE_DRAIN;
+	end->phase_began = end->now;
+}
+
 static void stop_measuring(struct perf_end *end)
 {
 	end->tally.cycles = rte_rdtsc() - end->measure_began;
 	end->tally.seconds = (double)end->tally.cycles / (double)rte_get_tsc_hz();
 	end->tally.messages = end->completed - end->base_completed;
 	end->tally.frames = perf_end_frames(end) - end->base_frames;
-	end->phase = PHASE_DRAIN;
+	drain(end);
 }
 
 /* Adds up a counter of this end, and of the other end if that is in this process. */
@@ -189,9 +195,11 @@ static void watch_progress(struct perf_end *end)
 		end->progressed = end->looked = end->now;
 	else if (end->now - end->looked > cycles_of(MOVES_S) && moves(end))
 		end->progressed = end->now;
-	else if (end->now - end->progressed > cycles_of(stall_seconds(end)))
-		perf_end_fail(end, "nothing was acknowledged for %.0f s, %lu messages are outstanding",
-			      stall_seconds(end), (unsigned long)(end->posted - end->completed));
+	if (end->now - end->progressed <= cycles_of(stall_seconds(end)))
+		return;
+	end->unreachable |= end->tally.errors == 0;
+	perf_end_fail(end, "nothing was acknowledged for %.0f s, %lu messages are outstanding", stall_seconds(end),
+		      (unsigned long)(end->posted - end->completed));
 }
 
 /*
@@ -243,8 +251,11 @@ static void look_at_clock(struct perf_end *end)
 	if (end->phase == PHASE_MEASURE && (measuring_is_over(end) || end->stopped))
 		stop_measuring(end);
 	if (end->stopped && end->phase == PHASE_WARM)
-		end->phase = PHASE_DRAIN;
-	if (end->phase == PHASE_DRAIN && (end->completed == end->posted || end->tally.errors))
+		drain(end);
+	if (end->phase != PHASE_DRAIN)
+		return;
+	end->tally.cut = end->completed != end->posted && perf_end_gives_up(end->phase_began);
+	if (end->completed == end->posted || end->tally.errors || end->tally.cut)
 		end->phase = PHASE_DONE;
 }
 
@@ -263,6 +274,8 @@ void perf_end_poll(struct perf_end *end)
 
 void perf_end_sum_up(struct perf_end *end)
 {
+	if (end->phase == PHASE_MEASURE) /* the case was ended by something else than its clock */
+		stop_measuring(end);
 	end->tally.all_messages = end->completed;
 	for (const struct perf_tally_row *row = perf_tally_rows; row < perf_tally_rows + PERF_TALLY_ROWS; row++) {
 		if (row->counter)

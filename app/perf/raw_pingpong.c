@@ -101,26 +101,27 @@ static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS], recoveries[WINDOW_PAIRS];
 	struct perf_end *ends = bare->ends;
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
+	uint32_t count = 0;
 
 	perf_window_run(ends, cycles / 8);
 	ends[0].tally.cycles = 0;
-	for (uint32_t i = 0; i < WINDOW_PAIRS && !window_failed(ends) && !bare->lost; i++) {
+	for (; count < WINDOW_PAIRS && perf_window_goes_on(ends) && !bare->lost; count += perf_window_goes_on(ends)) {
 		perf_window_run(ends, cycles);
 		app_histogram_add(&bare->all, ends[0].latency);
 		run_trips(bare, cycles);
-		trips[i] = median_of(&bare->trips) / TRIPS;
-		ratios[i] = median_of(ends[0].latency) / trips[i];
-		recoveries[i] = ends[0].test.lose ? perf_recovery_run(ends, cycles) / trips[i] : 0;
+		trips[count] = median_of(&bare->trips) / TRIPS;
+		ratios[count] = median_of(ends[0].latency) / trips[count];
+		recoveries[count] = ends[0].test.lose ? perf_recovery_run(ends, cycles) / trips[count] : 0;
 	}
 	*ends[0].latency = bare->all;
-	if (window_failed(ends) || bare->lost)
+	if (window_failed(ends) || bare->lost || count == 0)
 		return;
 	*result = (struct perf_raw_pingpong_result){
 		.measured = true,
-		.rtt_us = perf_window_spread(trips, WINDOW_PAIRS).median * 1e6 / (double)rte_get_tsc_hz(),
-		.ratio = perf_window_spread(ratios, WINDOW_PAIRS),
+		.rtt_us = perf_window_spread(trips, count).median * 1e6 / (double)rte_get_tsc_hz(),
+		.ratio = perf_window_spread(ratios, count),
 		.lost = ends[0].test.lose > 0,
-		.recovery = perf_window_spread(recoveries, WINDOW_PAIRS),
+		.recovery = perf_window_spread(recoveries, count),
 	};
 }
 

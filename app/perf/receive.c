@@ -4,7 +4,6 @@
 
 #include <rte_cycles.h>
 
-#include "common/explain.h"
 #include "perf/keys.h"
 #include "common/pattern.h"
 #include "perf/receive.h"
@@ -96,10 +95,10 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	uint64_t message = flow->received;
 
 	if (wc->status != UROCE_WC_SUCCESS) {
-		char line[UROCE_EXPLAIN_BYTES];
+		char what[64];
 
-		perf_end_fail(end, "message %lu: %s", (unsigned long)message,
-			      app_explain(flow->qp, wc, line, sizeof(line)));
+		snprintf(what, sizeof(what), "message %lu: ", (unsigned long)message);
+		perf_end_fail_by(end, wc, what);
 		return;
 	}
 	flow->received++;

@@ -40,7 +40,7 @@ static void exchange_for(struct recovery *recovery, uint64_t cycles)
 	do {
 		for (uint32_t i = 1; i <= LOSE_EVERY && !window_failed(recovery->ends); i++)
 			exchange(recovery, i == LOSE_EVERY);
-	} while (rte_rdtsc() - began < cycles && !window_failed(recovery->ends));
+	} while (rte_rdtsc() - began < cycles && perf_window_goes_on(recovery->ends));
 }
 
 static void check_lost(const struct recovery *recovery)

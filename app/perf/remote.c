@@ -134,11 +134,18 @@ static json_t *poll_once(struct perf_remote *remote)
 	return next_message(remote);
 }
 
+/* The other side sent something else than was expected. */
+static void complain_of(const json_t *message)
+{
+	const char *reason = json_string_value(json_object_get(message, "reason"));
+
+	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "it lost the thread");
+}
+
 /* Waits for a message of this type. NULL after a complaint. */
 static json_t *expect(struct perf_remote *remote, const char *type, double seconds)
 {
 	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
-	const char *reason;
 	json_t *message = NULL;
 
 	while (message == NULL && !remote->link.closed) {
@@ -150,8 +157,7 @@ static json_t *expect(struct perf_remote *remote, const char *type, double secon
 	}
 	if (message == NULL || perf_message_is(message, type))
 		return message;
-	reason = json_string_value(json_object_get(message, "reason"));
-	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "it lost the thread");
+	complain_of(message);
 	json_decref(message);
 	return NULL;
 }
@@ -303,7 +309,9 @@ static void check_rest(struct perf_remote *remote)
 
 static void check_final(struct perf_remote *remote, const struct perf_tally *other, const uint64_t *completed)
 {
-	if (remote->end->tally.errors == 0 && other->errors == 0 && remote->end->test.mode == PERF_BW)
+	const struct perf_tally *own = &remote->end->tally;
+
+	if (own->errors == 0 && other->errors == 0 && !own->cut && !other->cut && remote->end->test.mode == PERF_BW)
 		perf_stream_check_final(remote->end, completed);
 }
 
@@ -334,19 +342,32 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 /* Runs until this end is done. Returns -1 if the other side is gone, or does not follow the protocol. */
 static int run_client(struct perf_remote *remote)
 {
+	int error = 0;
+
 	perf_end_begin(remote->end);
-	while (!perf_end_is_done(remote->end)) {
+	while (!perf_end_is_done(remote->end) && error == 0) {
 		json_t *message = poll_once(remote);
 
+		if (message)
+			complain_of(message);
+		error = message || remote->link.closed ? -1 : 0;
 		json_decref(message);
-		if (message || remote->link.closed)
-			return -1;
 	}
-	check_rest(remote);
+	if (error == 0)
+		check_rest(remote);
 	perf_end_sum_up(remote->end);
-	return 0;
+	return error;
 }
 
+/* The other side is gone, or answers nothing: it is waited for no more. */
+static int give_up(struct perf_remote *remote)
+{
+	remote->open = false;
+	perf_control_give_up(&remote->link);
+	return -1;
+}
+
+/* Adds the other end's tally to the result. Returns -1 if the other side does not send one. */
 static int stop_client(struct perf_remote *remote, struct case_memory *memory, struct perf_result *result)
 {
 	struct perf_end *end = remote->end;
@@ -356,6 +377,8 @@ static int stop_client(struct perf_remote *remote, struct case_memory *memory, s
 
 	if (perf_control_send(&remote->link, perf_message_of_stop("stop", end)) != 0)
 		return -1;
+	if (end->unreachable)
+		return give_up(remote);
 	message = expect(remote, "stopped", ANSWER_S);
 	if (message == NULL)
 		return -1;
@@ -364,9 +387,7 @@ static int stop_client(struct perf_remote *remote, struct case_memory *memory, s
 	if (error)
 		return -1;
 	check_final(remote, &other, memory->completed);
-	perf_result_add(result, &end->tally);
 	perf_result_add(result, &other);
-	perf_result_close(result, end, false);
 	return 0;
 }
 
@@ -377,10 +398,13 @@ int perf_remote_run(struct perf_remote *remote, const struct perf_case *test, st
 
 	perf_result_begin(result, test, 1);
 	error = set_up_client(remote, test, &memory);
-	if (error == 0)
+	if (error == 0) {
 		error = run_client(remote);
-	if (error == 0)
-		error = stop_client(remote, &memory, result);
+		if (error == 0)
+			error = stop_client(remote, &memory, result);
+		perf_result_add(result, &remote->end->tally);
+		perf_result_close(result, remote->end, false);
+	}
 	perf_setup_finish(remote->end);
 	release(&memory);
 	return error;
@@ -436,8 +460,10 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "going")) != 0)
 		return -1;
 	stop = expect(remote, "stop", 0);
-	if (stop == NULL)
+	if (stop == NULL) {
+		perf_end_sum_up(end);
 		return -1;
+	}
 	error = perf_message_to_stop(stop, &other, memory->completed, end->test.qps);
 	json_decref(stop);
 	if (error)
@@ -456,10 +482,10 @@ static int serve_case(struct perf_remote *remote, const json_t *message, uint64_
 	struct case_memory memory = { 0 };
 	int error = set_up_server(remote, message, &memory);
 
-	if (error == 0)
+	if (error == 0) {
 		error = run_server(remote, &memory);
-	if (error == 0)
 		perf_report_served(remote->end);
+	}
 	*failures += remote->end->tally.errors + remote->end->tally.bad_bytes;
 	perf_setup_finish(remote->end);
 	release(&memory);

@@ -257,7 +257,7 @@ static void reset_run(struct perf_end *end)
 	end->ping_began = end->phase_began = end->rx_began = end->rx_posted = 0;
 	end->polls = end->unchecked_flows = end->taken_count = end->next_flow = 0;
 	end->taken = NULL;
-	end->stopped = false;
+	end->stopped = end->unreachable = false;
 	memset(&end->series, 0, sizeof(end->series));
 	if (end->latency)
 		memset(end->latency, 0, sizeof(*end->latency));

@@ -6,7 +6,6 @@
 #include <rte_cycles.h>
 #include <rte_prefetch.h>
 
-#include "common/explain.h"
 #include "perf/keys.h"
 #include "common/pattern.h"
 #include "perf/receive.h"
@@ -17,13 +16,10 @@
 
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 {
-	char line[UROCE_EXPLAIN_BYTES];
-
-	if (wc->status == UROCE_WC_WR_FLUSH_ERR && end->tally.errors) {
+	if (wc->status == UROCE_WC_WR_FLUSH_ERR && end->tally.errors)
 		end->tally.errors++;
-		return;
-	}
-	perf_end_fail(end, "%s", app_explain(end->flows[wc->qp_context].qp, wc, line, sizeof(line)));
+	else
+		perf_end_fail_by(end, wc, "");
 }
 
 /* The slot behind this one. */

@@ -5,6 +5,7 @@
 
 #include <rte_cycles.h>
 
+#include "common/exit.h"
 #include "perf/latency.h"
 #include "perf/receive.h"
 #include "perf/stream.h"
@@ -20,6 +21,11 @@ uint64_t perf_window_cycles(double seconds)
 	double window = seconds / WINDOW_PAIRS;
 
 	return (uint64_t)((window > WINDOW_MAX_S ? WINDOW_MAX_S : window) * (double)rte_get_tsc_hz());
+}
+
+bool perf_window_goes_on(const struct perf_end *ends)
+{
+	return !window_failed(ends) && !app_is_interrupted();
 }
 
 void perf_window_poll(struct perf_end *ends)
@@ -47,14 +53,14 @@ static uint64_t poll_for(struct perf_end *ends, uint64_t cycles, perf_window_bet
 				foreign += between(argument);
 		}
 		now = rte_rdtsc();
-	} while (now - began < cycles && !window_failed(ends));
+	} while (now - began < cycles && perf_window_goes_on(ends));
 	return now - began - foreign;
 }
 
 double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
 {
 	struct perf_end *end = &ends[0];
-	uint64_t before, frames, taken;
+	uint64_t before, frames, taken, drain_began;
 	double rate;
 
 	end->phase = PHASE_WARM;
@@ -75,7 +81,8 @@ double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_windo
 	if (rate > end->tally.peak_per_s)
 		end->tally.peak_per_s = rate;
 	end->phase = PHASE_DRAIN;
-	while (end->completed != end->posted && !window_failed(ends))
+	drain_began = rte_rdtsc();
+	while (end->completed != end->posted && !window_failed(ends) && !perf_end_gives_up(drain_began))
 		perf_window_poll(ends);
 	for (uint32_t i = 0; i < SETTLE_POLLS; i++)
 		perf_window_poll(ends);

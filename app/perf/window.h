@@ -35,7 +35,10 @@ static inline bool window_failed(const struct perf_end *ends)
 	return ends[0].tally.errors + ends[1].tally.errors > 0;
 }
 
-/* Sorts the values. */
+/* Does another pair follow? Not after a failure, nor after an interruption, which has cut the last pair short. */
+bool perf_window_goes_on(const struct perf_end *ends);
+
+/* Sorts the values, of which there is one or more. */
 struct perf_spread perf_window_spread(double *values, uint32_t count);
 
 #endif

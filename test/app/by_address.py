@@ -5,7 +5,9 @@
 
 No root, hugepages or NIC needed.
 """
+import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -94,6 +96,23 @@ def perf_notices_that_the_other_end_was_killed(directory):
             (pair.client if who == "client" else pair.server).kill()
             other = pair.server if who == "client" else pair.client
             want(other.finish() == 1, "status", pair.texts())
+
+
+@case
+def perf_keeps_what_it_measured_when_the_other_end_is_gone(directory):
+    """What is done by then is a row; the failure is said once, and nobody is waited for."""
+    path = os.path.join(directory, "x.json")
+    with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-s", "64,4096", "-D", "2", "--json", path) as pair:
+        pair.client.wait_for(r"(?m)^ 64 +\d+ (.|\n)*^ 4096 +\.\.\. ")
+        pair.server.kill()
+        want(pair.client.finish() == 1, "status", pair.texts())
+        results, text = json.load(open(path)), pair.client.text()
+        want([(one["size_bytes"], one["messages"] > 0) for one in results["results"]] == [(64, True), (4096, True)],
+             results)
+        failed = results["failed"]
+        want(not results["interrupted"] and failed["status"] == "RETRY_EXC_ERR", results)
+        want(re.search(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", failed["at"]), failed)
+        want(f"uroce-perf: {failed['sentence']}\n" in text and text.count("uroce-perf: ") == 1, failed, text)
 
 
 @case

@@ -271,9 +271,25 @@ def an_interrupted_host_tells_what_it_has_measured_and_that_it_goes(directory):
         time.sleep(0.5)
         want(open(path).read() == "before", open(path).read())
         want(host.interrupt() == 130 and len(re.findall("^randread ", host.text(), re.M)) == 1, host.text())
-        result, = json.load(open(path))["results"]
-        want(result["ios"] > 0, result)
+        results = json.load(open(path))
+        want(len(results["results"]) == 1 and results["results"][0]["ios"] > 0, results)
+        want(results["interrupted"] and results["failed"] is None and results["version"], results)
+        want(results["command"][0].endswith("uroce-nvme-perf") and path in results["command"], results)
         ends.target.wait_for("has gone from controller .*: it has disconnected", 3)
+
+
+@case
+def a_host_keeps_what_it_measured_when_its_target_is_killed(directory):
+    path = directory + "/out.json"
+    with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
+        host = ends.host("host", "--runtime", "30", "--json", path)
+        host.wait_until(queues_are_there, directory + "/control", 2)
+        time.sleep(0.5)
+        ends.target.kill()
+        want(host.finish() == 1 and len(re.findall("^randread ", host.text(), re.M)) == 1, host.text())
+        results = json.load(open(path))
+        want(len(results["results"]) == 1 and results["results"][0]["ios"] > 0, results)
+        want(not results["interrupted"] and results["failed"]["sentence"] in host.text(), results, host.text())
 
 
 @case

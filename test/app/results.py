@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# results.py - what uroce-perf has measured is kept, however its run ends
+# SPDX-License-Identifier: BSD-3-Clause
+"""results.py BUILD: prints TAP.
+
+No root, hugepages or NIC needed.
+"""
+import json
+import os
+import sys
+import time
+
+from cases import Running, main, want
+from programs import memif
+
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+@case
+def a_run_of_any_kind_leaves_its_row_when_it_is_interrupted(directory):
+    """In windows, or while a slow receiver has not taken what was posted."""
+    path = os.path.join(directory, "x.json")
+    for options, wanted in ((("--op", "write", "--mode", "bw", "--limit"), "fraction_of_limit"),
+                            (("--op", "write", "--mode", "lat", "--limit", "-s", "64"), "rtt_over_bare"),
+                            (("--op", "write", "--mode", "bw", "--junk", "icrc"), "goodput_beside_junk"),
+                            (("--op", "send", "--mode", "bw", "--rx-rate", "20", "-t", "8"), "seconds")):
+        perf = Running(directory, "perf", "perf", *options, "-D", "30", "--json", path)
+        perf.wait_for("#bytes")
+        time.sleep(6)
+        want(perf.interrupt() == 130, options, perf.text())
+        results = json.load(open(path))
+        want(results["interrupted"] and results["failed"] is None and len(results["results"]) == 1, options, results)
+        want(results["results"][0][wanted] > 0 and results["results"][0]["messages"] > 0, options, results)
+
+
+@case
+def a_client_whose_server_is_killed_keeps_its_row(directory):
+    path = os.path.join(directory, "x.json")
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
+                     "--ip", "10.0.0.1/24", "-p", "18613")
+    server.wait_for("waiting for a client")
+    client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"),
+                     "--ip", "10.0.0.2/24", "-p", "18613", "--op", "send", "--mode", "lat", "-D", "30", "--json", path,
+                     "localhost")
+    client.wait_for(r"(?s)\.\.\. .*\.\.\. ")
+    server.kill()
+    want(client.finish() == 1, client.text())
+    results = json.load(open(path))
+    want([one["messages"] > 0 for one in results["results"]] == [True] and not results["interrupted"], results)
+    want(results["failed"]["sentence"] in client.text(), results, client.text())
+
+
+if __name__ == "__main__":
+    sys.exit(main("results", CASES))
