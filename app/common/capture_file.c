@@ -48,6 +48,9 @@ struct capture_file {
 	size_t buffer_bytes;
 	struct interface *interfaces; /* interfaces of the current section */
 	uint32_t interface_count;
+	struct capture_passed *passed;
+	uint32_t passed_count;
+	bool has_ethernet; /* it has an Ethernet frame */
 	bool failed;
 	char error[256];
 };
@@ -136,6 +139,26 @@ static int check_link(struct capture_file *file, uint32_t link)
 	if (link == LINK_ETHERNET)
 		return 1;
 	return fail(file, "the link type is %u, not 1 (Ethernet): capture on an Ethernet interface", link);
+}
+
+/* Counts a packet that is not looked at. */
+static int pass_over(struct capture_file *file, uint32_t link)
+{
+	struct capture_passed *more;
+	uint32_t i = 0;
+
+	file->frames++;
+	while (i < file->passed_count && file->passed[i].link != link)
+		i++;
+	if (i == file->passed_count) {
+		more = realloc(file->passed, (i + 1) * sizeof(*more));
+		if (!more)
+			return fail(file, "no memory for %u link types", i + 1);
+		file->passed = more;
+		more[file->passed_count++] = (struct capture_passed){ .link = link };
+	}
+	file->passed[i].packets++;
+	return 0;
 }
 
 static int check_frame_bytes(struct capture_file *file, uint32_t bytes)
@@ -265,7 +288,7 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 	return 1;
 }
 
-/* Enhanced and old packet blocks differ only in the width of the interface number. */
+/* Returns 1, 0 if the packet is passed over, or -1. Old packet blocks have a narrower interface number. */
 static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_bytes, struct capture_frame *frame)
 {
 	uint32_t header_bytes = type == BLOCK_SIMPLE ? 4 : 20, index = 0;
@@ -279,8 +302,8 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 		index = get16(file, body);
 	if (index >= file->interface_count)
 		return damaged(file, "a packet of interface %u of %u", index, file->interface_count);
-	if (check_link(file, file->interfaces[index].link) < 0)
-		return -1;
+	if (file->interfaces[index].link != LINK_ETHERNET)
+		return pass_over(file, file->interfaces[index].link);
 	frame->original_bytes = get32(file, body + header_bytes - 4);
 	frame->time_ns = 0;
 	if (type == BLOCK_SIMPLE) {
@@ -321,7 +344,10 @@ static int next_block(struct capture_file *file, struct capture_frame *frame)
 		case BLOCK_PACKET:
 		case BLOCK_SIMPLE:
 		case BLOCK_ENHANCED:
-			return packet_block(file, type, body_bytes, frame);
+			result = packet_block(file, type, body_bytes, frame);
+			if (result != 0)
+				return result;
+			break;
 		default:
 			break; /* name resolution, statistics, section header: skipped */
 		}
@@ -373,9 +399,19 @@ int capture_file_next(struct capture_file *file, struct capture_frame *frame)
 	if (file->failed)
 		return -1;
 	result = file->blocks ? next_block(file, frame) : next_classic(file, frame);
-	if (result == 1)
+	if (result == 0 && file->passed_count > 0 && !file->has_ethernet)
+		return check_link(file, file->passed[0].link);
+	if (result == 1) {
+		file->has_ethernet = true;
 		frame->number = ++file->frames;
+	}
 	return result;
+}
+
+uint32_t capture_file_passed(const struct capture_file *file, const struct capture_passed **passed)
+{
+	*passed = file->passed;
+	return file->passed_count;
 }
 
 const char *capture_file_error(const struct capture_file *file)
@@ -389,6 +425,7 @@ void capture_file_close(struct capture_file *file)
 		return;
 	if (file->stream && file->stream != stdin)
 		fclose(file->stream);
+	free(file->passed);
 	free(file->interfaces);
 	free(file->buffer);
 	free(file);

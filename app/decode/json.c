@@ -192,12 +192,18 @@ void decode_json_frame(const struct finding *finding)
 
 void decode_json_totals(const struct decode_totals *totals)
 {
-	json_t *object = json_object();
+	json_t *object = json_object(), *passed = json_array();
 
 	set_number(object, "frames", totals->frames);
 	set_number(object, "roce", totals->roce);
 	set_number(object, "bad", totals->bad);
 	if (totals->cut)
 		set_number(object, "cut", totals->cut);
+	for (uint32_t i = 0; i < totals->passed_count; i++)
+		json_array_append_new(passed, json_pack("{s:I, s:I}", "link_type", (json_int_t)totals->passed[i].link,
+							"packets", (json_int_t)totals->passed[i].packets));
+	if (totals->passed_count)
+		json_object_set(object, "not_looked_at", passed);
+	json_decref(passed);
 	print_object(object);
 }

@@ -10,6 +10,8 @@ struct decode_totals {
 	uint64_t roce;
 	uint64_t bad;
 	uint64_t cut;
+	const struct capture_passed *passed; /* packets of other link types */
+	uint32_t passed_count;
 };
 
 void decode_json_frame(const struct finding *finding);

@@ -42,7 +42,8 @@ static const struct option_set option_set = {
 		"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
 		"A message of connection management (QP 1) follows with its fields; what is not shown is 0.\n"
 		"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for "
-		"that\ncovers the rest; it is not bad. The last line then counts those, too.\n",
+		"that\ncovers the rest; it is not bad. The last line then counts those, too, and the packets of link "
+		"types\nother than Ethernet, which are not looked at.\n",
 	.tail = "A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
 		"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n",
 };
@@ -92,6 +93,9 @@ static void print_totals(const struct decode_totals *totals, bool json)
 	printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad", totals->frames, totals->roce, totals->bad);
 	if (totals->cut)
 		printf(", %" PRIu64 " cut: their ICRC cannot be checked", totals->cut);
+	for (uint32_t i = 0; i < totals->passed_count; i++)
+		printf(", %" PRIu64 " packet%s of link type %" PRIu32 " not looked at", totals->passed[i].packets,
+		       totals->passed[i].packets == 1 ? "" : "s", totals->passed[i].link);
 	printf("\n");
 }
 
@@ -123,10 +127,11 @@ static int decode(const struct options *options)
 		else
 			print_text(&finding);
 	}
-	if (options->cm)
-		decode_story_print(story);
-	decode_story_close(story);
 	error = capture_file_error(file);
+	if (options->cm)
+		decode_story_print(story, error != NULL);
+	decode_story_close(story);
+	totals.passed_count = capture_file_passed(file, &totals.passed);
 	if (!error || totals.frames > 0)
 		print_totals(&totals, options->json);
 	code = totals.bad > 0 ? APP_EXIT_FAILURE : APP_EXIT_OK;

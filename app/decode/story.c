@@ -219,13 +219,15 @@ static void append_end(struct wire_line *line, const struct course *course)
 }
 
 /* "established after 1.234 ms, disconnected after another 20.000 ms" */
-static void print_course(const struct course *course, const struct dialog_connection *connection)
+static void print_course(const struct course *course, const struct dialog_connection *connection, bool part)
 {
 	const struct dialog_message *sidr = seen(course, CM_SIDR_REP);
 	char text[LINE_BYTES] = "";
 	struct wire_line line = { text, sizeof(text), 0 };
 
-	if (!connection->datagram) {
+	if (part && !connection->ended) {
+		wire_print_append(&line, "no conclusion: the rest of the file could not be read");
+	} else if (!connection->datagram) {
 		append_setup(&line, course, connection->whole);
 		append_end(&line, course);
 	} else if (sidr) {
@@ -236,7 +238,7 @@ static void print_course(const struct course *course, const struct dialog_connec
 	printf("  = %s\n", text);
 }
 
-static void print_connection(const struct decode_story *story, uint32_t index)
+static void print_connection(const struct decode_story *story, uint32_t index, bool part)
 {
 	const struct dialog_connection *connection = &story->dialog->connections[index];
 	const struct cm_message *first = &story->dialog->messages[connection->first_message].cm;
@@ -259,13 +261,13 @@ static void print_connection(const struct decode_story *story, uint32_t index)
 		print_message(story, message);
 		follow(&course, message);
 	}
-	print_course(&course, connection);
+	print_course(&course, connection, part);
 }
 
-void decode_story_print(const struct decode_story *story)
+void decode_story_print(const struct decode_story *story, bool part)
 {
 	for (uint32_t i = 0; i < story->dialog->connection_count; i++)
-		print_connection(story, i);
+		print_connection(story, i, part);
 	printf("%" PRIu32 " connections, %" PRIu32 " messages\n", story->dialog->connection_count,
 	       story->dialog->message_count);
 }

@@ -16,7 +16,8 @@ void decode_story_begin(struct decode_story *story, uint64_t time_ns);
 /* Adds the finding's message, if it has one that a receiver would accept. */
 void decode_story_add(struct decode_story *story, const struct finding *finding);
 
-void decode_story_print(const struct decode_story *story);
+/* part: the capture has more than could be read, so nothing is concluded of connections whose end was not seen. */
+void decode_story_print(const struct decode_story *story, bool part);
 void decode_story_close(struct decode_story *story);
 
 #endif

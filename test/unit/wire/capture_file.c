@@ -141,17 +141,24 @@ static struct draft blocks(bool big_endian)
 	return draft;
 }
 
+/* path: a template of mkstemp. */
+static void write_file(char *path, const uint8_t *data, uint32_t bytes)
+{
+	int descriptor = mkstemp(path);
+
+	cr_assert_geq(descriptor, 0);
+	cr_assert_eq(write(descriptor, data, bytes), (ssize_t)bytes);
+	close(descriptor);
+}
+
 /* Reads the draft as a file: each frame and a full stop, then the error if there is one. */
 static const char *read_back(const uint8_t *data, uint32_t bytes, char *out, size_t out_bytes)
 {
 	char path[] = "/tmp/uroce-capture-XXXXXX";
 	struct capture_frame frame;
 	struct capture_file *file;
-	int descriptor = mkstemp(path);
 
-	cr_assert_geq(descriptor, 0);
-	cr_assert_eq(write(descriptor, data, bytes), (ssize_t)bytes);
-	close(descriptor);
+	write_file(path, data, bytes);
 	out[0] = '\0';
 	file = capture_file_open(path);
 	cr_assert_not_null(file);
@@ -365,11 +372,43 @@ Test(capture_file, other_links_are_refused_by_value)
 	struct draft draft = classic(true, 0xA1B2C3D4, 113);
 
 	expect_error(&draft, "the link type is 113, not 1 (Ethernet)");
-	draft = blocks(false);
+	draft = (struct draft){ 0 };
+	put_section(&draft);
 	put_interface(&draft, 276, 0);
 	put_enhanced(&draft, 0, "one", 3);
-	put_enhanced(&draft, 1, "two", 3);
-	expect_error(&draft, "one.the link type is 276");
+	expect_error(&draft, "the link type is 276, not 1 (Ethernet)");
+}
+
+Test(capture_file, packets_of_other_links_are_passed_over_and_counted)
+{
+	char path[] = "/tmp/capture-file-XXXXXX";
+	const struct capture_passed *passed;
+	struct capture_frame frame;
+	struct capture_file *file;
+	struct draft draft = blocks(false);
+	static const char large[900];
+
+	put_interface(&draft, 220, 0);
+	put_interface(&draft, 276, 0);
+	put_enhanced(&draft, 2, "of 276", 6);
+	put_enhanced(&draft, 0, "one", 3);
+	put_enhanced(&draft, 1, "of 220", 6);
+	put_enhanced(&draft, 2, "of 276", 6);
+	put_enhanced(&draft, 0, "two", 3);
+	put_enhanced(&draft, 1, large, sizeof(large));
+	expect_read(&draft, "one.two.");
+	write_file(path, draft.data, draft.bytes);
+	file = capture_file_open(path);
+	cr_assert_eq(capture_file_next(file, &frame), 1);
+	cr_expect_eq(frame.number, 2, "the number that other programs show");
+	cr_assert_eq(capture_file_next(file, &frame), 1);
+	cr_expect_eq(frame.number, 5);
+	cr_assert_eq(capture_file_next(file, &frame), 0);
+	cr_assert_eq(capture_file_passed(file, &passed), 2);
+	cr_expect(passed[0].link == 276 && passed[0].packets == 2);
+	cr_expect(passed[1].link == 220 && passed[1].packets == 2);
+	capture_file_close(file);
+	unlink(path);
 }
 
 Test(capture_file, what_no_sound_file_has_is_refused)

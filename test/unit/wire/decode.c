@@ -44,6 +44,14 @@ static void expect_run(const char *arguments, int code, const char *end)
 		  arguments, out, end);
 }
 
+static void expect_part(const char *arguments, const char *part)
+{
+	static char out[4 << 20];
+
+	run(arguments, out, sizeof(out));
+	cr_expect(strstr(out, part), "%s: \"%s\" does not have \"%s\"", arguments, out, part);
+}
+
 /*
  * A capture of these frames in a new file, whose name is written to path (a template of mkstemp). NULL: they have the
  * time 0.
@@ -314,6 +322,81 @@ static void expect_story(const struct said *said, uint32_t count, const char *en
 #define EXPECT_STORY(said, end) expect_story(said, sizeof(said) / sizeof((said)[0]), end)
 #define A "10.9.0.2 -> 10.9.0.3 "
 #define B "10.9.0.3 -> 10.9.0.2 "
+
+/* ---- files of which a part is not looked at ---- */
+
+static void put_block(FILE *stream, uint32_t type, const void *head, uint32_t head_bytes, const void *data,
+		      uint32_t data_bytes)
+{
+	uint32_t padded = (data_bytes + 3) / 4 * 4, words[2] = { type, 12 + head_bytes + padded };
+
+	fwrite(words, sizeof(words), 1, stream);
+	fwrite(head, 1, head_bytes, stream);
+	fwrite(data, 1, data_bytes, stream);
+	fwrite("\0\0\0", 1, padded - data_bytes, stream);
+	fwrite(&words[1], 4, 1, stream);
+}
+
+/* rping-cm.pcap as pcapng, with a packet of a USB bus, of a second interface, behind its second frame. */
+static void write_mixed(char *path)
+{
+	static const uint32_t section[4] = { 0x1A2B3C4D, 1, ~0u, ~0u }, interfaces[2][2] = { { 1, 0 }, { 220, 0 } };
+	FILE *from = fopen(TEST_DATA "/rping-cm.pcap", "rb"), *to = fdopen(mkstemp(path), "wb");
+	uint32_t record[4], head[5] = { 0 };
+	uint8_t data[4096];
+
+	cr_assert(from && to && fseek(from, 24, SEEK_SET) == 0);
+	put_block(to, 0x0A0D0D0A, section, sizeof(section), "", 0);
+	for (int i = 0; i < 2; i++)
+		put_block(to, 1, interfaces[i], sizeof(interfaces[i]), "", 0);
+	for (int i = 0; fread(record, sizeof(record), 1, from) == 1; i++) {
+		uint64_t time_us = record[0] * 1000000ull + record[1];
+
+		cr_assert_eq(fread(data, 1, record[2], from), record[2]);
+		memcpy(head, (uint32_t[5]){ 0, time_us >> 32, (uint32_t)time_us, record[2], record[3] }, sizeof(head));
+		put_block(to, 6, head, sizeof(head), data, record[2]);
+		if (i == 1) {
+			head[0] = 1;
+			put_block(to, 6, head, sizeof(head), data, record[2]);
+		}
+	}
+	fclose(from);
+	cr_assert_eq(fclose(to), 0);
+}
+
+Test(decode, packets_of_another_link_type_are_passed_over_and_counted)
+{
+	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
+
+	write_mixed(path);
+	snprintf(arguments, sizeof(arguments), "--cm %s", path);
+	expect_run(arguments, 0,
+		   "  = established after 20.004 ms, disconnected after another 319.137 ms\n"
+		   "1 connections, 5 messages\n"
+		   "41 frames, 41 RoCE, 0 bad, 1 packet of link type 220 not looked at\n");
+	snprintf(arguments, sizeof(arguments), "--json %s", path);
+	expect_run(arguments, 0,
+		   "{\"frames\":41,\"roce\":41,\"bad\":0,\"not_looked_at\":[{\"link_type\":220,\"packets\":1}]}\n");
+	unlink(path);
+}
+
+/* What the file would have said of a connection that has not ended is not known. */
+Test(decode, nothing_is_concluded_from_a_part_of_a_file)
+{
+	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
+	FILE *from = fopen(TEST_DATA "/rping-cm.pcap", "rb"), *to = fdopen(mkstemp(path), "wb");
+	uint8_t data[1000];
+
+	cr_assert(from && to && fread(data, 1, sizeof(data), from) == sizeof(data));
+	fwrite(data, 1, sizeof(data), to);
+	fclose(from);
+	fclose(to);
+	snprintf(arguments, sizeof(arguments), "--cm %s", path);
+	expect_run(arguments, 3, "the file is damaged, capture or copy it again\n");
+	expect_part(arguments,
+		    "  = no conclusion: the rest of the file could not be read\n1 connections, 2 messages\n");
+	unlink(path);
+}
 
 Test(decode, a_connection_that_is_refused_says_by_whom_and_why)
 {
