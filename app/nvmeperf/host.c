@@ -224,10 +224,9 @@ uint16_t host_admin(struct host *host, uint8_t sqe[NVME_SQE_BYTES], uint8_t *dat
 	return admin_on(host, &host->links[0], sqe, data, bytes, result);
 }
 
-static uint16_t fabrics_connect(struct host *host, struct link *link)
+static uint16_t fabrics_connect(struct host *host, struct link *link, uint64_t *result)
 {
 	uint8_t sqe[NVME_SQE_BYTES] = { NVME_FABRICS }, data[NVME_CONNECT_BYTES] = { 0 };
-	uint64_t result = 0;
 	uint16_t status;
 
 	sqe[SQE_FABRICS_TYPE] = NVME_CONNECT;
@@ -238,9 +237,9 @@ static uint16_t fabrics_connect(struct host *host, struct link *link)
 	put_le16(data + 16, link->qid ? host->cntlid : NVME_CNTLID_ANY);
 	put_text(data + 256, NVME_NQN_BYTES, host->config.nqn, '\0');
 	put_text(data + 512, NVME_NQN_BYTES, host->config.host_nqn, '\0');
-	status = admin_on(host, link, sqe, data, sizeof(data), &result);
+	status = admin_on(host, link, sqe, data, sizeof(data), result);
 	if (status == NVME_OK && link->qid == 0)
-		host->cntlid = (uint16_t)result;
+		host->cntlid = (uint16_t)*result;
 	return status;
 }
 
@@ -406,19 +405,19 @@ uint32_t host_under_way(const struct host *host)
 /* ---- opening and closing ---- */
 
 /* Prints nothing if the connection has ended, because that was printed already. */
-static int complain(const struct host *host, const char *what, uint16_t status)
+static int complain(const struct host *host, const char *what, uint16_t status, const char *text)
 {
 	if (host->told)
 		return APP_EXIT_FAILURE;
-	return app_complain(APP_EXIT_FAILURE, "%s: %s (%03Xh)", what, nvmf_status_text(status), status);
+	return app_complain(APP_EXIT_FAILURE, "%s: %s (%03Xh)", what, text, status);
 }
 
-static int complain_of_connect(const struct host *host, const char *queue, uint16_t status)
+static int complain_of_connect(const struct host *host, const char *queue, uint16_t status, uint64_t result)
 {
 	char what[1024];
 
 	snprintf(what, sizeof(what), "Connect%s to %s as %s", queue, host->config.nqn, host->config.host_nqn);
-	return complain(host, what, status);
+	return complain(host, what, status, nvmf_connect_text(status, result));
 }
 
 /* Reads from the identify page how much data a capsule may carry, and how much data a command may have. */
@@ -435,11 +434,12 @@ static void take_limits(struct host *host, struct host_namespace *namespace, con
 static int take_controller(struct host *host, struct host_namespace *namespace)
 {
 	uint8_t page[NVME_PAGE_BYTES];
-	uint16_t status = fabrics_connect(host, &host->links[0]);
+	uint64_t result = 0;
+	uint16_t status = fabrics_connect(host, &host->links[0], &result);
 	int code = APP_EXIT_OK;
 
 	if (status != NVME_OK)
-		return complain_of_connect(host, "", status);
+		return complain_of_connect(host, "", status, result);
 	status = set_property(host, CC_ENABLED);
 	if (status == NVME_OK)
 		status = identify(host, NVME_CNS_CONTROLLER, 0, page);
@@ -448,14 +448,14 @@ static int take_controller(struct host *host, struct host_namespace *namespace)
 		status = set_queues(host);
 	}
 	if (status != NVME_OK)
-		return complain(host, "controller", status);
+		return complain(host, "controller", status, nvmf_status_text(status));
 	for (uint32_t i = 1; i < host->link_count && code == APP_EXIT_OK; i++) {
 		code = connect_link(host, &host->links[i]);
 		if (code)
 			return code;
-		status = fabrics_connect(host, &host->links[i]);
+		status = fabrics_connect(host, &host->links[i], &result);
 		if (status != NVME_OK)
-			return complain_of_connect(host, " of an I/O queue", status);
+			return complain_of_connect(host, " of an I/O queue", status, result);
 	}
 	memset(page, 0, sizeof(page));
 	status = identify(host, NVME_CNS_NAMESPACE, host->config.nsid, page);

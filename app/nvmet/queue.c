@@ -64,7 +64,7 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 	} else if (command->status != NVME_OK) {
 		lane_count(&lane->counts.hosts_refused, 1);
 		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s is refused queue %u of %s: %s", host,
-			     peer, queue->nvmf.qid, subsystem, nvmf_status_text(command->status));
+			     peer, queue->nvmf.qid, subsystem, nvmf_connect_text(command->status, command->result));
 	}
 }
 

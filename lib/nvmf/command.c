@@ -398,3 +398,23 @@ const char *nvmf_status_text(uint16_t status)
 	}
 	return "unknown status";
 }
+
+const char *nvmf_connect_text(uint16_t status, uint64_t result)
+{
+	if ((status & ~NVME_DNR) != NVME_CONNECT_INVALID)
+		return nvmf_status_text(status);
+	switch (result & 0x1FFFF) {
+	case DATA_SUBSYSTEM | IN_DATA:
+		return "no subsystem has that NQN";
+	case DATA_HOST | IN_DATA:
+		return "the NQN of the host is empty or too long";
+	case DATA_CNTLID | IN_DATA:
+		return "this host has no controller with that id";
+	case SQE_QID:
+		return "a wrong number of the queue";
+	case SQE_SIZE:
+		return "a wrong size of the queue";
+	default:
+		return nvmf_status_text(status);
+	}
+}

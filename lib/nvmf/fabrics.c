@@ -5,12 +5,9 @@
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
 
-/* Offsets in a Connect's entry, and in its data. */
-enum { SQE_FORMAT = 40, SQE_QID = 42, SQE_SIZE = 44, SQE_ATTRIBUTES = 46, SQE_KEEP_ALIVE = 48 };
-enum { DATA_HOST_ID = 0, DATA_CNTLID = 16, DATA_SUBSYSTEM = 256, DATA_HOST = 512 };
 /* Codes for properties of 4 and of 8 bytes. */
 enum { NARROW = 0, WIDE = 1 };
-enum { NO_FLOW_CONTROL = 1 << 2, IN_DATA = 1 << 16 };
+enum { NO_FLOW_CONTROL = 1 << 2 };
 
 static uint16_t invalid(struct nvmf_command *command, uint32_t offset)
 {

@@ -87,6 +87,11 @@ enum nvme_sqe {
 	SQE_DW15 = 60
 };
 
+/* Offsets in a Connect's entry, and in its data. IN_DATA: the result of a refusal is an offset in the data. */
+enum { SQE_FORMAT = 40, SQE_QID = 42, SQE_SIZE = 44, SQE_ATTRIBUTES = 46, SQE_KEEP_ALIVE = 48 };
+enum { DATA_HOST_ID = 0, DATA_CNTLID = 16, DATA_SUBSYSTEM = 256, DATA_HOST = 512 };
+enum { IN_DATA = 1 << 16 };
+
 /* Descriptors: type in the high nibble, subtype in the low one. */
 enum nvme_sgl {
 	NVME_SGL_KEYED = 0x40,

@@ -43,7 +43,7 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
         ends.target.wait_for(at + rf"come to controller \d+ of {DISK}\n")
         ends.target.wait_for(at + rf"gone from controller \d+ of {DISK}: it has disconnected\n", 3)
         ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
-        ends.target.wait_for(refused + f"queue 0 of {OTHER}: invalid parameter of Connect\n")
+        ends.target.wait_for(refused + f"queue 0 of {OTHER}: no subsystem has that NQN\n")
         ends.fails("deep", 3, "queue 1", options=("--iodepth", "500"))
         ends.target.wait_for("a host at 10.0.0.2 is refused a queue: a submission queue of that size is not possible\n")
         found, counts = asked(directory)

@@ -112,6 +112,28 @@ Test(fabrics, an_admin_connect_is_refused_for_its_reason)
 	host_close(host);
 }
 
+/* Both ends tell their users with these words. */
+Test(fabrics, refused_connect_names_what_was_wrong)
+{
+	static const struct {
+		uint16_t status;
+		uint64_t result;
+		const char *text;
+	} rows[] = {
+		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 256, "no subsystem has that NQN" },
+		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 512, "the NQN of the host is empty or too long" },
+		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 16, "this host has no controller with that id" },
+		{ FINAL(NVME_CONNECT_INVALID), 42, "a wrong number of the queue" },
+		{ FINAL(NVME_CONNECT_INVALID), 44, "a wrong size of the queue" },
+		{ FINAL(NVME_CONNECT_INVALID), 7, "invalid parameter of Connect" },
+		{ FINAL(NVME_CONNECT_HOST), IN_DATA | 256, "host not allowed" },
+		{ NVME_OK, 5, "success" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_str_eq(nvmf_connect_text(rows[i].status, rows[i].result), rows[i].text, "row %zu", i);
+}
+
 Test(fabrics, names_end_within_223_bytes)
 {
 	static const struct {
