@@ -7,6 +7,7 @@ Nothing waits longer than WAIT seconds. An instance that has gone raises Gone.""
 import json
 import os
 import socket
+import struct
 import sys
 
 SOCKET = "dpdk_telemetry.v2"
@@ -15,6 +16,21 @@ WAIT = 5
 
 class Gone(Exception):
     """Nobody answers there, or not in time."""
+
+
+class Stopped(Gone):
+    """The process is stopped, so it cannot answer."""
+
+
+def refuse_stopped(pid):
+    """A stopped process would be waited for in vain."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            state = stat.read().rpartition(")")[2].split()[0]
+    except OSError:  # of another PID namespace, or gone
+        return
+    if state in "Tt":
+        raise Stopped(f"process {pid} is stopped and answers nothing: kill -CONT {pid}")
 
 
 def folders():
@@ -33,13 +49,19 @@ class Instance:
         self.socket.settimeout(WAIT)
         try:
             self.socket.connect(path)
+            self.pid, _, _ = struct.unpack("3i", self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            refuse_stopped(self.pid)
             self.limit = json.loads(self.socket.recv(1024))["max_output_len"]
         except (OSError, ValueError, KeyError) as error:
             self.socket.close()
             raise Gone(f"{path}: {error}") from error
+        except Stopped as stopped:
+            self.socket.close()
+            raise Stopped(f"{self.prefix}: {stopped}") from stopped
 
     def ask(self, command, parameter=None):
         """The answer: a dictionary, a list, or a sentence; None where the process has no such command."""
+        refuse_stopped(self.pid)
         try:
             self.socket.send((command if parameter is None else f"{command},{parameter}").encode())
             return json.loads(self.socket.recv(self.limit))[command]
@@ -72,8 +94,9 @@ def plan(prefix=None):
     return f"{whom} with a telemetry socket in {' or '.join(folders())} is asked"
 
 
-def instances(prefix=None):
-    """Those that run here and are uroce programs; of one file prefix, if it is given."""
+def instances(prefix=None, stopped=None):
+    """Those that run here and are uroce programs; of one file prefix, if it is given. stopped: a list that gets a
+    sentence about each that is stopped."""
     found, closed = [], []
     for folder in folders():
         try:
@@ -83,16 +106,20 @@ def instances(prefix=None):
             continue
         for name in names:
             if prefix in (None, name):
-                found += one_at(os.path.join(folder, name, SOCKET))
+                found += one_at(os.path.join(folder, name, SOCKET), stopped)
     if closed and not found:
         raise Gone(f"{', '.join(closed)}: ask as root, or as the user whose programs they are")
     return found
 
 
-def one_at(path):
-    """The instance there, or nothing: it has gone, or is no uroce program."""
+def one_at(path, stopped=None):
+    """The instance there, or nothing: it has gone, is stopped, or is no uroce program."""
     try:
         instance = Instance(path)
+    except Stopped as one:
+        if stopped is not None:
+            stopped.append(str(one))
+        return []
     except Gone:
         return []
     try:
