@@ -330,6 +330,26 @@ static int refuse(const struct option_set *set, const char *word, int letter)
 			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word);
 }
 
+/*
+ * Is the word that getopt_long() took as a value a long option of the program? Then the value was forgotten. given: the
+ * last word that was parsed.
+ */
+static bool is_option(const struct option_set *set, const char *given)
+{
+	size_t bytes;
+
+	if (optarg == NULL || optarg != given || strncmp(optarg, "--", 2) != 0)
+		return false;
+	bytes = strcspn(optarg + 2, "=");
+	for (size_t i = 0; i < set->count; i++) {
+		const char *name = set->rows[i].name;
+
+		if (name && bytes == strlen(name) && strncmp(name, optarg + 2, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Converts the rows for getopt_long(): count + 3 options, 3 * count + 6 letters. */
 static void make_options(const struct option_set *set, struct option *options, char *letters)
 {
@@ -354,7 +374,8 @@ static void make_options(const struct option_set *set, struct option *options, c
 	*options = (struct option){ NULL, 0, NULL, 0 };
 }
 
-static int parse_option(const struct option_set *set, size_t i, void *settings)
+/* last: the last word that was parsed. */
+static int parse_option(const struct option_set *set, size_t i, const char *last, void *settings)
 {
 	const struct option_row *row = &set->rows[i];
 	char name[64];
@@ -363,6 +384,9 @@ static int parse_option(const struct option_set *set, size_t i, void *settings)
 		snprintf(name, sizeof(name), "-%c", row->letter);
 	else
 		snprintf(name, sizeof(name), "--%s", row->name);
+	if (row->value && is_option(set, last))
+		return app_complain(APP_EXIT_USAGE, "option '%s' requires an argument, and '%s' is an option", name,
+				    optarg);
 	if (set->origins)
 		set->origins[i] = OPTION_FROM_LINE;
 	return app_option_parse_value(row, name, row->kind == OPTION_FLAG ? "1" : optarg, settings);
@@ -390,7 +414,7 @@ int app_option_parse(const struct option_set *set, int argc, char **argv, void *
 			       UROCE_VERSION_PATCH);
 		else
 			code = parse_option(set, letter < ROW_0 ? find_letter(set, letter) : (size_t)(letter - ROW_0),
-					    settings);
+					    argv[optind - 1], settings);
 	}
 	opterr = 1; /* for EAL, which uses getopt, too */
 	free(options);

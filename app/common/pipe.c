@@ -1,6 +1,7 @@
 /* pipe.c - sends a stream of bytes as SENDs over a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #define PART_S 2.0
 #define TRY_AGAIN_US 100000
 #define WAIT_MS 1u
+#define TELL_S 1.0 /* after which a user is told of the wait */
 #define KEEPALIVE_MS 1000u
 
 /* Data that has been received and not been read, oldest first. */
@@ -35,7 +37,8 @@ struct app_pipe {
 	struct arrival arrivals[RECEIVES];
 	uint32_t first, count; /* of the arrivals that wait */
 	uint32_t sends[SENDS], free_sends;
-	bool closed;
+	double began;
+	bool closed, told;
 };
 
 static int check_pipe(const char *what, int error)
@@ -150,6 +153,16 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 	};
 }
 
+/* A client tells its user once that it waits. */
+static void tell_wait(struct app_pipe *pipe)
+{
+	if (pipe->config.host == NULL || pipe->told || app_now_seconds() - pipe->began < TELL_S)
+		return;
+	pipe->told = true;
+	fprintf(stderr, "waiting for a server at %s, port %u; for about %u s\n", pipe->config.host,
+		pipe->config.service, pipe->config.patience_s);
+}
+
 /*
  * Waits for an event of the id. Returns false if keep_waiting() ends the wait, or if no event arrives within `seconds`.
  */
@@ -158,6 +171,7 @@ static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double se
 	double end = app_now_seconds() + seconds;
 
 	while (uroce_cm_wait(pipe->channel, WAIT_MS, event) != 0) {
+		tell_wait(pipe);
 		if ((keep_waiting && !keep_waiting()) || (seconds > 0 && app_now_seconds() > end))
 			return false;
 	}
@@ -226,6 +240,7 @@ static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 		if (code || event.type == UROCE_CM_ESTABLISHED)
 			return code;
 		close_id(pipe);
+		tell_wait(pipe);
 		if (app_now_seconds() >= end)
 			break;
 		usleep(TRY_AGAIN_US);
@@ -247,6 +262,7 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 		return NULL;
 	}
 	pipe->config = *config;
+	pipe->began = app_now_seconds();
 	*code = open_objects(pipe);
 	if (*code == APP_EXIT_OK)
 		*code = config->host ? connect_one(pipe, keep_waiting) : accept_one(pipe, when_listening, keep_waiting);

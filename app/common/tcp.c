@@ -16,6 +16,7 @@
 
 #define TRY_AGAIN_MS 100u
 #define LOOK_MS 1
+#define TELL_S 1.0 /* after which a user is told of the wait */
 
 int app_tcp_listen(unsigned port)
 {
@@ -79,6 +80,8 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list;
 	char service[16];
 	int error, fd = -1;
+	bool told = false;
+	double began;
 
 	snprintf(service, sizeof(service), "%u", port);
 	error = getaddrinfo(host, service, &hints, &list);
@@ -87,11 +90,17 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 		*why = gai_strerror(error);
 		return -1;
 	}
+	began = app_now_seconds();
 	do {
 		for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
 			fd = dial(at, &wait, &error);
 		for (unsigned i = 0; i < TRY_AGAIN_MS && fd < 0 && keep_waiting(&wait); i++)
 			poll(NULL, 0, 1);
+		if (fd < 0 && !told && app_now_seconds() - began > TELL_S && keep_waiting(&wait)) {
+			fprintf(stderr, "waiting for a server at %s, TCP port %u: %s; for another %.0f s\n", host, port,
+				strerror(error), wait.end - app_now_seconds());
+			told = true;
+		}
 	} while (fd < 0 && keep_waiting(&wait));
 	freeaddrinfo(list);
 	*why = strerror(error);

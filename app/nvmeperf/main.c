@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -244,6 +245,14 @@ static int open_json(FILE **file)
 	return APP_EXIT_OK;
 }
 
+/* What cannot be cut, such as a pipe, is not. */
+static bool empty(FILE *file)
+{
+	struct stat status;
+
+	return fstat(fileno(file), &status) == 0 && (!S_ISREG(status.st_mode) || ftruncate(fileno(file), 0) == 0);
+}
+
 static int write_json(FILE *file, int code)
 {
 	bool written;
@@ -251,10 +260,10 @@ static int write_json(FILE *file, int code)
 	json_object_set_new(all.root, "store", json_string(all.local ? all.options.store : "of the target"));
 	json_object_set(all.root, "results", all.results);
 	app_run_json_end(all.root, code == APP_EXIT_INTERRUPTED);
-	written = ftruncate(fileno(file), 0) == 0 && json_dumpf(all.root, file, JSON_INDENT(1)) == 0 &&
-		  fputc('\n', file) != EOF;
+	written = empty(file) && json_dumpf(all.root, file, JSON_INDENT(1)) == 0 && fputc('\n', file) != EOF;
 	if (fclose(file) != 0 || !written)
-		code = app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
+		code = app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", all.options.json,
+				    strerror(errno));
 	return code;
 }
 

@@ -255,7 +255,7 @@ static void resize(struct control *control, char **words)
 	if (!app_size_parse(words[3], 0, UINT64_MAX, &bytes))
 		refuse(control, "%s: use a size such as 64M or 1G", words[3]);
 	else if (disks_resize(control->disks, disk, bytes, error) != 0)
-		refuse(control, "%s", error);
+		refuse(control, "resize %s %s %s: %s", words[1], words[2], words[3], error);
 }
 
 /* Disconnects a controller by its number, or all controllers of a host. */
@@ -291,17 +291,9 @@ static const struct verb {
 	int least, most;
 	void (*run)(struct control *control, char **words);
 } verbs[] = {
-	{ "show", "", "addresses, subsystems, their hosts and namespaces", 0, 0, show },
-	{ "controllers", "", "the hosts that are connected", 0, 0, controllers },
-	{ "stats", "", "counts and latencies of the target, its namespaces and queues", 0, 0, stats },
-	{ "json", "", "the same, and namespaces and hosts, as one JSON object", 0, 0, json },
-	{ "add", "NQN STORE [nsid=N] [block=N] [uuid=UUID] [read-only] [buffered]",
-	  "another namespace: memory:SIZE, null:SIZE, PATH[:SIZE]; hosts are told", 2, 7, add },
-	{ "remove", "NQN NSID", "takes a namespace away; hosts are told", 2, 2, remove_disk },
-	{ "resize", "NQN NSID SIZE", "of a namespace in a file or nowhere; hosts are told", 3, 3, resize },
-	{ "disconnect", "CNTLID|HOST-NQN", "ends a controller, or all of a host, which may come again", 1, 1,
-	  disconnect },
-	{ "help", "", "this", 0, 0, help },
+#define VERB(name, run, arguments, what, least, most) { name, arguments, what, least, most, run },
+#include "nvmet/verbs.def"
+#undef VERB
 };
 
 static void help(struct control *control, char **words)

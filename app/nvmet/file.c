@@ -439,7 +439,10 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 	if (store->fd >= 0)
 		return 0;
 	complain(error, store,
-		 errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" : strerror(errno));
+		 errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" :
+		 errno == EACCES && access(config->path, R_OK) == 0 ?
+				   "it may be read, but not written: add read-only, or give the right to write it" :
+				   strerror(errno));
 	if (errno == EINVAL && flags & O_CREAT) /* the file was created even so */
 		unlink(config->path);
 	return -1;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "nvmet/file.h"
 #include "nvmet/identity.h"
@@ -15,6 +16,11 @@ static int check_ports(const struct settings *settings)
 {
 	struct uroce_addr addr;
 
+	if (settings->port_count == 0 && settings->config[0])
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s: no port: add a section [port.0] with device= and ip=, or give --device and --ip",
+			settings->config);
 	if (settings->port_count == 0)
 		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	for (uint32_t i = 0; i < settings->port_count; i++) {
@@ -99,6 +105,23 @@ static int check_names(const struct settings *settings, const struct settings_di
 	return APP_EXIT_OK;
 }
 
+/* Only one namespace may have a file, whatever names lead to it. */
+static int check_file(const struct settings *settings, const struct settings_disk *disk)
+{
+	struct stat own, other;
+
+	if (disk->kind != STORE_FILE || stat(disk->path, &own) != 0)
+		return APP_EXIT_OK;
+	for (const struct settings_disk *before = settings->disks; before < disk; before++) {
+		if (before->kind == STORE_FILE && stat(before->path, &other) == 0 && own.st_dev == other.st_dev &&
+		    own.st_ino == other.st_ino)
+			return app_complain(APP_EXIT_USAGE,
+					    "%s%s%s is the file %s, which another namespace has already: name it once",
+					    disk->where, disk->where[0] ? ": " : "", disk->path, before->path);
+	}
+	return APP_EXIT_OK;
+}
+
 /* A file that was served before keeps the number by which hosts know it. */
 static void number_as_before(const struct settings *settings, struct settings_disk *disk)
 {
@@ -146,6 +169,8 @@ static int check_disks(struct settings *settings)
 	}
 	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
 		code = check_names(settings, &settings->disks[i]);
+	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
+		code = check_file(settings, &settings->disks[i]);
 	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
 		number_as_before(settings, &settings->disks[i]);
 	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)

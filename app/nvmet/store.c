@@ -151,7 +151,8 @@ int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYT
 {
 	bytes = bytes / store->config.block_bytes * store->config.block_bytes;
 	if (bytes == 0)
-		return store_refuse(error, "at least one block of %u bytes", store->config.block_bytes);
+		return store_refuse(error, "a size of less than one block: use %u bytes or more",
+				    store->config.block_bytes);
 	if (store->config.kind == STORE_MEMORY)
 		return store_refuse(error, "memory keeps its size; add another namespace, and remove this one");
 	if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)

@@ -33,10 +33,19 @@ static const struct option_set option_set = {
 	OPTION_ROWS(rows),
 	.usual = &defaults,
 	.head = "uroce-nvmetcli [-s SOCKET] COMMAND [ARGUMENTS]\n"
-		"Asks and tells a running uroce-nvmet; \"uroce-nvmetcli help\" has it list its commands:\n"
+		"Asks and tells a running uroce-nvmet; \"uroce-nvmetcli help\" lists the commands:\n"
 		"show, controllers, stats, json, add, remove, resize, disconnect.\n\n",
 	.tail = "\nExit: 0 done, 1 the target refused, 2 usage, 3 no target listens there.\n",
 };
+
+/* Needs no target. */
+static int print_help(void)
+{
+#define VERB(name, run, arguments, what, least, most) printf("%s %s\n    %s\n", name, arguments, what);
+#include "nvmet/verbs.def"
+#undef VERB
+	return APP_EXIT_OK;
+}
 
 static int address_of(const char *path, struct sockaddr_un *out)
 {
@@ -109,6 +118,8 @@ int main(int argc, char **argv)
 	if (optind == argc)
 		return app_complain(APP_EXIT_USAGE, "which command: show, controllers, stats, json, add, remove, "
 						    "resize, disconnect or help");
+	if (strcmp(argv[optind], "help") == 0 && !options.dry)
+		return print_help();
 	code = address_of(options.path, &address);
 	if (code == APP_EXIT_OK)
 		code = write_line(argv + optind, argc - optind, line, sizeof(line));

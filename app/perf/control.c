@@ -53,7 +53,7 @@ int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, un
 	int listener = app_tcp_listen(tcp_port), fd;
 
 	if (listener < 0)
-		return app_complain(-1, "no server on TCP port %u: %s; choose another with -p", tcp_port,
+		return app_complain(-1, "cannot listen on TCP port %u: %s; choose another with -p", tcp_port,
 				    strerror(errno));
 	perf_report_waiting(tcp_port);
 	while (!poll_until(lcore, listener, POLLIN))

@@ -63,6 +63,15 @@ static int check_ends(const struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
+/* -a is a list of sizes by itself. */
+static int check_size_options(const struct perf_options *options)
+{
+	return options->all_sizes && options->named_sizes ?
+		       app_complain(APP_EXIT_USAGE, "-a and -s %u: -a is all sizes: leave out one of them",
+				    options->sizes[0]) :
+		       APP_EXIT_OK;
+}
+
 /* Windows that alternate need one lcore and a link without faults. */
 static int check_windows(struct perf_options *options)
 {
@@ -221,6 +230,8 @@ static int check(struct perf_options *options)
 	bool any_mode = false;
 	int code = options_take_turns(options) ? check_windows(options) : APP_EXIT_OK;
 
+	if (code == APP_EXIT_OK)
+		code = check_size_options(options);
 	if (code == APP_EXIT_OK)
 		code = check_perftest(options);
 	if (code)

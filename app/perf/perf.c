@@ -142,6 +142,19 @@ static uint64_t count_interruptions(void)
 	return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
+/* The row of a case in which nothing was completed is no measurement. */
+static bool has_nothing(const struct perf_result *result)
+{
+	if (result->tally.messages || result->tally.errors || app_is_interrupted())
+		return false;
+	app_complain(APP_EXIT_FAILURE,
+		     "%s %s %u bytes: no message was completed in the %.2f s that were measured: use a "
+		     "longer -D",
+		     perf_op_names[result->test.op], perf_mode_names[result->test.mode], result->test.size_bytes,
+		     result->tally.seconds);
+	return true;
+}
+
 /* Is the result below the least that the user has asked for? */
 static bool misses_the_least(const struct perf_options *options, const struct perf_result *result)
 {
@@ -177,7 +190,7 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 	perf_report_result(result);
 	if (perf->options.histogram && result->latency)
 		perf_report_histogram(result);
-	perf->failures += misses_the_least(&perf->options, result);
+	perf->failures += has_nothing(result) || misses_the_least(&perf->options, result);
 }
 
 /* Runs all cases, between two ends in this process or with the server. */

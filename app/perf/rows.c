@@ -36,6 +36,7 @@ static int parse_sizes(const char *name, const char *text, void *place)
 	int code = copy ? APP_EXIT_OK : APP_EXIT_INTERNAL;
 	struct perf_options *options = place;
 
+	options->named_sizes = true;
 	options->size_count = 0;
 	while (code == APP_EXIT_OK && (word = strsep(&rest, ",")) != NULL) {
 		if (options->size_count == PERF_SIZES_MAX)
@@ -53,6 +54,9 @@ static int parse_all_sizes(const char *name, const char *text, void *place)
 
 	(void)name;
 	(void)text;
+	options->all_sizes = true;
+	if (options->named_sizes)
+		return APP_EXIT_OK;
 	options->size_count = 0;
 	for (uint32_t size = 1; size <= 1u << 20; size *= 2)
 		options->sizes[options->size_count++] = size;

@@ -60,6 +60,7 @@ struct perf_case {
 struct perf_options {
 	bool ops[PERF_OPS], modes[PERF_MODES];
 	uint32_t sizes[PERF_SIZES_MAX], size_count; /* count 0: the mode's defaults */
+	bool all_sizes, named_sizes;                /* -a, -s */
 	/*
 	 * What all cases have in common; op, mode, size_bytes and rate are set in each. mtu_bytes 0: 4096 on loop, 1024
 	 * elsewhere; inline_bytes UINT32_MAX: that of the mode; burst 0: the messages of 10 ms.

@@ -144,8 +144,12 @@ static int read_addresses(struct settings *settings, struct tree_port *port)
 	for (char *word = strtok_r(list, ",", &rest); word && code == APP_EXIT_OK; word = strtok_r(NULL, ",", &rest))
 		code = read_address(settings, word, port);
 	if (code == APP_EXIT_OK && (settings->device == NULL || port->addr_count == 0))
-		return app_complain(APP_EXIT_USAGE, "--device and --ip say which port the program has, "
-						    "here or in the file of --config");
+		return app_complain(APP_EXIT_USAGE,
+				    "%s is missing: --device and --ip say which port the program has, "
+				    "here or in %s%s",
+				    settings->device ? "--ip" : "--device",
+				    settings->config ? "[port] of " : "the file of --config",
+				    settings->config ? settings->config : "");
 	return code;
 }
 

@@ -335,7 +335,9 @@ static int run_commands(void)
 		return code;
 	if (settings.interactive && !quit_is_wanted())
 		prompt_interact(&traffic);
-	while (!settings.interactive && !quit_is_wanted())
+	/* Commands that started nothing and serve nobody leave nothing to wait for. */
+	while (!settings.interactive && !quit_is_wanted() &&
+	       (traffic.running || settings.target || meet_serves() || !settings.cmdline_file[0]))
 		usleep(TICK_MS * 1000);
 	return APP_EXIT_OK;
 }

@@ -1,5 +1,6 @@
 /* settings.c - reads settings from the command line, a file and the prompt, by the rows */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,14 +157,23 @@ static int check_together(const struct settings *settings)
 				    "%s %u: packets that overtake each other need SACKs: leave out %s off",
 				    name_of(settings, "paths"), settings->paths, name_of(settings, "sack-window"));
 	for (uint32_t i = 0; i < settings->port_count; i++) {
-		if (settings->ports[i].device[0] == '\0' || settings->ports[i].address_count == 0)
-			return app_complain(APP_EXIT_USAGE, "port %u needs a device and an address", i);
+		if (settings->ports[i].device[0] == '\0')
+			return app_complain(APP_EXIT_USAGE,
+					    "port %u has no device: give --device DEV, or device= in %s%s[port.%u]", i,
+					    settings->config, settings->config[0] ? ": " : "", i);
+		if (settings->ports[i].address_count == 0)
+			return app_complain(APP_EXIT_USAGE,
+					    "port %u has no address: give --ip ADDR/LEN, or ip= in %s%s[port.%u]", i,
+					    settings->config, settings->config[0] ? ": " : "", i);
 	}
 	if (settings->port_count == 1 && !settings->target && !settings->peer[0] && !settings->interactive &&
 	    !settings->cmdline_file[0])
 		return app_complain(APP_EXIT_USAGE,
 				    "one port needs --peer HOST or --target, or commands that listen or "
 				    "connect; or name a second one");
+	if (settings->cmdline_file[0] && !app_is_readable(settings->cmdline_file))
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
+				    settings->cmdline_file, strerror(errno));
 	if (settings->limit_qps < 2 * settings->qps)
 		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, "qps"),
 				    settings->qps, name_of(settings, "limit-qps"), settings->limit_qps);

@@ -166,6 +166,12 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 			"there is no port %s: another program's packet socket has the group number that "
 			"DPDK's driver has chosen for this process; start the program once more",
 			attachment->name);
+	if (strstr(complaints, "failed to parse device"))
+		return drivers_error_set(
+			error, -ENODEV,
+			"there is no port %s: DPDK has no driver for that name; virtual ports are such as "
+			"net_af_packet0,iface=eth1, net_memif0,role=client, net_ring0 and net_tap0",
+			attachment->name);
 	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver refused it (%s)", attachment->name,
 				 *complaints           ? complaints :
 				 drivers_log_is_left() ? "DPDK's messages may tell why" :

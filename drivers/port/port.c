@@ -148,7 +148,7 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 		device->vlans[i] = config->vlans[i];
 		if (config->gateways[i] && uroce_addr_parse(config->gateways[i], &device->gateways[i], NULL) != 0)
 			return drivers_error_set(error, -EINVAL,
-						 "'%s' is no gateway for %s: use an address of the same network",
+						 "gateway '%s' of address %s: use an address of the same network",
 						 config->gateways[i], config->addresses[i]);
 		device->addr_count++;
 	}

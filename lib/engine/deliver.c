@@ -45,7 +45,7 @@ void engine_deliver_event(struct uroce_device *device, const struct uroce_event 
 	int fd;
 
 	engine_trace_event(device->port_id, event->qp_num, uroce_event_name(event->type));
-	engine_log(level_of(event), "port %u, QP %u: %s", device->port_id, event->qp_num,
+	engine_log(level_of(event), "port %u, QP 0x%06x: %s", device->port_id, event->qp_num,
 		   uroce_event_name(event->type));
 	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0) {
 		if (atomic_fetch_add(&device->events_lost, 1) == 0)

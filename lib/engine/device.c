@@ -1,5 +1,6 @@
 /* device.c - creates and destroys a device: a port with addresses, its queues on lcores, its tables */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +34,31 @@ static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
 	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + FRAME_HEADERS_BYTES + mtu_bytes;
 }
 
+static int refuse_route(const struct uroce_device_config *config, uint32_t index)
+{
+	char gateway[INET6_ADDRSTRLEN], own[INET6_ADDRSTRLEN];
+
+	uroce_addr_format(&config->gateways[index], gateway, sizeof(gateway));
+	uroce_addr_format(&config->addrs[index], own, sizeof(own));
+	return engine_refuse(
+		-EINVAL,
+		"gateway %s, VLAN %u:%u of address %s: a gateway is another address of the same network, or "
+		"of fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7",
+		gateway, config->vlans[index].id, config->vlans[index].priority, own);
+}
+
 /* Checks the configuration and fills in defaults. */
 static int check_config(const struct uroce_engine *engine, const struct uroce_device_config *config)
 {
+	int wrong;
+
 	if (engine_check_range("addr_count", config->addr_count, 1, LIMIT_PORT_ADDRS) ||
 	    engine_check_range("queue_count", config->queue_count, 0, engine->lcore_count) ||
 	    engine_check_range("first_lcore", config->first_lcore, 0, engine->lcore_count - 1))
 		return -EINVAL;
-	if (!engine_route_config_is_valid(config))
-		return engine_refuse(-EINVAL,
-				     "gateways, vlans: a gateway is another address of the same network, or of "
-				     "fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7");
+	wrong = engine_route_find_wrong(config);
+	if (wrong >= 0)
+		return refuse_route(config, (uint32_t)wrong);
 	if (!mtu_is_valid(config->mtu_bytes))
 		return engine_refuse(-EINVAL, "mtu_bytes %u: 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
 	if (!pool_fits(config->pool, config->mtu_bytes))

@@ -94,16 +94,21 @@ int engine_route_choose_source(const struct uroce_device_config *config, const s
 	return chosen;
 }
 
-bool engine_route_config_is_valid(const struct uroce_device_config *config)
+int engine_route_find_wrong(const struct uroce_device_config *config)
 {
 	for (uint32_t i = 0; i < config->addr_count; i++) {
 		if (!vlan_exists(config->vlans[i].id, config->vlans[i].priority))
-			return false;
+			return (int)i;
 		if (is_set(&config->gateways[i]) && (!is_neighbour(config, i, &config->gateways[i]) ||
 						     engine_route_find(config, config->gateways[i].bytes) >= 0))
-			return false;
+			return (int)i;
 	}
-	return true;
+	return -1;
+}
+
+bool engine_route_config_is_valid(const struct uroce_device_config *config)
+{
+	return engine_route_find_wrong(config) < 0;
 }
 
 void engine_route_complete(const struct uroce_device_config *config, struct uroce_path *path)

@@ -16,6 +16,8 @@ int engine_route_find(const struct uroce_device_config *config, const uint8_t ad
 int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest, unsigned *rank);
 
 /* Is each gateway a neighbour of its address, and is each VLAN valid? */
+/* The index of the first address whose gateway or VLAN is wrong; -1: none is. */
+int engine_route_find_wrong(const struct uroce_device_config *config);
 bool engine_route_config_is_valid(const struct uroce_device_config *config);
 
 /* Gives a path without a VLAN the VLAN of its source address. */

@@ -69,7 +69,7 @@ Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 	device.addr_count = 1;
 	EXPECT_REFUSED(uroce_device_create(network.engine, &device, &none), "pool NULL");
 	device.gateways[0] = network_address("10.0.0.1");
-	EXPECT_REFUSED(uroce_device_create(network.engine, &device, &none), "gateways");
+	EXPECT_REFUSED(uroce_device_create(network.engine, &device, &none), "gateway 10.0.0.1, VLAN 0:0 of address ");
 	EXPECT_REFUSED(uroce_cq_create(end->device, 0, &cq), "depth 0: 1 ... 1048576");
 	EXPECT_REFUSED(uroce_mr_reg(end->pd, NULL, 8, 0, &mr), "addr");
 	EXPECT_REFUSED(uroce_srq_create(end->pd, &(struct uroce_srq_attr){ .max_wr = 1, .max_sge = 17 }, &srq),
@@ -118,7 +118,7 @@ Test(log, whoever_listens_hears_what_happens_and_no_more_when_he_leaves)
 	for (int i = 0; i < 8; i++)
 		network_post(&network, UROCE_WR_RDMA_WRITE, 8);
 	network_event(&network, 0, UROCE_EVENT_CQ_ERR);
-	expect_heard(": CQ_ERR\n");
+	expect_heard("port 0, QP 0x000000: CQ_ERR\n");
 	expect_heard("0 port 0: the CQ with room for ");
 	expect_heard("was full, and one is lost");
 	expect_heard("0 port ");

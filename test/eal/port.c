@@ -183,7 +183,7 @@ Test(port, what_cannot_work_is_refused_in_a_sentence)
 	expect_refused("", &config, -EINVAL, WORDS("no name of a port"));
 	expect_refused(longest, &config, -EINVAL, WORDS("no name of a port", "at most"));
 	expect_refused("eth99", &config, -ENODEV, WORDS("eth99", "ip link"));
-	expect_refused("net_nothing0", &config, -ENODEV, WORDS("net_nothing0", "refused"));
+	expect_refused("net_nothing0", &config, -ENODEV, WORDS("net_nothing0", "no driver for that name"));
 	expect_refused("net_memif0,role=nobody", &config, -ENODEV, WORDS("net_memif0", "role"));
 	expect_refused("ffff:00:1f.0", &config, -ENODEV, WORDS("ffff:00:1f.0", "lspci"));
 	bad.addresses[0] = NULL;

@@ -100,8 +100,8 @@ Test(refusals, engines_and_devices)
 	       uroce_device_create(network.engine, &device, &none));
 	device.gateways[0] = network_address("10.0.0.1");
 	EXPECT(-EINVAL,
-	       "gateways, vlans: a gateway is another address of the same network, or of fe80::/10; a VLAN is 1 ... "
-	       "4094 or 0, its priority 0 ... 7",
+	       "gateway 10.0.0.1, VLAN 0:0 of address *: a gateway is another address of the same network, or of "
+	       "fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7",
 	       uroce_device_create(network.engine, &device, &none));
 	device = (struct uroce_device_config){ .addr_count = 1, .pool = network.loop.pool, .port_id = 31 };
 	EXPECT(-ENODEV, "port_id 31: there is no such port", uroce_device_create(network.engine, &device, &none));
