@@ -13,6 +13,7 @@
 #include "testpmd/exchange.h"
 #include "testpmd/quit.h"
 
+#define PKEY_DEFAULT 0xFFFFu
 #define VERSION_WORD "uroce-testpmd 1"
 #define PATIENCE_SECONDS 10
 #define LOOK_US 1000
@@ -82,8 +83,11 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 		return app_complain(-1, "no memory");
 	fprintf(out, VERSION_WORD " %u %u %u %s %u %lu", ours->qps, ours->size, ours->mtu,
 		uroce_addr_format(&ours->addr, address, sizeof(address)), ours->rkey, ours->va);
-	if (ours->sack_window) /* a peer that has sent no window may be too old to read one */
+	/* A peer that has sent no window may be too old to read one. */
+	if (ours->sack_window || ours->pkey != PKEY_DEFAULT)
 		fprintf(out, " %u %u", ours->sack_window, ours->paths);
+	if (ours->pkey != PKEY_DEFAULT)
+		fprintf(out, " %u", ours->pkey);
 	fprintf(out, "\n");
 	for (uint32_t i = 0; i < ours->qps; i++)
 		fprintf(out, "%u %u\n", ours->qpn[i], ours->psn[i]);
@@ -138,11 +142,12 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 			       app_complain(-1, "the peer left, or did not say in %d s who it is", PATIENCE_SECONDS);
 	if (strncmp(text, "no ", 3) == 0)
 		return app_complain(-1, "the target refused: %s", text + 3);
-	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u %u", &theirs->qps, &theirs->size, &theirs->mtu,
-		       address, &theirs->rkey, &theirs->va, &theirs->sack_window,
-		       &theirs->paths) >= 6 && /* a peer without SACKs sends no window, and an old peer no paths */
-		uroce_addr_parse(address, &theirs->addr, NULL) == 0 &&
-		theirs->qps >= 1 && theirs->qps <= EXCHANGE_QPS_MAX;
+	theirs->pkey = PKEY_DEFAULT;
+	/* A peer without SACKs sends no window, and an old peer no paths. The default P_Key is not sent. */
+	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu %u %u %u", &theirs->qps, &theirs->size, &theirs->mtu,
+		       address, &theirs->rkey, &theirs->va, &theirs->sack_window, &theirs->paths, &theirs->pkey) >= 6 &&
+		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
+		theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)
 		right = read_line(line, text, sizeof(text), &patience_us) &&
 			sscanf(text, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;

@@ -21,6 +21,7 @@ struct exchange {
 	uint32_t qps, size, mtu, rkey;
 	uint32_t sack_window; /* packets; 0: no SACKs */
 	uint32_t paths;       /* of each queue pair; 0 and 1: one */
+	uint32_t pkey;
 	uint64_t va;
 	struct uroce_addr addr;
 	uint32_t qpn[EXCHANGE_QPS_MAX], psn[EXCHANGE_QPS_MAX];

@@ -174,6 +174,11 @@ static int check_together(const struct settings *settings)
 	if (settings->cmdline_file[0] && !app_is_readable(settings->cmdline_file))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
 				    settings->cmdline_file, strerror(errno));
+	if (settings->port_count != 1 && !settings_pkeys_match(settings->pkey, settings->pkey))
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s 0x%04x: both ports would be limited members, which hear full ones only: use 0x%04x",
+			name_of(settings, "pkey"), settings->pkey, settings->pkey | SETTINGS_PKEY_FULL);
 	if (settings->limit_qps < 2 * settings->qps)
 		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, "qps"),
 				    settings->qps, name_of(settings, "limit-qps"), settings->limit_qps);
@@ -232,7 +237,8 @@ static bool is_setting(const struct option_row *row)
 void settings_print(const struct settings *settings)
 {
 	for (uint32_t i = 0; i < settings->port_count; i++) {
-		printf("  port %u           %s", i, settings->ports[i].device);
+		printf("  port %u           %s%s", i, settings->ports[i].device,
+		       app_port_absence(settings->ports[i].device));
 		for (uint32_t a = 0; a < settings->ports[i].address_count; a++) {
 			const char *gateway = settings->ports[i].gateways[a];
 

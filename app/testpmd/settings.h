@@ -9,6 +9,14 @@
 /* Names of the operations as in --mix: "send", "send_imm", "write", ... */
 extern const char *const settings_op_names[SETTINGS_OPS];
 
+#define SETTINGS_PKEY_FULL 0x8000u /* the P_Key of a full member; limited members hear full ones only */
+
+/* Do queue pairs with these P_Keys hear each other? */
+static inline bool settings_pkeys_match(uint32_t one, uint32_t other)
+{
+	return ((one ^ other) & ~SETTINGS_PKEY_FULL) == 0 && (one | other) & SETTINGS_PKEY_FULL;
+}
+
 /* Reads argv and the file that --config names. Returns 0 to go on, or 1 + the exit code. */
 int settings_read(struct settings *settings, int argc, char **argv);
 

@@ -15,6 +15,22 @@ static void answer(const struct traffic *traffic, const struct exchange *theirs,
 	ours->mtu = theirs->mtu;
 	ours->sack_window = RTE_MIN(theirs->sack_window, traffic_sack_window(traffic));
 	ours->paths = ours->sack_window ? theirs->paths : 0;
+	ours->pkey = traffic->settings->pkey;
+}
+
+/* Returns 0; or -1 with the reason in traffic->trouble: the two ends would drop what the other one sends. */
+static int check_pkeys(struct traffic *traffic, uint32_t theirs)
+{
+	uint32_t own = traffic->settings->pkey;
+
+	if (settings_pkeys_match(own, theirs))
+		return 0;
+	snprintf(traffic->trouble, sizeof(traffic->trouble),
+		 "P_Key 0x%04x of the target and 0x%04x of the peer do not match: use the same low 15 bits, and "
+		 "bit 15 in one of them or both",
+		 own, theirs);
+	app_complain(APP_EXIT_FAILURE, "%s", traffic->trouble);
+	return -1;
 }
 
 bool terms_serve(struct traffic *traffic, const struct exchange_line *line)
@@ -25,7 +41,8 @@ bool terms_serve(struct traffic *traffic, const struct exchange_line *line)
 	traffic->trouble[0] = '\0';
 	if (theirs && ours && exchange_receive(line, theirs) == 0) {
 		answer(traffic, theirs, ours);
-		if (traffic_offer(traffic, false, ours) != 0 || traffic_accept(traffic, theirs) != 0) {
+		if (check_pkeys(traffic, theirs->pkey) != 0 || traffic_offer(traffic, false, ours) != 0 ||
+		    traffic_accept(traffic, theirs) != 0) {
 			exchange_refuse(line, traffic->trouble[0] ? traffic->trouble :
 								    "the target could not set up its queue pairs");
 			traffic_drop_flows(traffic);
@@ -53,6 +70,7 @@ int terms_ask(struct traffic *traffic, const struct exchange_line *line)
 			.mtu = settings->mtu,
 			.sack_window = traffic_sack_window(traffic),
 			.paths = settings->paths,
+			.pkey = settings->pkey,
 		};
 	error = error || traffic_offer(traffic, true, ours) || exchange_send(line, ours) ||
 		exchange_receive(line, theirs) || traffic_accept(traffic, theirs);

@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 
-from cases import Skipped, main, one_line, program, run, run_unprivileged, want
+from cases import Running, Skipped, main, one_line, program, run, run_unprivileged, want
 from target import DISK, LOOP, Ends
 
 CASES = []
@@ -124,6 +124,29 @@ def testpmd_ends_where_there_is_nothing_to_do(directory):
         file.write("show port info all\n")
     code, out, err = run("testpmd", "--cmdline-file", path)
     want(code == 0 and "port 0" in out, code, out, err)
+
+
+@case
+def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(directory):
+    one_line("both ports", run("testpmd", "--pkey", "0x7fff", "--dry-run"), 2, "--pkey 0x7fff", "use 0xffff")
+    port = ("--device", f"net_memif0,role=%s,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.%d/24",
+            "--tcp-port", "18621", "--pkey", "0x7fff")
+    target = Running(directory, "target", "testpmd", port[0], port[1] % "server", port[2], port[3] % 1, *port[4:],
+                     "--target")
+    target.wait_for("serving peers")
+    code, _, err = run("testpmd", port[0], port[1] % "client", port[2], port[3] % 2, *port[4:], "--peer", "127.0.0.1")
+    want(code != 0 and "P_Key 0x7fff of the target and 0x7fff of the peer do not match" in err, code, err)
+
+
+@case
+def a_plan_says_that_an_interface_is_not_there(_):
+    here = ("-d", "none0", "--ip", "10.0.0.1/24", "--dry-run")
+    for name, *more in (("perf", "--server"), ("pingpong",), ("rping", "-s"), ("testpmd", "--target"),
+                        ("nvmet", "--memory", "1M", "--nqn", "nqn.2026-01.org.example:disks")):
+        code, out, err = run(name, *here, *more)
+        want(code == 0 and err == "" and "no interface has that name now" in out, name, code, out, err)
+    code, out, _ = run("perf", "-d", "net_ring0", *here[2:], "--server")
+    want(code == 0 and "no interface" not in out, out)
 
 
 @case
