@@ -10,6 +10,8 @@
 #include "engine/device_state.h"
 #include "engine/lcore_state.h"
 #include "engine/port_state.h"
+#include "engine/route.h"
+#include "wire/encap.h"
 
 /*
  * Adds an mbuf to the spare ones, in the state that an mbuf has in its pool: one segment, one reference, no flag set.
@@ -86,12 +88,16 @@ static __rte_noinline void close_up(struct engine_port *port, uint16_t taken)
 	memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));
 }
 
-/* Is the frame for the port itself? Then source and destination MAC are both the port's. */
-static bool is_own(const struct rte_mbuf *mbuf)
+/*
+ * Is the frame for an address of the port itself? MACs do not answer that: programs that share an interface have its
+ * MAC in common.
+ */
+static bool is_own(const struct engine_port *port, const struct rte_mbuf *mbuf)
 {
-	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint8_t dest[16];
 
-	return memcmp(frame, frame + RTE_ETHER_ADDR_LEN, RTE_ETHER_ADDR_LEN) == 0;
+	return wire_encap_dest(rte_pktmbuf_mtod(mbuf, const uint8_t *), dest) &&
+	       engine_route_find(&port->device->config, dest) >= 0;
 }
 
 /* Treats frames for the port itself as received, because no switch would send them back. */
@@ -102,7 +108,7 @@ static __rte_noinline void take_own(struct engine_port *port)
 	for (uint16_t i = 0; i < port->pending_count; i++) {
 		struct rte_mbuf *mbuf = port->pending[i];
 
-		if (!is_own(mbuf)) {
+		if (!is_own(port, mbuf)) {
 			port->pending[kept++] = mbuf;
 			continue;
 		}

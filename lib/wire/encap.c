@@ -284,6 +284,21 @@ static uint8_t *build_ipv6(const struct wire_encap *encap, uint32_t udp_bytes, u
 	return ip + WIRE_IPV6_BYTES;
 }
 
+bool wire_encap_dest(const uint8_t *frame, uint8_t dest[16])
+{
+	const uint8_t *type = frame + 12;
+
+	if (load_be16(type) == ETHERTYPE_VLAN)
+		type += WIRE_VLAN_BYTES;
+	if (load_be16(type) == ETHERTYPE_IPV6)
+		memcpy(dest, type + 2 + 24, 16);
+	else if (load_be16(type) == ETHERTYPE_IP)
+		encap_map_ipv4(dest, type + 2 + 16);
+	else
+		return false;
+	return true;
+}
+
 uint32_t wire_encap_build(struct wire_encap *encap, uint32_t bth_bytes, uint8_t *out)
 {
 	uint32_t udp_bytes = WIRE_UDP_BYTES + bth_bytes;

@@ -67,6 +67,12 @@ enum wire_frame {
 enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_encap *encap);
 
 /*
+ * Reads the destination address of a frame that was built here, untagged or with one tag. Returns false if the frame is
+ * no IP packet, such as ARP.
+ */
+bool wire_encap_dest(const uint8_t *frame, uint8_t dest[16]);
+
+/*
  * Writes Ethernet, VLAN, IP and UDP headers for a datagram of bth_bytes, BTH to ICRC, and sets offsets and bth_bytes in
  * *encap. IPv4 gets DF and its checksum; the UDP checksum is encap->udp_checksum. out has room for
  * WIRE_ENCAP_MAX_BYTES. Returns the bytes written.

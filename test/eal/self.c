@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "engine/device_state.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"
@@ -121,4 +122,39 @@ Test(self, a_queue_pair_reaches_itself)
 	moves_bytes(qp, UROCE_WR_RDMA_WRITE);
 	cr_assert_eq(uroce_qp_destroy(qp), 0);
 	network_close(&network);
+}
+
+/* Programs that share an interface have its MAC in common. */
+static void reaches_itself_and_peer_with_same_mac(bool ipv6)
+{
+	struct uroce_qp *qp;
+	uint64_t own_frames;
+
+	network_open(&network, 1);
+	network.ends[1].device->mac = network.ends[0].device->mac;
+	cr_assert_eq(uroce_cq_create(network.ends[0].device, 64, &network.ends[0].cq), 0);
+	qp = create();
+	connect_to(qp, qp, ipv6 ? "fe80::1" : "10.0.0.1", ipv6 ? "fe80::1" : "10.0.0.1");
+	moves_bytes(qp, UROCE_WR_RDMA_WRITE);
+	own_frames = network_counter(&network, 0, "own_frames");
+	for (int i = 0; i < 2; i++)
+		network_create_qp(&network, i, 64, -1);
+	network_connect(&network, ipv6);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, BYTES), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_assert_eq(network_counter(&network, 0, "own_frames"), own_frames);
+	cr_assert_eq(uroce_qp_destroy(qp), 0);
+	network_close(&network);
+}
+
+Test(self, frames_to_a_peer_with_the_same_mac_leave)
+{
+	RULE("W-8");
+	reaches_itself_and_peer_with_same_mac(false);
+}
+
+Test(self, ipv6_frames_to_a_peer_with_the_same_mac_leave)
+{
+	RULE("W-8");
+	reaches_itself_and_peer_with_same_mac(true);
 }

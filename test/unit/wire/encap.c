@@ -11,6 +11,23 @@
 #include "rule.h"
 #include "wire/bytes.h"
 
+Test(encap, destination_of_a_built_frame_is_read_with_and_without_a_tag)
+{
+	struct wire_encap encap;
+	struct test_frame frame;
+	uint8_t dest[16];
+
+	RULE("W-8");
+	for (int form = 0; form < 4; form++) {
+		encap = test_encap(form & 1, form & 2);
+		frame = test_frame_roce(form & 1, form & 2);
+		cr_assert(wire_encap_dest(frame.data, dest));
+		cr_expect_arr_eq(dest, encap.dest, 16);
+		store_be16(frame.data + (form & 2 ? 16 : 12), 0x0806);
+		cr_expect_not(wire_encap_dest(frame.data, dest), "ARP is no IP packet");
+	}
+}
+
 Test(encap, what_is_built_parses_to_the_same_value)
 {
 	struct wire_encap encap, parsed;
