@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_bus.h>
 #include <rte_cycles.h>
@@ -25,8 +26,7 @@
 #define DESC_DEFAULT 1024u
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
-#define PACKET_SOCKET_FRAMES 512u        /* the driver's default for framecnt */
-#define PACKET_SOCKET_BUFFER_BYTES 1024u /* what the kernel counts for each frame that it sends, besides its bytes */
+#define PACKET_SOCKET_FRAMES 512u /* the driver's default for framecnt */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -295,24 +295,57 @@ static void open_filters(const struct drivers_ethdev_config *config, const struc
 	rte_eth_allmulticast_enable(port->port_id); /* neighbour discovery asks by multicast */
 }
 
-static void set_up_packet_socket(const struct rte_eth_dev_info *info)
+/* A value of a device argument, or else the driver's default. */
+static uint32_t argument_or(const struct rte_eth_dev_info *info, const char *key, uint32_t usual)
 {
-	uint32_t frame_bytes = drivers_quirks_argument(info, "framesz");
-	uint32_t frames = drivers_quirks_argument(info, "framecnt");
+	uint32_t value = drivers_quirks_argument(info, key);
 
-	frame_bytes = frame_bytes ? frame_bytes : drivers_quirks_of(info)->buffer_bytes;
-	frames = frames ? frames : PACKET_SOCKET_FRAMES;
-	drivers_packet_socket_never_wait(info->if_index, frames * (frame_bytes + PACKET_SOCKET_BUFFER_BYTES));
+	return value ? value : usual;
+}
+
+static struct drivers_packet_ring packet_ring_of(const struct rte_eth_dev_info *info)
+{
+	return (struct drivers_packet_ring){
+		.block_bytes = argument_or(info, "blocksz", (uint32_t)getpagesize()),
+		.frame_bytes = argument_or(info, "framesz", drivers_quirks_of(info)->buffer_bytes),
+		.frame_count = argument_or(info, "framecnt", PACKET_SOCKET_FRAMES),
+	};
+}
+
+static bool was_configured(uint16_t port_id)
+{
+	struct rte_eth_conf conf;
+
+	return rte_eth_dev_conf_get(port_id, &conf) != 0 || conf.rxmode.mtu != 0;
+}
+
+/* The driver may already be in the middle of the rings of a port that somebody has used before. */
+static int regroup_packet_sockets(const struct rte_eth_dev_info *info, const struct drivers_ethdev *port,
+				  struct uroce_error *error)
+{
+	const struct drivers_packet_ring ring = packet_ring_of(info);
+	int result;
+
+	if (!drivers_quirks_of(info)->is_packet_socket || was_configured(port->port_id))
+		return 0;
+	result = drivers_packet_socket_regroup(info->if_index, &ring);
+	if (result == 0)
+		return 0;
+	return drivers_error_set(error, result, "port %s: its packet sockets cannot leave their group (%s)", port->name,
+				 rte_strerror(-result));
 }
 
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 		  struct drivers_ethdev *port, struct uroce_error *error)
 {
+	const struct drivers_packet_ring ring = packet_ring_of(info);
 	int result;
 
 	choose_queues(config, info, port);
 	choose_rings(config, port);
-	result = choose_pool(config, info, port, error);
+	result = regroup_packet_sockets(info, port, error);
+	if (result == 0)
+		result = choose_pool(config, info, port, error);
 	if (result == 0)
 		result = configure_with_queues(config, info, port, error);
 	if (result)
@@ -327,7 +360,7 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 	read_back(port);
 	open_filters(config, info, port);
 	if (drivers_quirks_of(info)->is_packet_socket)
-		set_up_packet_socket(info);
+		drivers_packet_socket_never_wait(info->if_index, &ring);
 	port->mtu_bytes = uroce_port_mtu(port->port_id);
 	return 0;
 }

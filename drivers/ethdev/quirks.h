@@ -30,7 +30,7 @@ struct drivers_quirks {
 	 */
 	bool wired_queues;
 
-	bool is_packet_socket; /* a packet socket of the kernel; see set_up_packet_socket() */
+	bool is_packet_socket; /* a packet socket of the kernel; see packet_socket.h */
 	/* the driver spreads flows over all its queues: a queue that is not set up would swallow its share */
 	bool needs_all_queues;
 	bool spreads_flows;     /* the driver spreads flows over its queues without offering RSS */

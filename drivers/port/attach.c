@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_eal.h>
@@ -21,6 +22,9 @@
 #define AF_PACKET_RING "framesz=4608,blocksz=36864,framecnt=512"
 /* Buffers so large that a frame of path MTU 4096 takes one buffer, not three. */
 #define MEMIF_BUFFER "bsize=8192"
+#define GROUP_COMPLAINT "PACKET_FANOUT"
+#define GROUP_PATIENCE_S 2u
+#define GROUP_TRY_US 20000u
 #define PCI_CHARS 12 /* "0000:01:00.0" */
 
 static bool begins_with(const char *text, const char *beginning)
@@ -159,8 +163,7 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 					 "there is no port %s: the kernel does not lock its memory; raise the limit "
 					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run it as root",
 					 attachment->name);
-	/* The driver makes the number of the fanout group from process id and interface number. */
-	if (strstr(complaints, "PACKET_FANOUT"))
+	if (strstr(complaints, GROUP_COMPLAINT))
 		return drivers_error_set(
 			error, -ENODEV,
 			"there is no port %s: another program's packet socket has the group number that "
@@ -179,6 +182,30 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 }
 
 /* ---- attaching ---- */
+
+/*
+ * Lets EAL make the port. Returns true, or false with what DPDK complains about. The driver makes the number of the
+ * fanout group from process id and interface index, so another process may have the number on another interface. A
+ * process of uroce has it only while it opens its port (packet_socket.h): then the call tries again.
+ */
+static bool make_port(const struct drivers_attachment *attachment, const char **complaints)
+{
+	uint64_t end = rte_get_timer_cycles() + GROUP_PATIENCE_S * rte_get_timer_hz();
+	char no_complaint[1] = "";
+	uint16_t port_id;
+
+	for (;;) {
+		if (rte_eal_hotplug_add(attachment->bus, attachment->name, attachment->arguments) == 0 &&
+		    rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0)
+			return true;
+		drivers_log_stop();
+		*complaints = drivers_log_reasons(no_complaint);
+		if (rte_get_timer_cycles() >= end || strstr(*complaints, GROUP_COMPLAINT) == NULL)
+			return false;
+		rte_delay_us_sleep(GROUP_TRY_US);
+		drivers_log_start();
+	}
+}
 
 /*
  * Was EAL given a device of this name with other arguments, without making a port of it? Our arguments would change it.
@@ -234,9 +261,8 @@ static bool plug_again(const char *text, struct drivers_attachment *attachment)
 
 int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error)
 {
-	char no_complaint[1] = "";
+	const char *complaints;
 	uint16_t port_id;
-	int result;
 
 	if (!understand(text, attachment))
 		return drivers_error_set(error, -EINVAL,
@@ -249,13 +275,8 @@ int drivers_attach(const char *text, struct drivers_attachment *attachment, stru
 		return 0;
 	if (was_refused(attachment, text))
 		return refuse(attachment, drivers_eal_complaints(), error);
-	result = rte_eal_hotplug_add(attachment->bus, attachment->name, attachment->arguments);
-	if (result == 0 && rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0) {
-		attachment->made = true;
-		return 0;
-	}
-	drivers_log_stop();
-	return refuse(attachment, drivers_log_reasons(no_complaint), error);
+	attachment->made = make_port(attachment, &complaints);
+	return attachment->made ? 0 : refuse(attachment, complaints, error);
 }
 
 void drivers_detach(const struct drivers_attachment *attachment)

@@ -5,6 +5,7 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 #include <uroce/uroce.h>
 
+#include "engine/packet_socket.h"
 #include "start.h"
 
 /* Its driver (22.11) leaves an abstract socket bound when it goes. */
@@ -237,24 +239,115 @@ Test(port, an_interface_of_the_kernel_is_enough_of_a_name)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-/* The driver numbers its group of sockets by process and interface, so two programs can get the same number. */
-Test(port, a_group_of_sockets_that_another_has_is_refused_with_what_to_do)
-{
-	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" } };
-	int group, other;
+/* ---- fanout groups of packet sockets ---- */
 
+static void make_veth(void)
+{
 	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
 		cr_skip_test("needs root for a network namespace");
 	if (system("ip link add ua type veth peer name ub && ip link set ua up && ip link set ub up"))
 		cr_skip_test("needs iproute2 and veth");
-	group = (getpid() ^ (int)if_nametoindex("ua")) & 0xffff;
+}
+
+/* Number and flags of the group that all packet sockets of the process on the interface are in; 0: none. */
+static unsigned group_of_sockets(const char *interface, unsigned expected_sockets)
+{
+	unsigned count = 0, group = 0;
+
+	for (int fd = 3; fd < 1024; fd++) {
+		unsigned told = 0;
+		socklen_t bytes = sizeof(told);
+
+		if (!packet_socket_is_on(if_nametoindex(interface), fd))
+			continue;
+		cr_assert_eq(getsockopt(fd, SOL_PACKET, PACKET_FANOUT, &told, &bytes), 0);
+		cr_assert(count++ == 0 || told == group, "all sockets are in one group");
+		group = told;
+	}
+	cr_assert_eq(count, expected_sockets);
+	return group;
+}
+
+/* The group number that the driver chooses. */
+static int driver_group(const char *interface)
+{
+	return (getpid() ^ (int)if_nametoindex(interface)) & 0xffff;
+}
+
+/* Another program's socket on ub is in the group. */
+static int take_group(int group)
+{
+	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
+	int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+
 	address.sll_ifindex = (int)if_nametoindex("ub");
-	other = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
-	cr_assert_eq(bind(other, (struct sockaddr *)&address, sizeof(address)), 0);
-	cr_assert_eq(setsockopt(other, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	cr_assert_eq(setsockopt(fd, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)), 0);
+	return fd;
+}
+
+Test(port, packet_socket_of_a_single_queue_is_in_no_group)
+{
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 2047 };
+	struct uroce_port *port;
+
+	make_veth();
 	config.engine = create_engine();
-	config.mbuf_count = 2047;
+	port = open_port("ua", &config);
+	cr_expect_eq(group_of_sockets("ua", 1), 0);
+	cr_expect_eq(uroce_port_close(port), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, packet_sockets_of_several_queues_are_in_a_group_of_their_own)
+{
+	struct uroce_engine_config lcores = { .lcore_count = 2 };
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 4095 };
+	struct uroce_port *port;
+	unsigned group;
+
+	make_veth();
+	cr_assert_eq(uroce_engine_create(&lcores, &config.engine), 0);
+	port = open_port("ua,qpairs=2", &config);
+	group = group_of_sockets("ua", 2);
+	cr_expect_neq(group, 0);
+	cr_expect_neq(group & 0xffff, (unsigned)driver_group("ua"),
+		      "which a process in another pid namespace would share");
+	cr_expect_eq(uroce_port_close(port), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+static void *close_soon(void *fd)
+{
+	usleep(100000);
+	close(*(int *)fd);
+	return NULL;
+}
+
+Test(port, port_opens_when_another_process_leaves_the_group)
+{
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 2047 };
+	pthread_t thread;
+	int other;
+
+	make_veth();
+	other = take_group(driver_group("ua"));
+	config.engine = create_engine();
+	cr_assert_eq(pthread_create(&thread, NULL, close_soon, &other), 0);
+	cr_expect_eq(uroce_port_close(open_port("ua", &config)), 0);
+	cr_expect_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+/* A program of DPDK's stays in its group. */
+Test(port, a_group_of_sockets_that_another_has_is_refused_with_what_to_do)
+{
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 2047 };
+	int other;
+
+	make_veth();
+	other = take_group(driver_group("ua"));
+	config.engine = create_engine();
 	expect_refused("ua", &config, -ENODEV, WORDS("net_af_packet_ua", "group number", "once more"));
 	cr_expect_eq(close(other), 0);
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
