@@ -86,6 +86,16 @@ int app_check(const char *what, int error)
 	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, app_reason_of(error)) : APP_EXIT_OK;
 }
 
+int app_check_peer(const char *what, const struct uroce_addr *own, const struct uroce_addr *peer)
+{
+	char text[64];
+
+	if (memcmp(own, peer, sizeof(*own)) != 0)
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE, "%s: the peer's address %s is our own: give each end an address of its own",
+			    what, uroce_addr_format(peer, text, sizeof(text)));
+}
+
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 {
 	struct uroce_error error;

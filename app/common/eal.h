@@ -47,4 +47,10 @@ const char *app_reason_of(int error);
 /* Checks the result of a call of the library: returns APP_EXIT_OK for 0, else APP_EXIT_FAILURE after "what: why". */
 int app_check(const char *what, int error);
 
+/*
+ * A peer cannot have our own address. what: the option or the side that names the peer. Returns APP_EXIT_OK, or
+ * APP_EXIT_USAGE after a complaint.
+ */
+int app_check_peer(const char *what, const struct uroce_addr *own, const struct uroce_addr *peer);
+
 #endif

@@ -235,6 +235,8 @@ static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 	if (uroce_addr_parse(pipe->config.host, &addr, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "HOST \"%s\": must be a RoCE address such as 10.0.0.1",
 				    pipe->config.host);
+	if (app_check_peer("HOST", &pipe->config.port->addr, &addr))
+		return APP_EXIT_USAGE;
 	for (;;) {
 		code = dial(pipe, &addr, &event, keep_waiting);
 		if (code || event.type == UROCE_CM_ESTABLISHED)

@@ -144,7 +144,7 @@ static const struct option_set option_set = {
 /* Options for a target elsewhere and options for our own target exclude each other. */
 static int check_ends(const struct options *options)
 {
-	struct uroce_addr addr;
+	struct uroce_addr addr, own;
 
 	if (options->connect == NULL) {
 		if (options->device || options->ip || options->gateway || options->nqn)
@@ -159,6 +159,8 @@ static int check_ends(const struct options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "--connect %s: add --nqn NQN, the target's, and --ip ADDR/LEN, ours",
 				    options->connect);
+	if (uroce_addr_parse(options->ip, &own, NULL) == 0 && app_check_peer("--connect", &own, &addr))
+		return APP_EXIT_USAGE;
 	if (!nvmf_nqn_is_valid(options->nqn))
 		return app_complain(APP_EXIT_USAGE,
 				    "--nqn %s: use a name such as nqn.2026-01.org.example:disk1, at most %u characters",

@@ -256,6 +256,8 @@ static int run_connections(struct perf *perf)
 			return app_complain(APP_EXIT_USAGE,
 					    "HOST \"%s\": with --connections it is a RoCE address, such as 10.0.0.1",
 					    options->host);
+		if (app_check_peer("HOST", &perf->ends[0].port->addr, &connect.dest))
+			return APP_EXIT_USAGE;
 	}
 	return perf_connect_run(&connect);
 }

@@ -383,7 +383,7 @@ static bool checks_are_asked_for(const struct perf_end *end)
 int perf_setup_connect(struct perf_end *end, const struct perf_peer *peer)
 {
 	const struct perf_layout *layout = &end->layout;
-	int error = 0;
+	int error = app_check_peer("--ip", &end->port->addr, &peer->addr) ? -EINVAL : 0;
 
 	end->peer = *peer;
 	write_requests(end);

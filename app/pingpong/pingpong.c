@@ -107,7 +107,7 @@ static int receive_their_side(struct pingpong *pp, const struct side *side)
 		sscanf(gid + 2 * i, "%2x", &byte);
 		pp->peer.gid.bytes[i] = (uint8_t)byte;
 	}
-	return 0;
+	return app_check_peer("--ip", &pp->port.addr, &pp->peer.gid);
 }
 
 /* ---- the queue pair ---- */

@@ -315,6 +315,8 @@ static int start_client(struct rping *rping)
 	if (uroce_addr_parse(options->peer, &dest, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "-a \"%s\": must be an address such as 10.0.0.1 or fe80::1",
 				    options->peer);
+	if (app_check_peer("-a", &rping->port.addr, &dest))
+		return APP_EXIT_USAGE;
 	if (app_check("connection", uroce_cm_id_create(rping->channel, 0, &id)) != 0)
 		return APP_EXIT_FAILURE;
 	end = add_end(rping, id);

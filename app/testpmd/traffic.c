@@ -417,6 +417,10 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 
 	if (app_check("query", uroce_qp_query(flow->qp, &ours)))
 		return -1;
+	if (app_check_peer("--ip", &attr.path.source, &peer->addr)) {
+		snprintf(traffic->trouble, sizeof(traffic->trouble), "both ends have the same address");
+		return -1;
+	}
 	attr.sq_psn = ours.sq_psn;
 	attr.paths = attr.sack_window ? (uint8_t)RTE_MIN(peer->paths, 255u) : 0;
 	flow->remote_va = peer->va;

@@ -137,6 +137,7 @@ static int choose_mtu(const struct uroce_port_config *config, const struct drive
 static int add_addresses(const struct uroce_port_config *config, struct uroce_device_config *device,
 			 struct uroce_error *error)
 {
+	const char *why;
 	unsigned prefix_bits;
 
 	for (unsigned i = 0; i < UROCE_ADDRS_MAX && config->addresses[i]; i++) {
@@ -144,6 +145,11 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 		if (uroce_addr_parse(config->addresses[i], &device->addrs[i], &prefix_bits) != 0)
 			return drivers_error_set(error, -EINVAL, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64",
 						 config->addresses[i]);
+		why = uroce_addr_unusable(&device->addrs[i], prefix_bits);
+		if (why)
+			return drivers_error_set(error, -EINVAL,
+						 "%s is %s: use the address of a host, such as 10.0.0.1/24",
+						 config->addresses[i], why);
 		device->prefix_bits[i] = (uint8_t)prefix_bits;
 		device->vlans[i] = config->vlans[i];
 		if (config->gateways[i] && uroce_addr_parse(config->gateways[i], &device->gateways[i], NULL) != 0)
@@ -182,7 +188,8 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 	code = uroce_device_create(config->engine, &device, &port->public.device);
 	if (code)
 		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
-					 code == -EINVAL ? uroce_refusal() : rte_strerror(-code));
+					 code == -EINVAL || code == -EADDRINUSE ? uroce_refusal() :
+										  rte_strerror(-code));
 	return 0;
 }
 

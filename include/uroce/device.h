@@ -148,11 +148,12 @@ UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 
 /*
- * Returns 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more
- * queues than the port has, mbufs too small for the MTU, or a port that strips VLAN tags (then nobody knows to which
- * VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: the
- * port's frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: the port has a device; -ENOSPC: the engine has
- * 16 devices; -ENOMEM.
+ * Returns 0; -EINVAL, and uroce_refusal() says what: no address, one that no host can have (uroce_addr_unusable()), a
+ * gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port
+ * that strips VLAN tags (then nobody knows to which VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the port
+ * has not been configured and started; -EMSGSIZE: the port's frames are too short for the MTU, see uroce_port_mtu();
+ * -EADDRINUSE: the kernel has an address, and the port is a packet socket; -EBUSY: the port has a device; -ENOSPC: the
+ * engine has 16 devices; -ENOMEM.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);

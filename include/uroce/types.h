@@ -75,6 +75,13 @@ UROCE_API int uroce_icrc_choose(const char *name);
  */
 UROCE_API int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
 
+/*
+ * Why a port cannot have this address with a prefix of prefix_bits (0: none is known), such as "a multicast address";
+ * NULL: it can. Other addresses than those of one host are refused: unspecified, loopback, multicast, reserved, and the
+ * first (network, subnet-router anycast) and last (broadcast, IPv4 only) of a network.
+ */
+UROCE_API const char *uroce_addr_unusable(const struct uroce_addr *addr, unsigned prefix_bits);
+
 /* Writes addr as text into out (at least 46 bytes) and returns out. */
 UROCE_API char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes);
 

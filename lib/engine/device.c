@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -45,6 +46,29 @@ static int refuse_route(const struct uroce_device_config *config, uint32_t index
 		"gateway %s, VLAN %u:%u of address %s: a gateway is another address of the same network, or "
 		"of fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7",
 		gateway, config->vlans[index].id, config->vlans[index].priority, own);
+}
+
+/* Is each address that of a host, and is it not the kernel's below a packet socket? */
+static int check_addrs(const struct uroce_device_config *config, const struct engine_port_traits *traits)
+{
+	char text[64], length[8], interface[UROCE_INTERFACE_BYTES];
+
+	for (uint32_t i = 0; i < config->addr_count; i++) {
+		const struct uroce_addr *addr = &config->addrs[i];
+		const char *why = uroce_addr_unusable(addr, config->prefix_bits[i]);
+
+		uroce_addr_format(addr, text, sizeof(text));
+		snprintf(length, sizeof(length), config->prefix_bits[i] ? "/%u" : "", config->prefix_bits[i]);
+		if (why)
+			return engine_refuse(-EINVAL, "%s%s is %s: use the address of a host, such as 10.0.0.1/24",
+					     text, length, why);
+		if (traits->is_packet_socket && engine_interface_has_addr(addr, interface))
+			return engine_refuse(-EADDRINUSE,
+					     "the kernel has %s on interface %s and would answer for it, too: use "
+					     "another address, or remove it there (ip address del)",
+					     text, interface);
+	}
+	return 0;
 }
 
 /* Checks the configuration and fills in defaults. */
@@ -272,7 +296,9 @@ int engine_device_create(struct uroce_engine *engine, const struct uroce_device_
 		return error;
 	if (!rte_eth_dev_is_valid_port(config.port_id))
 		return refuse_port(config.port_id);
-	error = check_port(&config, traits);
+	error = check_addrs(&config, traits);
+	if (error == 0)
+		error = check_port(&config, traits);
 	if (error)
 		return error;
 	device = calloc(1, sizeof(*device));

@@ -239,8 +239,6 @@ Test(port, an_interface_of_the_kernel_is_enough_of_a_name)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-/* ---- fanout groups of packet sockets ---- */
-
 static void make_veth(void)
 {
 	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
@@ -248,6 +246,39 @@ static void make_veth(void)
 	if (system("ip link add ua type veth peer name ub && ip link set ua up && ip link set ub up"))
 		cr_skip_test("needs iproute2 and veth");
 }
+
+/* ---- addresses ---- */
+
+Test(port, addresses_that_no_host_has_are_refused)
+{
+	static const char *const addresses[] = { "192.0.2.0/24", "192.0.2.255/24", "224.0.0.9/24", "127.0.0.9/8",
+						 "0.0.0.0/24",   "ff02::9/64",     "::1/64" };
+	struct uroce_port_config config = { .engine = create_engine() };
+
+	for (unsigned i = 0; i < RTE_DIM(addresses); i++) {
+		config.addresses[0] = addresses[i];
+		expect_refused("loop", &config, -EINVAL, WORDS(addresses[i], "address of a host"));
+	}
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, an_address_of_the_kernel_is_refused_on_a_packet_socket)
+{
+	struct uroce_port_config config = { .addresses = { "192.0.2.1/24" }, .mbuf_count = 2047 };
+
+	make_veth();
+	if (system("ip address add 192.0.2.1/24 dev ua && ip address add fd00::1/64 dev ua nodad") != 0)
+		cr_skip_test("needs iproute2");
+	config.engine = create_engine();
+	expect_refused("ua", &config, -EADDRINUSE, WORDS("192.0.2.1", "interface ua"));
+	config.addresses[0] = "fd00::1/64";
+	expect_refused("ua", &config, -EADDRINUSE, WORDS("fd00::1", "interface ua"));
+	config.addresses[0] = "192.0.2.2/24";
+	cr_expect_eq(uroce_port_close(open_port("ua", &config)), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+/* ---- fanout groups of packet sockets ---- */
 
 /* Number and flags of the group that all packet sockets of the process on the interface are in; 0: none. */
 static unsigned group_of_sockets(const char *interface, unsigned expected_sockets)

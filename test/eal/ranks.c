@@ -50,12 +50,12 @@ struct rank {
 };
 
 /* Assertions are of the process that runs the test: a rank ends itself. */
-#define MUST(condition)                                                                              \
-	do {                                                                                         \
-		if (!(condition)) {                                                                  \
+#define MUST(condition)                                                                                  \
+	do {                                                                                             \
+		if (!(condition)) {                                                                      \
 			fprintf(stderr, "# rank %u: line %d: %s\n", rank->number, __LINE__, #condition); \
-			_exit(1);                                                                    \
-		}                                                                                    \
+			_exit(1);                                                                        \
+		}                                                                                        \
 	} while (0)
 
 static void address_of(unsigned rank, char text[32])

@@ -159,3 +159,46 @@ Test(route, a_traffic_class_is_a_dscp_and_two_bits)
 						 uroce_traffic_class_ecn((uint8_t)value)),
 			     value);
 }
+
+Test(route, addresses_that_no_host_has_are_refused_with_their_kind)
+{
+	static const struct {
+		const char *text, *why; /* NULL: a host can have it */
+	} rows[] = {
+		{ "192.0.2.1/24", NULL },
+		{ "192.0.2.255/23", NULL },
+		{ "192.0.2.0/24", "the address of its network" },
+		{ "192.0.2.255/24", "the broadcast address of its network" },
+		{ "192.0.2.3/30", "the broadcast address of its network" },
+		{ "192.0.2.2/31", NULL },
+		{ "192.0.2.3/31", NULL },
+		{ "192.0.2.0/32", NULL },
+		{ "192.0.2.0", NULL },
+		{ "0.0.0.0/24", "an unspecified address" },
+		{ "0.1.2.3", "an unspecified address" },
+		{ "127.0.0.1/8", "a loopback address" },
+		{ "224.0.0.1", "a multicast address" },
+		{ "239.255.0.1/24", "a multicast address" },
+		{ "240.0.0.1/24", "a reserved address" },
+		{ "255.255.255.255", "a broadcast address" },
+		{ "fd00::1/64", NULL },
+		{ "fd00::/64", "the address of its network" },
+		{ "fd00::ffff:ffff:ffff:ffff/64", NULL },
+		{ "fd00::/127", NULL },
+		{ "fe80::1", NULL },
+		{ "::", "an unspecified address" },
+		{ "::1/128", "a loopback address" },
+		{ "ff02::1", "a multicast address" },
+	};
+
+	RULE("W-8");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_addr own;
+		const char *why;
+		unsigned bits;
+
+		cr_assert_eq(uroce_addr_parse(rows[i].text, &own, &bits), 0);
+		why = uroce_addr_unusable(&own, bits);
+		cr_expect_str_eq(why ? why : "", rows[i].why ? rows[i].why : "", "%s", rows[i].text);
+	}
+}
