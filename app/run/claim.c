@@ -1,43 +1,18 @@
-/* claim.c - claims an address by a socket name, which only one program of a network namespace can have */
+/* claim.c - claims an address, or the first free one of a range, for the program to run */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/claim.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "common/exit.h"
+#include "drivers/port/claim.h"
 
 #define TEXT_BYTES 96
 #define ADDR_BYTES 46
 #define RANGE_MAX 65536u /* most addresses in a range */
-
-/*
- * Returns 0, -EADDRINUSE if another program of the network namespace has the name, or another negative errno. A socket
- * name that begins with a zero byte is no file: the kernel frees the name when the last descriptor is closed, in
- * whichever process and for whatever reason.
- */
-static int claim(const struct uroce_addr *address)
-{
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	char text[ADDR_BYTES];
-	int fd = socket(AF_UNIX, SOCK_DGRAM, 0), error, length;
-
-	if (fd < 0)
-		return -errno;
-	uroce_addr_format(address, text, sizeof(text));
-	length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "uroce-run %s", text);
-	if (bind(fd, (struct sockaddr *)&name,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
-		return 0; /* the descriptor stays open and is inherited by the program */
-	error = -errno;
-	close(fd);
-	return error;
-}
 
 /* Advances to the next address; IPv4 addresses are the last four bytes. */
 static void move_on(struct uroce_addr *address)
@@ -72,27 +47,61 @@ static bool split(const char *text, struct uroce_addr *first, struct uroce_addr 
 	return uroce_addr_parse(copy, first, NULL) == 0 && uroce_addr_parse(dash ? dash + 1 : copy, last, NULL) == 0;
 }
 
-int claim_address(const char *text, char *out, size_t room, struct uroce_addr *address)
+/* Says why the last address that was tried cannot be had. error: of drivers_claim_take(). */
+static int complain(const char *text, int error, bool is_range, const char *holder)
 {
+	if (error == -EADDRINUSE && is_range)
+		return app_complain(APP_EXIT_ENVIRONMENT,
+				    "--ip %s: other programs have all of them, the last one %s: name a longer range",
+				    text, holder);
+	if (error == -EADDRINUSE)
+		return app_complain(APP_EXIT_ENVIRONMENT,
+				    "--ip %s: it is held by %s on this machine: name another one, or a range", text,
+				    holder);
+	return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: whether it is free cannot be found out (%s)", text,
+			    strerror(-error));
+}
+
+/* Claims the first free address from *address to *last that a host can have. Returns 0 or a negative errno. */
+static int claim_first(struct uroce_addr *address, const struct uroce_addr *last, unsigned prefix_bits,
+		       const char *program, char *holder)
+{
+	struct drivers_claim claim;
+	int error = -EINVAL;
+
+	for (uint32_t tried = 0; tried < RANGE_MAX; tried++, move_on(address)) {
+		bool is_last = memcmp(address, last, sizeof(*last)) == 0;
+
+		if (uroce_addr_unusable(address, prefix_bits) == NULL)
+			error = drivers_claim_take(address, 0, program, &claim, holder);
+		if (error == 0)
+			drivers_claim_bequeath(&claim);
+		if (is_last || (error != -EADDRINUSE && error != -EINVAL))
+			return error;
+	}
+	return -ERANGE;
+}
+
+int claim_address(const char *text, const char *program, char *out, size_t room, struct uroce_addr *address)
+{
+	char length[8], one[ADDR_BYTES], holder[DRIVERS_CLAIM_HOLDER_BYTES];
 	struct uroce_addr last;
-	char length[8], one[ADDR_BYTES];
-	int error = -EADDRINUSE;
+	bool is_range;
+	const char *why;
+	int error;
 
 	if (!split(text, address, &last, length, sizeof(length)))
 		return refuse(text);
-	for (uint32_t tried = 0; tried < RANGE_MAX; tried++, move_on(address)) {
-		error = claim(address);
-		if (error != -EADDRINUSE || memcmp(address, &last, sizeof(last)) == 0)
-			break;
-	}
-	if (error == -EADDRINUSE && memcmp(address, &last, sizeof(last)) != 0)
+	is_range = memcmp(address, &last, sizeof(last)) != 0;
+	why = is_range ? NULL : uroce_addr_unusable(address, (unsigned)atoi(length));
+	if (why)
+		return app_complain(APP_EXIT_USAGE, "--ip %s is %s: use the address of a host, such as 10.0.0.1/24",
+				    text, why);
+	error = claim_first(address, &last, (unsigned)atoi(length), program, holder);
+	if (error == -ERANGE || error == -EINVAL)
 		return refuse(text);
-	if (error == -EADDRINUSE)
-		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: other programs have it; name another one, or a longer range", text);
 	if (error)
-		return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: whether it is free cannot be found out (%s)", text,
-				    strerror(-error));
+		return complain(text, error, is_range, holder);
 	uroce_addr_format(address, one, sizeof(one));
 	snprintf(out, room, "%s%s%s", one, *length ? "/" : "", length);
 	return uroce_addr_parse(out, address, NULL) == 0 ? APP_EXIT_OK : refuse(text);

@@ -116,7 +116,7 @@ static int read_config(struct settings *settings)
 }
 
 /* Reads one address of the list, claims it, and adds it to settings->ip. */
-static int read_address(struct settings *settings, const char *word, struct tree_port *port)
+static int read_address(struct settings *settings, const char *word, const char *program, struct tree_port *port)
 {
 	struct uroce_addr *address = &port->addrs[port->addr_count];
 	char text[64];
@@ -126,7 +126,7 @@ static int read_address(struct settings *settings, const char *word, struct tree
 		return app_complain(APP_EXIT_USAGE, "--ip: at most %u", UROCE_ADDRS_MAX);
 	snprintf(text, sizeof(text), "%s", word);
 	if (!settings->check)
-		code = claim_address(word, text, sizeof(text), address);
+		code = claim_address(word, program, text, sizeof(text), address);
 	if (code == APP_EXIT_OK) {
 		port->addr_count++;
 		code = parse_more("--ip", text, settings->ip);
@@ -134,7 +134,7 @@ static int read_address(struct settings *settings, const char *word, struct tree
 	return code;
 }
 
-static int read_addresses(struct settings *settings, struct tree_port *port)
+static int read_addresses(struct settings *settings, const char *program, struct tree_port *port)
 {
 	char list[LIST_BYTES], *rest = NULL;
 	int code = APP_EXIT_OK;
@@ -142,7 +142,7 @@ static int read_addresses(struct settings *settings, struct tree_port *port)
 	snprintf(list, sizeof(list), "%s", settings->ip);
 	settings->ip[0] = '\0';
 	for (char *word = strtok_r(list, ",", &rest); word && code == APP_EXIT_OK; word = strtok_r(NULL, ",", &rest))
-		code = read_address(settings, word, port);
+		code = read_address(settings, word, program, port);
 	if (code == APP_EXIT_OK && (settings->device == NULL || port->addr_count == 0))
 		return app_complain(APP_EXIT_USAGE,
 				    "%s is missing: --device and --ip say which port the program has, "
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 		return code - 1;
 	code = read_config(&settings);
 	if (code == APP_EXIT_OK)
-		code = read_addresses(&settings, &port);
+		code = read_addresses(&settings, optind < argc ? basename(argv[optind]) : "uroce-run", &port);
 	if (code == APP_EXIT_OK && optind == argc && !settings.print_env && !settings.check)
 		code = app_complain(APP_EXIT_USAGE, "which program? uroce-run [OPTIONS] PROGRAM [ARGUMENTS]");
 	if (code == APP_EXIT_OK)

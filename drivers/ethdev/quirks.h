@@ -30,6 +30,8 @@ struct drivers_quirks {
 	 */
 	bool wired_queues;
 
+	/* no network is behind the port, but one other end or files: nobody else can have its addresses */
+	bool has_no_network;
 	bool is_packet_socket; /* a packet socket of the kernel; see packet_socket.h */
 	/* the driver spreads flows over all its queues: a queue that is not set up would swallow its share */
 	bool needs_all_queues;

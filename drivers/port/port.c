@@ -17,6 +17,7 @@
 #include "drivers/eal/eal.h"
 #include "drivers/eal/log.h"
 #include "drivers/loop/loop.h"
+#include "drivers/port/addresses.h"
 #include "drivers/port/attach.h"
 #include "drivers/telemetry/telemetry.h"
 
@@ -36,6 +37,7 @@ struct open_port {
 	struct uroce_port public; /* first: the user's pointer points to it */
 	struct drivers_ethdev ethdev;
 	struct drivers_attachment attachment;
+	struct drivers_addresses addresses;
 	struct wire *wire;           /* NULL: the port is no end of a loop */
 	struct uroce_engine *engine; /* NULL: there is no device of it */
 	struct drivers_tap *tap;     /* NULL: no tap was wanted yet */
@@ -185,6 +187,9 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 					 "port %s has %u queue pairs and %u lcores serve them, so frames would "
 					 "be lost: use qpairs=%u",
 					 ethdev->name, ethdev->queue_count, lcores, lcores);
+	code = drivers_addresses_take(ethdev, &device, &port->addresses, error);
+	if (code)
+		return code;
 	code = uroce_device_create(config->engine, &device, &port->public.device);
 	if (code)
 		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
@@ -333,6 +338,7 @@ static unsigned close_below(struct open_port *port)
 {
 	unsigned missing;
 
+	drivers_addresses_release(&port->addresses);
 	if (port->wire)
 		return close_end(port->wire);
 	missing = drivers_ethdev_close(&port->ethdev);

@@ -109,7 +109,8 @@ struct uroce_port {
  * 0; -EINVAL: the name, an address or a number; -ENODEV: no such port, or its driver refuses it; -EBUSY: the port is in
  * use; -EMSGSIZE: its frames are too short for the path MTU; -ENOMEM; -ENOSPC: the port has more queues than lcores to
  * serve them, or there are too many devices, loops or recorded ports; -EPERM: EAL has not been started; -EAGAIN: the
- * other end has to be there first, as the server of a net_memif; or the driver's error. After an error nothing is left
+ * other end has to be there first, as the server of a net_memif; -EADDRINUSE: another program of this network
+ * namespace has an address, or the kernel on a packet socket; or the driver's error. After an error nothing is left
  * open, *port is NULL, and *error, if given, is set.
  */
 UROCE_API int uroce_port_open(const char *name, const struct uroce_port_config *config, struct uroce_port **port,

@@ -5,9 +5,14 @@
 
 What needs an interface needs root: each such case makes a veth pair in a network namespace of its own.
 """
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
 import sys
 
-from cases import main, one_line, run
+from cases import BUILD, Running, Skipped, main, one_line, program, run, want
 
 CASES = []
 NQN = "nqn.2026-01.org.example:disk1"
@@ -16,6 +21,45 @@ NQN = "nqn.2026-01.org.example:disk1"
 def case(function):
     CASES.append(function)
     return function
+
+
+# ---- a network of its own ----
+
+CLONE_NEWNET = 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+def new_network():
+    """Each case has a network namespace of its own, with a veth pair: "ua" and "ub"."""
+    if os.geteuid() != 0 or not shutil.which("ip") or LIBC.unshare(CLONE_NEWNET) != 0:
+        raise Skipped("needs root for a network namespace, and iproute2")
+    ip("link", "add", "ua", "type", "veth", "peer", "name", "ub")
+    for end in ("ua", "ub", "lo"):
+        ip("link", "set", end, "up")
+
+
+def target(directory, tag, interface="ua,qdisc_bypass=0", address="192.0.2.9/24"):
+    control = os.path.join(directory, tag + ".sock")
+    return Running(directory, tag, "nvmet", "-d", interface, "--ip", address, "--nqn", NQN, "--memory", "16M",
+                   "--control", control)
+
+
+def started_target(*arguments, **options):
+    running = target(*arguments, **options)
+    running.wait_for("nvme connect")
+    return running
+
+
+def refused(running, *words):
+    code = running.finish()
+    one_line(running.path, (code, "", running.text()), 3, *words)
+
+
+# ---- addresses of peers ----
 
 
 def memif(directory):
@@ -30,6 +74,83 @@ def peer_at_our_own_address_is_refused(directory):
                            ("nvme-perf", *port, "--connect", "192.0.2.9", "--nqn", NQN)):
         code, _, err = run(name, *options)
         one_line(name, (code, "", err), 2, "192.0.2.9", "is our own")
+
+
+# ---- claims: one machine ----
+
+
+@case
+def second_target_with_an_address_is_refused_and_told_who_has_it(directory):
+    new_network()
+    first = started_target(directory, "first")
+    refused(target(directory, "second"), "192.0.2.9", "uroce-nvmet", f"process {first.process.pid}")
+    started_target(directory, "other", address="192.0.2.10/24")
+    want(first.interrupt() == 130 or first.process.returncode == 0, first.text())
+    started_target(directory, "third")
+
+
+@case
+def claim_of_a_killed_program_is_free(directory):
+    new_network()
+    first = started_target(directory, "first")
+    first.process.send_signal(signal.SIGKILL)
+    first.finish()
+    started_target(directory, "second")
+
+
+@case
+def program_under_uroce_run_and_a_native_one_see_each_others_claims(directory):
+    new_network()
+    if not os.path.exists(program("run")):
+        raise Skipped("needs libibverbs")
+    first = started_target(directory, "first")
+    verbs = ["-d", "ua", "--ip", "192.0.2.9/24"]
+    one_line("run", run("run", *verbs, "true"), 3, "192.0.2.9", "uroce-nvmet", f"process {first.process.pid}")
+    first.kill()
+    sleeper = Running(directory, "sleeper", "run", *verbs, "sleep", "60")
+    sleeper.wait_until(lambda: b"sleep" in open(f"/proc/{sleeper.process.pid}/cmdline", "rb").read().split(b"\0")[0])
+    refused(target(directory, "second"), "192.0.2.9", "sleep", f"process {sleeper.process.pid}")
+
+
+@case
+def range_skips_addresses_that_no_host_has(directory):
+    new_network()
+    if not os.path.exists(program("run")):
+        raise Skipped("needs libibverbs")
+    code, out, err = run("run", "-d", "ua", "--ip", "192.0.2.0-192.0.2.9/24", "sh", "-c", "echo $UROCE_IP")
+    want(code == 0 and out.strip() == "192.0.2.1/24", code, out, err)
+    one_line("run", run("run", "-d", "ua", "--ip", "192.0.2.255/24", "true"), 2, "192.0.2.255/24", "broadcast")
+
+
+@case
+def same_address_in_another_network_namespace_is_no_conflict(directory):
+    new_network()
+    started_target(directory, "first")
+    new_network()
+    started_target(directory, "second")
+
+
+@case
+def users_without_rights_have_claims_too(directory):
+    new_network()
+    if not os.path.exists(program("run")):
+        raise Skipped("needs libibverbs")
+
+    def claim(tag, user):
+        return subprocess.Popen(["setpriv", f"--reuid={user}", "--clear-groups", program("run"), "-d", "ua", "--ip",
+                                 "192.0.2.9/24", "sh", "-c", "echo started; sleep 60"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = claim("first", 65534)
+    try:
+        line = first.stdout.readline()
+        if line != "started\n":
+            raise Skipped(f"a user needs namespaces: {first.stderr.read()}")
+        second = claim("second", 65533)
+        out, err = second.communicate(timeout=60)
+        one_line("second", (second.returncode, out, err), 3, "192.0.2.9", "sh", f"process {first.pid}")
+    finally:
+        first.kill()
+        first.wait()
 
 
 if __name__ == "__main__":

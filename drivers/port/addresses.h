@@ -1,0 +1,26 @@
+/* addresses.h - makes sure that nobody else uses the addresses of a port */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef DRIVERS_ADDRESSES_H
+#define DRIVERS_ADDRESSES_H
+
+#include <uroce/device.h>
+
+#include "drivers/ethdev/ethdev.h"
+#include "drivers/port/claim.h"
+
+struct drivers_addresses {
+	struct drivers_claim claims[UROCE_ADDRS_MAX];
+	unsigned count;
+};
+
+/*
+ * Claims the addresses of the device to come, on an open port that no lcore polls yet. Ports without a network behind
+ * them (loops, net_memif) may have any. Returns 0; -EADDRINUSE: another program has one; or another negative errno. After
+ * an error nothing is claimed.
+ */
+int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device,
+			   struct drivers_addresses *addresses, struct uroce_error *error);
+
+void drivers_addresses_release(struct drivers_addresses *addresses);
+
+#endif
