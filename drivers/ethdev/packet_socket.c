@@ -151,9 +151,10 @@ static int replace(const struct ring_socket *sockets, unsigned count, const stru
 
 int drivers_packet_socket_regroup(unsigned if_index, const struct drivers_packet_ring *ring)
 {
+	uint32_t frames_per_block = ring->block_bytes / ring->frame_bytes;
 	const struct tpacket_req request = {
 		.tp_block_size = ring->block_bytes,
-		.tp_block_nr = ring->frame_count / (ring->block_bytes / ring->frame_bytes),
+		.tp_block_nr = frames_per_block ? ring->frame_count / frames_per_block : 0,
 		.tp_frame_size = ring->frame_bytes,
 		.tp_frame_nr = ring->frame_count,
 	};

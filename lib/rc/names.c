@@ -1,8 +1,11 @@
-/* names.c - names and sentences for statuses, opcodes, causes, events, states and attributes, and addresses as text */
+/* names.c - names and sentences for statuses, opcodes, causes, events, states and attributes; addresses as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
 #include <uroce/uroce.h>
 
 #include "rc/op.h"
+#include "wire/encap.h"
 #include "wire/print.h"
 
 #define NAME_OF(table, index) \
@@ -163,4 +166,52 @@ const char *uroce_cm_event_name(enum uroce_cm_event_type type)
 char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)
 {
 	return wire_print_format_addr(addr->bytes, out, out_bytes);
+}
+
+/* Do the bits of the address behind the first `bits` of its `limit` bits all equal `ones`? */
+static bool host_bits_are(const struct uroce_addr *addr, unsigned bits, unsigned limit, bool ones)
+{
+	for (unsigned i = 128 - limit + bits; i < 128; i++) {
+		if ((addr->bytes[i / 8] >> (7 - i % 8) & 1) != ones)
+			return false;
+	}
+	return true;
+}
+
+static const char *ipv4_unusable(const uint8_t ipv4[4])
+{
+	if (ipv4[0] == 0)
+		return "an unspecified address";
+	if (ipv4[0] == 127)
+		return "a loopback address";
+	if ((ipv4[0] & 0xF0) == 0xE0)
+		return "a multicast address";
+	if (memcmp(ipv4, "\xFF\xFF\xFF\xFF", 4) == 0)
+		return "a broadcast address";
+	return ipv4[0] >= 0xF0 ? "a reserved address" : NULL;
+}
+
+static const char *ipv6_unusable(const struct uroce_addr *addr)
+{
+	static const struct uroce_addr unspecified, loopback = { { [15] = 1 } };
+
+	if (memcmp(addr, &unspecified, sizeof(*addr)) == 0)
+		return "an unspecified address";
+	if (memcmp(addr, &loopback, sizeof(*addr)) == 0)
+		return "a loopback address";
+	return addr->bytes[0] == 0xFF ? "a multicast address" : NULL;
+}
+
+const char *uroce_addr_unusable(const struct uroce_addr *addr, unsigned prefix_bits)
+{
+	bool ipv4 = encap_addr_is_ipv4(addr->bytes);
+	unsigned limit = ipv4 ? 32 : 128;
+	const char *why = ipv4 ? ipv4_unusable(addr->bytes + 12) : ipv6_unusable(addr);
+
+	/* Networks of one or two addresses have hosts only (RFC 3021, RFC 6164). */
+	if (why || prefix_bits == 0 || prefix_bits + 1 >= limit)
+		return why;
+	if (host_bits_are(addr, prefix_bits, limit, false))
+		return "the address of its network";
+	return ipv4 && host_bits_are(addr, prefix_bits, limit, true) ? "the broadcast address of its network" : NULL;
 }

@@ -25,6 +25,7 @@ Test(encap, destination_of_a_built_frame_is_read_with_and_without_a_tag)
 		cr_expect_arr_eq(dest, encap.dest, 16);
 		store_be16(frame.data + (form & 2 ? 16 : 12), 0x0806);
 		cr_expect_not(wire_encap_dest(frame.data, dest), "ARP is no IP packet");
+		test_frame_free(&frame);
 	}
 }
 
