@@ -46,12 +46,16 @@ const char *app_port_absence(const char *device);
  */
 int app_vlan_expect(const char *option, const char *text, void *vlan);
 
-/* Rows for settings with a device, an ip, a gateway and a vlan. */
+/* Rows for settings with a device, an ip, a gateway, a vlan and a no_dad. */
 /* clang-format off */
 #define APP_VLAN_ROW(type)                                                                                    \
 	{ "vlan", 0, OPTION_OTHER, OPTION_AT(type, vlan), .parse = app_vlan_expect, .value = "ID[:PRIO]",        \
 	  .help = "frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a "    \
 		  "priority alone; priority 0 ... 7", .usual = "none; the same at both ends" }
+#define APP_NO_DAD_HELP                                                                                       \
+	"addresses are used at once: the network is not asked first (0.45 s) whether another station has them"
+#define APP_NO_DAD_ROW(type)                                                                                  \
+	{ "no-dad", 0, OPTION_FLAG, OPTION_AT(type, no_dad), .help = APP_NO_DAD_HELP }
 #define APP_PORT_ROWS(type)                                                                                   \
 	{ "ip", 0, OPTION_WORD, OPTION_AT(type, ip), .value = "ADDR/LEN",                                     \
 	  .help = "our address on the port, IPv4 or IPv6", .usual = "" },                                     \
@@ -60,7 +64,8 @@ int app_vlan_expect(const char *option, const char *text, void *vlan);
 	  .usual = "the first that was given to EAL" },                                                       \
 	{ "gateway", 0, OPTION_WORD, OPTION_AT(type, gateway), .value = "ADDR",                               \
 	  .help = "router for a peer outside the network of --ip" },                                          \
-	APP_VLAN_ROW(type)
+	APP_VLAN_ROW(type),                                                                                   \
+	APP_NO_DAD_ROW(type)
 /* clang-format on */
 
 #endif

@@ -196,6 +196,7 @@ static int open_port(void)
 	struct uroce_port_config config = {
 		.addresses = { all.local ? HOST_ADDRESS : all.options.ip },
 		.gateways = { all.options.gateway },
+		.no_dad = all.options.no_dad,
 		.queue_count = (uint16_t)(all.local ? 0 : all.options.port_queues),
 	};
 	const struct uroce_engine_config engine = { .max_qps = 2048, .lcore_count = all.options.port_queues };

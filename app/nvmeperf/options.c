@@ -94,6 +94,8 @@ static const struct option_row rows[] = {
 	  .help = "with --connect: our port: eth1, net_memif0,..., a PCI address, or one given to EAL" },
 	{ "ip", 0, OPTION_WORD, AT(ip), .value = "ADDR/LEN", .help = "with --connect: our address on it", .usual = "" },
 	{ "gateway", 0, OPTION_WORD, AT(gateway), .value = "ADDR", .help = "router for a target outside of LEN" },
+	{ "no-dad", 0, OPTION_FLAG, AT(no_dad), .help =
+	  "--ip is used at once: the network is not asked first (0.45 s) whether another station has it" },
 	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where the target listens" },
 	{ "nsid", 0, OPTION_NUMBER, AT(nsid), 1, NVMF_NAMESPACES_MAX, "N", "namespace" },
 	{ "rw", 0, OPTION_OTHER, AT(rws), .parse = parse_rw, .value = "WHAT[,...]", .usual = "randread",

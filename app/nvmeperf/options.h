@@ -18,7 +18,7 @@ struct options {
 	uint32_t service, nsid, queues, read_percent, block_bytes;
 	uint32_t sizes[OPTIONS_LIST_MAX], size_count, depths[OPTIONS_LIST_MAX], depth_count;
 	bool rws[OPTIONS_RWS];
-	bool verify, bare, dry_run;
+	bool verify, bare, dry_run, no_dad;
 	uint32_t in_capsule_bytes;
 	uint32_t port_queues; /* queues of a port, and lcores; one thread polls all of them */
 	uint64_t cycles;

@@ -64,6 +64,7 @@ static void prepare(struct server_config *config)
 		.service = (uint16_t)settings->service,
 		.threads = settings->threads,
 		.record_path = settings->record[0] ? settings->record : NULL,
+		.no_dad = settings->no_dad,
 		.pool_bytes = settings->pool_bytes / POOL_MOST_BYTES * POOL_MOST_BYTES,
 	};
 	for (uint32_t i = 0; i < settings->port_count; i++) {

@@ -38,6 +38,7 @@ static int open_port(struct server *server, const struct server_config *config, 
 		.gateways = { config->gateways[index] },
 		.vlans = { config->vlans[index] },
 		.record_path = config->record_path,
+		.no_dad = config->no_dad,
 		.queue_count = (uint16_t)server->lane_count,
 		/* ports begin at different lcores, so that ports with one queue use different lcores */
 		.first_lcore = (uint16_t)(index % server->lane_count),

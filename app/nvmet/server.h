@@ -17,6 +17,7 @@ struct server_config {
 	enum uroce_idle idle;
 	uint16_t service;
 	uint64_t pool_bytes;     /* buffers of all lanes together; each lane has at least POOL_LEAST_SHARE */
+	bool no_dad;             /* as in struct uroce_port_config */
 	const char *record_path; /* directory for the last frames of failed connections; NULL: none */
 	bool threads;            /* threads read and write files, not io_uring */
 };

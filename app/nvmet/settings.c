@@ -237,6 +237,8 @@ static const struct option_row rows[] = {
 	  .help = "our address on the last --device, IPv4 or IPv6" },
 	{ "gateway", 0, OPTION_OTHER, WHOLE, .parse = parse_gateway, .value = "ADDR", .usual = "none",
 	  .help = "router of that address for hosts outside of LEN" },
+	{ "no-dad", 0, OPTION_FLAG, AT(no_dad), TARGET("no-dad"), .help =
+	  "addresses are used at once: the network is not asked first (0.45 s) whether another station has them" },
 	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where hosts connect", TARGET("service") },
 	{ "file", 0, OPTION_OTHER, WHOLE, .parse = add_disk, .value = "PATH[:SIZE]",
 	  .help = "a namespace in a file or on a block device; SIZE makes one that is empty or not there" },

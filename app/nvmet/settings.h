@@ -48,7 +48,7 @@ struct settings {
 	uint64_t pool_bytes;
 	uint32_t nb_cores; /* lcores that serve hosts */
 	enum uroce_idle idle;
-	bool dry_run, threads;
+	bool dry_run, threads, no_dad;
 };
 
 /* Returns 0 to go on, with plan_check() (plan.h); or 1 + the exit code. */

@@ -71,6 +71,7 @@ static int open_ports(struct perf *perf)
 			.mtu_bytes = options->test.mtu_bytes,
 			.gateways = { options_are_local(options) ? NULL : options->gateway },
 			.vlans = { options->vlan },
+			.no_dad = options->no_dad,
 			.record_path = options->record_path,
 		},
 	};

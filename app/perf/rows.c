@@ -260,6 +260,7 @@ static const struct option_row rows[] = {
 	{ "ip", 0, OPTION_OTHER, AT(addresses), .parse = parse_address, .value = "ADDR/LEN",
 	  .help = "own address; both ends here: two, one for each", .usual = "10.0.0.1/24 and 10.0.0.2/24" },
 	APP_VLAN_ROW(struct perf_options),
+	APP_NO_DAD_ROW(struct perf_options),
 	{ "gateway", 0, OPTION_WORD, AT(gateway), .value = "ADDR",
 	  .help = "with --server or HOST: router for a peer outside the network of --ip" },
 

@@ -84,6 +84,7 @@ struct perf_options {
 	const char *addresses[2];
 	struct uroce_vlan vlan;
 	const char *gateway;
+	bool no_dad;
 	uint32_t tcp_port;
 	bool by_address; /* no TCP: the other process is reached through the ports */
 	const char *json_path, *page_path;

@@ -41,6 +41,7 @@ struct options {
 	uint32_t size, mtu, rx_depth, iterations;
 	struct uroce_vlan vlan;
 	const char *gateway;
+	bool no_dad;
 	bool by_address, dry_run;
 };
 
@@ -485,7 +486,8 @@ static int open_and_run(struct pingpong *pp)
 		.device = pp->options.device,
 		.port = { .addresses = { pp->options.ip },
 			  .gateways = { pp->options.gateway },
-			  .vlans = { pp->options.vlan } },
+			  .vlans = { pp->options.vlan },
+			  .no_dad = pp->options.no_dad },
 	};
 	struct uroce_engine *engine;
 	int exit_code;

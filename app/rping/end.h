@@ -13,6 +13,7 @@
 struct rping_options {
 	bool server, client, persistent, verify, verbose, dry_run;
 	const char *device, *ip, *gateway, *peer;
+	bool no_dad;
 	struct uroce_vlan vlan;
 	unsigned port;
 	uint32_t size;

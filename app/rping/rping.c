@@ -357,7 +357,8 @@ static int open_and_run(struct rping *rping)
 		.device = rping->options.device,
 		.port = { .addresses = { rping->options.ip },
 			  .gateways = { rping->options.gateway },
-			  .vlans = { rping->options.vlan } },
+			  .vlans = { rping->options.vlan },
+			  .no_dad = rping->options.no_dad },
 	};
 	int exit_code;
 

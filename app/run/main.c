@@ -26,7 +26,7 @@ struct settings {
 	uint32_t mtu_bytes;
 	uint32_t idle, sack_window; /* of app_idle_names and app_sack_windows */
 	uint32_t paths;             /* 0: one */
-	bool print_env, explain, check;
+	bool print_env, explain, check, no_dad;
 };
 
 static int parse_more(const char *name, const char *text, void *place)
@@ -63,6 +63,9 @@ static const struct option_row rows[] = {
 	{ "paths", 0, OPTION_NUMBER, AT(paths), 4, 64, "N", .section = SECTION, .key = "paths", .usual = "",
 	  .help = "such connections spread their requests over N UDP source ports, if both ends have been told to, so "
 		  "that they take several ways through switches; otherwise one" },
+	{ "no-dad", 0, OPTION_FLAG, AT(no_dad), .section = SECTION, .key = "no-dad",
+	  .help = "the address is used at once: the network is not asked first (0.45 s) whether another station has "
+		  "it" },
 	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
 	  .help = "failed completions are explained on standard error" },
 	{ "check", 0, OPTION_FLAG, AT(check), .help = "say what would work here and what is missing; no program" },
@@ -228,6 +231,8 @@ static void set_environment(const struct settings *settings, const char *librari
 		snprintf(text, sizeof(text), "%u", settings->paths);
 		say_setting(settings, "paths", "UROCE_PATHS", text);
 	}
+	if (settings->no_dad)
+		say_setting(settings, "no-dad", "UROCE_NO_DAD", "1");
 	if (settings->explain)
 		say_setting(settings, "explain", "UROCE_EXPLAIN", "1");
 }

@@ -170,6 +170,7 @@ static struct uroce_port_config port_config(uint16_t queues, uint16_t first_lcor
 		.mbuf_bytes = settings.mbuf_size,
 		.mbuf_count = settings.mbufs,
 		.record_path = settings.record[0] ? settings.record : NULL,
+		.no_dad = settings.no_dad,
 	};
 }
 

@@ -124,6 +124,7 @@ static const struct option_row table[] = {
 	{ "vlan", 0, OPTION_OTHER, WHOLE, .parse = parse_of_port, .value = "ID[:PRIO]", .usual = "none",
 	  .help = "VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag with a priority alone; "
 		  "priority 0 ... 7" },
+	APP_NO_DAD_ROW(struct settings),
 	{ "interactive", 'i', OPTION_FLAG, AT(interactive),
 	  .help = "show a prompt; \"help\" there lists its commands" },
 	{ "auto-start", 'a', OPTION_FLAG, AT(auto_start), .help = "start the traffic at once, even with -i" },

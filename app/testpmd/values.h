@@ -30,7 +30,7 @@ struct settings {
 	uint32_t stats_period, verbose;
 	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
 	uint32_t seed;
-	uint32_t interactive, auto_start, target, both, srq, dry_run, help; /* 0 or 1 */
+	uint32_t interactive, auto_start, target, both, srq, dry_run, no_dad, help; /* 0 or 1 */
 	char mix[SETTINGS_TEXT_BYTES];
 	char peer[SETTINGS_TEXT_BYTES];
 	char cmdline_file[SETTINGS_TEXT_BYTES];

@@ -1,11 +1,20 @@
-/* addresses.c - claims the addresses of a port on this machine */
+/* addresses.c - claims the addresses of a port on this machine, and probes them on its network */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/port/addresses.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
 #include "drivers/ethdev/quirks.h"
+#include "lib/engine/dad.h"
+#include "lib/wire/neighbour.h"
+
+#define BURST 32u
+#define POLL_US 500u
 
 static bool has_network(const struct drivers_ethdev *port)
 {
@@ -37,8 +46,129 @@ static int claim(const struct uroce_device_config *device, struct drivers_addres
 	return code;
 }
 
-int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device,
-			   struct drivers_addresses *addresses, struct uroce_error *error)
+/* ---- the network ---- */
+
+/* All addresses of a port, which are probed at the same time. */
+struct probing {
+	const struct drivers_ethdev *port;
+	const struct uroce_device_config *device;
+	struct engine_dad dads[UROCE_ADDRS_MAX];
+};
+
+static uint64_t time_ns(void)
+{
+	return rte_get_timer_cycles() * 1000 / (rte_get_timer_hz() / 1000000);
+}
+
+/* A frame that the port does not take is lost, as any frame may be. */
+static void send_message(const struct probing *probing, unsigned index, bool announce)
+{
+	const struct engine_dad_claim *claim = &probing->dads[index].claim;
+	const struct uroce_vlan *vlan = &probing->device->vlans[index];
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(probing->port->pool);
+	uint8_t frame[WIRE_NEIGHBOUR_MAX_BYTES];
+	uint32_t bytes;
+	char *data;
+
+	if (mbuf == NULL)
+		return;
+	bytes = announce ? wire_neighbour_announce(claim->mac.bytes, claim->addr.bytes, frame) :
+			   wire_neighbour_probe(claim->mac.bytes, claim->addr.bytes, frame);
+	if (vlan->id || vlan->priority)
+		bytes = wire_neighbour_tag(frame, bytes, (uint16_t)(vlan->priority << 13 | vlan->id));
+	data = rte_pktmbuf_append(mbuf, (uint16_t)bytes);
+	if (data)
+		memcpy(data, frame, bytes);
+	if (data == NULL || rte_eth_tx_burst(probing->port->port_id, 0, &mbuf, 1) != 1)
+		rte_pktmbuf_free(mbuf);
+}
+
+static void hear(struct probing *probing, struct rte_mbuf *mbuf)
+{
+	struct wire_neighbour heard;
+
+	/* a message in several pieces is too long to be one of these */
+	if (wire_neighbour_parse(rte_pktmbuf_mtod(mbuf, const uint8_t *), rte_pktmbuf_data_len(mbuf), &heard)) {
+		for (unsigned i = 0; i < probing->device->addr_count; i++)
+			engine_dad_hear(&probing->dads[i], &heard);
+	}
+	rte_pktmbuf_free(mbuf);
+}
+
+static void receive(struct probing *probing)
+{
+	struct rte_mbuf *burst[BURST];
+
+	for (uint16_t queue = 0; queue < probing->port->queue_count; queue++) {
+		uint16_t count = rte_eth_rx_burst(probing->port->port_id, queue, burst, BURST);
+
+		for (uint16_t i = 0; i < count; i++)
+			hear(probing, burst[i]);
+	}
+}
+
+static int refuse_held(const struct engine_dad *dad, struct uroce_error *error)
+{
+	const uint8_t *mac = dad->holder.bytes;
+	char text[64];
+
+	return drivers_error_set(error, -EADDRINUSE,
+				 "%s is held by %02x:%02x:%02x:%02x:%02x:%02x on this network: use another address",
+				 uroce_addr_format(&dad->claim.addr, text, sizeof(text)), mac[0], mac[1], mac[2],
+				 mac[3], mac[4], mac[5]);
+}
+
+/* Returns how many addresses are known to be free, or -EADDRINUSE. */
+static int step(struct probing *probing, struct uroce_error *error)
+{
+	uint64_t now_ns = time_ns();
+	int free_count = 0;
+
+	receive(probing);
+	for (unsigned i = 0; i < probing->device->addr_count; i++) {
+		switch (engine_dad_step(&probing->dads[i], now_ns)) {
+		case DAD_WAIT:
+			break;
+		case DAD_PROBE:
+			send_message(probing, i, false);
+			break;
+		case DAD_FREE:
+			free_count++;
+			break;
+		case DAD_HELD:
+			return refuse_held(&probing->dads[i], error);
+		}
+	}
+	return free_count;
+}
+
+static int probe_all(const struct drivers_ethdev *port, const struct uroce_device_config *device,
+		     struct uroce_error *error)
+{
+	static const struct uroce_mac none;
+	struct probing probing = { .port = port, .device = device };
+	int result;
+
+	for (unsigned i = 0; i < device->addr_count; i++) {
+		const struct engine_dad_claim claim = {
+			.addr = device->addrs[i],
+			.vlan_id = device->vlans[i].id,
+			.mac = memcmp(&device->mac, &none, sizeof(none)) ? device->mac : port->mac,
+		};
+
+		engine_dad_begin(&probing.dads[i], &claim, time_ns());
+	}
+	while ((result = step(&probing, error)) >= 0 && result < (int)device->addr_count)
+		rte_delay_us_sleep(POLL_US);
+	for (unsigned i = 0; i < device->addr_count && result >= 0; i++)
+		send_message(&probing, i, true);
+	return result < 0 ? result : 0;
+}
+
+/* ---- both ---- */
+
+int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device, bool probe,
+			   unsigned link_ms, struct drivers_addresses *addresses, struct uroce_error *error)
 {
 	int code;
 
@@ -46,6 +176,8 @@ int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce
 	if (!has_network(port))
 		return 0;
 	code = claim(device, addresses, error);
+	if (code == 0 && probe && drivers_ethdev_link_is_up(port, link_ms, NULL))
+		code = probe_all(port, device, error);
 	if (code)
 		drivers_addresses_release(addresses);
 	return code;

@@ -19,7 +19,8 @@
 #define PROGRAM_CHARS "16"
 #define UNKNOWN "another program"
 
-static_assert(sizeof("uroce  vlan 4094 held by  (process 4194304)") + 39 + 16 <= sizeof(((struct sockaddr_un *)0)->sun_path),
+static_assert(sizeof("uroce  vlan 4094 held by  (process 4194304)") + 39 + 16 <=
+		      sizeof(((struct sockaddr_un *)0)->sun_path),
 	      "the longest name fits");
 
 /* A name that begins with a zero byte is no file. */

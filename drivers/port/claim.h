@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Programs that share an interface share its MAC, so nothing on the wire shows that two of them have the same address.
- * A claim is the name of a socket, which only one socket of a network namespace can have. The kernel frees the name when
- * the last process that has the descriptor ends, however it ends. Each network namespace has its own addresses, and
- * its own such names. No rights are needed. No DPDK is needed either: uroce-run uses this, too.
+ * A claim is the name of a socket, which only one socket of a network namespace can have. The kernel frees the name
+ * when the last process that has the descriptor ends, however it ends. Each network namespace has its own addresses,
+ * and its own such names. No rights are needed, and no DPDK: uroce-run uses this, too.
  */
 #ifndef DRIVERS_CLAIM_H
 #define DRIVERS_CLAIM_H

@@ -24,6 +24,7 @@
 #define MTU_MAX 4096u
 #define MTU_MIN 256u
 #define LOOPS_MAX 128u
+#define NIC_LINK_MS 5000u
 #define LOOP_NAME_BYTES 24
 
 /* The two ends of a wire, each of which may be closed alone. */
@@ -165,6 +166,12 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 	return 0;
 }
 
+/* The link of a NIC needs a moment after the start. */
+static unsigned link_patience_ms(const struct open_port *port)
+{
+	return port->attachment.bus && strcmp(port->attachment.bus, "pci") == 0 ? NIC_LINK_MS : 0;
+}
+
 static int create_device(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
 {
 	const struct drivers_ethdev *ethdev = &port->ethdev;
@@ -187,7 +194,8 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 					 "port %s has %u queue pairs and %u lcores serve them, so frames would "
 					 "be lost: use qpairs=%u",
 					 ethdev->name, ethdev->queue_count, lcores, lcores);
-	code = drivers_addresses_take(ethdev, &device, &port->addresses, error);
+	code = drivers_addresses_take(ethdev, &device, !config->no_dad, link_patience_ms(port), &port->addresses,
+				      error);
 	if (code)
 		return code;
 	code = uroce_device_create(config->engine, &device, &port->public.device);

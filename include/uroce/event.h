@@ -28,6 +28,11 @@ enum uroce_event_type {
 	 * second; no harm has been done yet. Counters such as drop_unknown_qpn tell more.
 	 */
 	UROCE_EVENT_ANOMALY,
+	/*
+	 * Another station uses an address of the port. The address is kept, and announced again: at most once in 10 s,
+	 * as this event is raised. The log names the station, the counter address_conflicts its messages.
+	 */
+	UROCE_EVENT_ADDRESS_CONFLICT,
 	UROCE_EVENT_TYPES
 };
 

@@ -71,7 +71,12 @@ struct uroce_port_config {
 	const char *gateways[UROCE_ADDRS_MAX];
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* VLAN of the address with the same index */
 	struct uroce_mac mac;                     /* zeros: the port's own, or a random one */
-	uint32_t mtu_bytes;                       /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
+	/*
+	 * The addresses are used at once. Otherwise the network is asked for 0.45 s whether another station has one
+	 * (RFC 5227, RFC 4862). Ports without a network, as loops and net_memif, and without a link never ask.
+	 */
+	bool no_dad;
+	uint32_t mtu_bytes; /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
 	/* pairs of rx and tx queues; fewer if the driver offers no more; 0: 1 */
 	uint16_t queue_count;
 	uint16_t first_lcore;      /* the lcore of queue 0, as in struct uroce_device_config */
@@ -107,11 +112,11 @@ struct uroce_port {
  *   "eth1"                    an interface of the kernel, over a packet socket (net_af_packet)
  *   "loop"                    one end of a pair in this process; the next such call opens the other end of it
  * 0; -EINVAL: the name, an address or a number; -ENODEV: no such port, or its driver refuses it; -EBUSY: the port is in
- * use; -EMSGSIZE: its frames are too short for the path MTU; -ENOMEM; -ENOSPC: the port has more queues than lcores to
- * serve them, or there are too many devices, loops or recorded ports; -EPERM: EAL has not been started; -EAGAIN: the
- * other end has to be there first, as the server of a net_memif; -EADDRINUSE: another program of this network
- * namespace has an address, or the kernel on a packet socket; or the driver's error. After an error nothing is left
- * open, *port is NULL, and *error, if given, is set.
+ * use; -EADDRINUSE: another program of this network namespace has an address, or another station of the network, or,
+ * on a packet socket, the kernel; -EMSGSIZE: its frames are too short for the path MTU; -ENOMEM; -ENOSPC: the port has
+ * more queues than lcores to serve them, or there are too many devices, loops or recorded ports; -EPERM: EAL has not
+ * been started; -EAGAIN: the other end has to be there first, as the server of a net_memif; or the driver's error.
+ * After an error nothing is left open, *port is NULL, and *error, if given, is set.
  */
 UROCE_API int uroce_port_open(const char *name, const struct uroce_port_config *config, struct uroce_port **port,
 			      struct uroce_error *error);

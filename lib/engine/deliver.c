@@ -27,6 +27,7 @@ static enum uroce_log_level level_of(const struct uroce_event *event)
 	case UROCE_EVENT_QP_ACCESS_ERR:
 	case UROCE_EVENT_PORT_ERR:
 	case UROCE_EVENT_ANOMALY:
+	case UROCE_EVENT_ADDRESS_CONFLICT:
 		return UROCE_LOG_WARNING;
 	case UROCE_EVENT_COMM_EST:
 	case UROCE_EVENT_SQ_DRAINED:

@@ -10,6 +10,7 @@
 
 #include <uroce/uroce.h>
 
+#include "config/limits.h"
 #include "engine/interface.h"
 #include "engine/neigh.h"
 #include "engine/slab.h"
@@ -26,7 +27,9 @@ struct uroce_device {
 	int numa_node;
 	struct uroce_mac mac;
 	struct engine_neigh neigh;
-	struct engine_slab slab; /* memory of its QPs */
+	rte_spinlock_t defence_lock;
+	uint64_t defended_ns[LIMIT_PORT_ADDRS]; /* when each address was last defended; under defence_lock */
+	struct engine_slab slab;                /* memory of its QPs */
 	struct rc_mr_table mrs;
 	uint64_t mrs_bytes;
 	uint32_t next_pd;

@@ -1,4 +1,4 @@
-/* link.c - watches ports: their links, frames that they keep, and frames of unknown senders */
+/* link.c - watches ports: their links, frames that they keep, frames of unknown senders, conflicts of addresses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Some drivers call back when the link changes; net_tap only notes the change. With link interrupts on, as
@@ -16,6 +16,7 @@
 #include "engine/device_state.h"
 #include "engine/engine.h"
 #include "engine/lcore_state.h"
+#include "engine/log.h"
 #include "engine/port.h"
 #include "engine/port_state.h"
 
@@ -183,6 +184,25 @@ static void look_at_unknown_senders(struct engine_port *port, uint64_t now_ns)
 	engine_deliver_event(port->device, &event);
 }
 
+/* Another station has an address of the port (W-8). The address was defended already; this is reported. */
+static void look_at_conflict(struct engine_port *port)
+{
+	const struct uroce_event event = { .type = UROCE_EVENT_ADDRESS_CONFLICT };
+	const struct engine_conflict *conflict = &port->conflict;
+	const uint8_t *mac = conflict->holder.bytes;
+	char text[64];
+
+	if (!conflict->is_new)
+		return;
+	port->conflict.is_new = false;
+	engine_log(UROCE_LOG_WARNING,
+		   "port %u: %s is held by %02x:%02x:%02x:%02x:%02x:%02x, too: give one of both another address",
+		   port->device->port_id,
+		   uroce_addr_format(&port->device->config.addrs[conflict->index], text, sizeof(text)), mac[0], mac[1],
+		   mac[2], mac[3], mac[4], mac[5]);
+	engine_deliver_event(port->device, &event);
+}
+
 void engine_link_poll(struct uroce_lcore *lcore)
 {
 	bool ask = lcore->now_ns >= lcore->ask_ns;
@@ -205,5 +225,6 @@ void engine_link_poll(struct uroce_lcore *lcore)
 		}
 		look_at_waiting(port, lcore);
 		look_at_unknown_senders(port, lcore->now_ns);
+		look_at_conflict(port);
 	}
 }

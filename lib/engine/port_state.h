@@ -47,6 +47,11 @@ struct engine_port {
 		uint64_t given_bytes; /* tx_bytes then */
 		uint64_t frames;      /* the part of tx_frames that has left, or that CNT_PORT_HELD has counted */
 	} held;
+	struct engine_conflict {
+		bool is_new;    /* not reported yet */
+		uint32_t index; /* of the address */
+		struct uroce_mac holder;
+	} conflict;                      /* the address that was last defended */
 	uint64_t unknown_since_ns;       /* start of the second in which frames of unknown senders count */
 	uint64_t unknown_counted;        /* their number until then */
 	bool unknown_told;               /* the event was raised in this second */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/clock.h"
+#include "engine/dad.h"
 #include "engine/device_state.h"
 #include "engine/lcore_state.h"
 #include "engine/port.h"
@@ -63,6 +64,47 @@ static void answer_echo(struct engine_port *port, const uint8_t *frame, uint32_t
 	send_frame(port, reply, bytes);
 }
 
+/* Another station uses the address: shows all stations that it is ours, and has that reported, but not each time. */
+static void defend(struct uroce_lcore *lcore, struct engine_port *port, uint32_t index,
+		   const struct wire_neighbour *heard)
+{
+	struct uroce_device *device = port->device;
+	const struct uroce_vlan *vlan = &device->config.vlans[index];
+	const struct uroce_path path = { .vlan_id = vlan->id, .vlan_priority = vlan->priority };
+	uint8_t frame[WIRE_NEIGHBOUR_MAX_BYTES];
+	uint32_t bytes;
+	bool now;
+
+	rte_spinlock_lock(&device->defence_lock);
+	now = engine_dad_may_defend(&device->defended_ns[index], lcore->now_ns);
+	rte_spinlock_unlock(&device->defence_lock);
+	if (!now)
+		return;
+	bytes = wire_neighbour_announce(device->mac.bytes, device->config.addrs[index].bytes, frame);
+	if (path_vlan_tci(&path))
+		bytes = wire_neighbour_tag(frame, bytes, path_vlan_tci(&path));
+	send_frame(port, frame, bytes);
+	port->conflict = (struct engine_conflict){ .is_new = true, .index = index };
+	memcpy(port->conflict.holder.bytes, heard->sender_mac, sizeof(port->conflict.holder.bytes));
+}
+
+/* Does the message show that another station uses an address of the port? Then it is counted, and nothing else. */
+static bool is_conflict(struct uroce_lcore *lcore, struct engine_port *port, const struct wire_neighbour *heard)
+{
+	const struct uroce_device_config *config = &port->device->config;
+
+	for (uint32_t i = 0; i < config->addr_count; i++) {
+		const struct engine_dad_claim claim = { config->addrs[i], config->vlans[i].id, port->device->mac };
+
+		if (!engine_dad_contradicts(&claim, heard))
+			continue;
+		port->counters[CNT_PORT_ADDRESS_CONFLICT]++;
+		defend(lcore, port, i, heard);
+		return true;
+	}
+	return false;
+}
+
 void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	struct wire_neighbour neighbour;
@@ -73,6 +115,8 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		return;
 	}
 	port->counters[CNT_PORT_NEIGHBOURS]++;
+	if (is_conflict(lcore, port, &neighbour))
+		return;
 	/* Without a link-layer option the source MAC of the frame is used. */
 	memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
 	switch ((enum wire_neighbour_kind)neighbour.kind) {

@@ -93,6 +93,7 @@ const char *uroce_event_name(uint32_t type)
 		[UROCE_EVENT_PORT_ACTIVE] = "PORT_ACTIVE",
 		[UROCE_EVENT_PORT_ERR] = "PORT_ERR",
 		[UROCE_EVENT_ANOMALY] = "ANOMALY",
+		[UROCE_EVENT_ADDRESS_CONFLICT] = "ADDRESS_CONFLICT",
 	};
 
 	return NAME_OF(names, type);

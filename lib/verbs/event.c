@@ -164,6 +164,7 @@ static int type_of(uint32_t ours)
 	/* programs learn of this by a failed completion or CQ_ERR; for them QP_FATAL means a broken device */
 	case UROCE_EVENT_QP_FATAL:
 	case UROCE_EVENT_ANOMALY:
+	case UROCE_EVENT_ADDRESS_CONFLICT:
 	case UROCE_EVENT_TYPES:
 		break;
 	}

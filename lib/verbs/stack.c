@@ -203,6 +203,7 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	if (code)
 		return complain(-code, uroce_refusal());
 	config.engine = stack->engine;
+	config.no_dad = getenv("UROCE_NO_DAD") && *getenv("UROCE_NO_DAD");
 	snprintf(addresses, sizeof(addresses), "%s", getenv("UROCE_IP") ? getenv("UROCE_IP") : "");
 	snprintf(gateways, sizeof(gateways), "%s", getenv("UROCE_GATEWAY") ? getenv("UROCE_GATEWAY") : "");
 	split(addresses, config.addresses);

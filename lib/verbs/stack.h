@@ -11,6 +11,7 @@
  *   UROCE_IDLE     poll, yield or sleep; optional
  *   UROCE_SACK_WINDOW  packets in flight to a peer that agrees to SACKs, 256 ... 2048, or off; optional
  *   UROCE_PATHS    over how many paths to spread requests to such a peer, 4 ... 64; optional
+ *   UROCE_NO_DAD   not empty: the network is not asked first whether another station has an address; optional
  */
 #ifndef VERBS_STACK_H
 #define VERBS_STACK_H

@@ -201,7 +201,7 @@ static uint32_t build_arp(uint16_t operation, const uint8_t *our_mac, const uint
 	return ETHER_HDR_LEN + ARP_BYTES;
 }
 
-/* A discovery message: type, flags, target, and our MAC in the option that belongs to the type. */
+/* A discovery message: type, flags, target, and our MAC in the option that belongs to the type; 0: without option. */
 struct discovery {
 	const uint8_t *dest_mac;
 	const uint8_t *dest;
@@ -214,7 +214,7 @@ struct discovery {
 static uint32_t build_discovery(const struct discovery *message, const uint8_t *our_mac, const uint8_t *our_addr,
 				uint8_t *out)
 {
-	const uint32_t bytes = DISCOVERY_BYTES + LINK_OPTION_BYTES;
+	const uint32_t bytes = DISCOVERY_BYTES + (message->option ? LINK_OPTION_BYTES : 0);
 	uint8_t *ip = build_ethernet(message->dest_mac, our_mac, ETHERTYPE_IPV6, out);
 	uint8_t *icmp = ip + WIRE_IPV6_BYTES;
 
@@ -228,9 +228,11 @@ static uint32_t build_discovery(const struct discovery *message, const uint8_t *
 	icmp[0] = message->type;
 	icmp[4] = message->flags;
 	memcpy(icmp + 8, message->target, 16);
-	icmp[24] = message->option;
-	icmp[25] = LINK_OPTION_BYTES / 8;
-	memcpy(icmp + 26, our_mac, 6);
+	if (message->option) {
+		icmp[24] = message->option;
+		icmp[25] = LINK_OPTION_BYTES / 8;
+		memcpy(icmp + 26, our_mac, 6);
+	}
 	store_be16(icmp + 2, (uint16_t)~icmp6_sum(ip, icmp, bytes));
 	return ETHER_HDR_LEN + WIRE_IPV6_BYTES + bytes;
 }
@@ -243,8 +245,9 @@ static void multicast_mac(uint8_t mac[6], const uint8_t group[16])
 	memcpy(mac + 2, group + 12, 4);
 }
 
-uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
-				uint8_t *out)
+/* Without a MAC option if it comes from the unspecified address. */
+static uint32_t build_solicitation(const uint8_t *our_mac, const uint8_t *our_addr, const uint8_t *target,
+				   uint8_t option, uint8_t *out)
 {
 	uint8_t group[16], mac[6];
 	struct discovery message = {
@@ -252,14 +255,33 @@ uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr
 		.dest = group,
 		.target = target,
 		.type = ND_NEIGHBOR_SOLICIT,
-		.option = ND_OPT_SOURCE_LINKADDR,
+		.option = option,
 	};
 
-	if (encap_addr_is_ipv4(target))
-		return build_arp(ARPOP_REQUEST, our_mac, our_addr, NULL, target, out);
 	solicited_node(group, target);
 	multicast_mac(mac, group);
 	return build_discovery(&message, our_mac, our_addr, out);
+}
+
+uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
+				uint8_t *out)
+{
+	return encap_addr_is_ipv4(target) ? build_arp(ARPOP_REQUEST, our_mac, our_addr, NULL, target, out) :
+					    build_solicitation(our_mac, our_addr, target, ND_OPT_SOURCE_LINKADDR, out);
+}
+
+uint32_t wire_neighbour_probe(const uint8_t our_mac[6], const uint8_t target[16], uint8_t *out)
+{
+	return encap_addr_is_ipv4(target) ? build_arp(ARPOP_REQUEST, our_mac, unspecified, NULL, target, out) :
+					    build_solicitation(our_mac, unspecified, target, 0, out);
+}
+
+uint32_t wire_neighbour_announce(const uint8_t our_mac[6], const uint8_t our_addr[16], uint8_t *out)
+{
+	const struct wire_neighbour asked_by_all = { .probe = true };
+
+	return encap_addr_is_ipv4(our_addr) ? build_arp(ARPOP_REQUEST, our_mac, our_addr, NULL, our_addr, out) :
+					      wire_neighbour_reply(our_mac, our_addr, &asked_by_all, our_mac, out);
 }
 
 uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[16],

@@ -44,6 +44,10 @@ bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neig
 /* Asks for the MAC of target, by broadcast or solicited-node multicast. Untagged; see wire_neighbour_tag(). */
 uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
 				uint8_t *out);
+/* Asks whether another station has target, before we use it (RFC 5227, RFC 4862 5.4): from no address. Untagged. */
+uint32_t wire_neighbour_probe(const uint8_t our_mac[6], const uint8_t target[16], uint8_t *out);
+/* Shows to all stations that we have our_addr: an ARP announcement, or an advertisement to all nodes. Untagged. */
+uint32_t wire_neighbour_announce(const uint8_t our_mac[6], const uint8_t our_addr[16], uint8_t *out);
 /* Answers a request, with its VLAN tag. An IPv6 probe is answered to all nodes, whatever dest_mac is. */
 uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[16],
 			      const struct wire_neighbour *request, const uint8_t dest_mac[6], uint8_t *out);

@@ -11,8 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
-from cases import BUILD, Running, Skipped, main, one_line, program, run, want
+from cases import Running, Skipped, main, one_line, program, run, want
 
 CASES = []
 NQN = "nqn.2026-01.org.example:disk1"
@@ -40,6 +41,32 @@ def new_network():
     ip("link", "add", "ua", "type", "veth", "peer", "name", "ub")
     for end in ("ua", "ub", "lo"):
         ip("link", "set", end, "up")
+
+
+class Neighbour:
+    """Another network namespace, with the other end "ub" of our interface."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(["unshare", "-n", "sleep", "600"])
+        own = os.readlink("/proc/self/ns/net")
+        end = time.monotonic() + 60
+        while os.readlink(f"/proc/{self.process.pid}/ns/net") == own and time.monotonic() < end:
+            time.sleep(0.01)
+        ip("link", "set", "ub", "netns", str(self.process.pid))
+        self.run("ip", "link", "set", "ub", "up")
+
+    def command(self, *words):
+        return ["nsenter", "-t", str(self.process.pid), "-n", *words]
+
+    def run(self, *words):
+        return subprocess.run(self.command(*words), check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
 
 
 def target(directory, tag, interface="ua,qdisc_bypass=0", address="192.0.2.9/24"):
@@ -151,6 +178,70 @@ def users_without_rights_have_claims_too(directory):
     finally:
         first.kill()
         first.wait()
+
+
+# ---- probes: the network ----
+
+
+def mac_of(neighbour):
+    words = neighbour.run("ip", "-o", "link", "show", "ub").split()
+    return words[words.index("link/ether") + 1]
+
+
+@case
+def address_of_a_kernel_on_the_network_is_refused(directory):
+    new_network()
+    with Neighbour() as kernel:
+        kernel.run("ip", "address", "add", "192.0.2.9/24", "dev", "ub")
+        kernel.run("ip", "address", "add", "fd00::9/64", "dev", "ub", "nodad")
+        for address in ("192.0.2.9/24", "fd00::9/64"):
+            refused(target(directory, "target", address=address), address[:-3] + " is held by " + mac_of(kernel))
+        for name, *options in (("rping", "-s"), ("pingpong",), ("perf", "--server"), ("testpmd", "--target"),
+                               ("nvme-perf", "--connect", "192.0.2.1", "--nqn", NQN)):
+            code, _, err = run(name, "-d", "ua", "--ip", "192.0.2.9/24", *options)
+            one_line(name, (code, "", err), 3, "192.0.2.9 is held by " + mac_of(kernel))
+        started_target(directory, "free", address="192.0.2.10/24")
+
+
+@case
+def address_of_a_program_on_the_network_is_refused(directory):
+    new_network()
+    with Neighbour() as other:
+        words = other.command(sys.executable, "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])")
+        for address in ("192.0.2.9/24", "fd00::9/64"):
+            path = os.path.join(directory, "first" + address[:2])
+            with open(path, "w") as out:
+                first = subprocess.Popen([*words, program("rping"), "-d", "ub", "--ip", address, "-s"], stdout=out,
+                                         stderr=out, stdin=subprocess.DEVNULL)
+            try:
+                end = time.monotonic() + 60
+                while "listening" not in open(path).read() and time.monotonic() < end:
+                    time.sleep(0.05)
+                refused(target(directory, "target", address=address), "is held by " + mac_of(other))
+            finally:
+                first.kill()
+                first.wait()
+
+
+@case
+def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
+    new_network()
+    with Neighbour() as kernel:
+        kernel.run("ip", "address", "add", "192.0.2.9/24", "dev", "ub")
+        testpmd = Running(directory, "testpmd", "testpmd", "-d", "ua", "--ip", "192.0.2.9/24", "--no-dad", "--target")
+        testpmd.wait_for("waiting|listening|serv")
+        kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
+        testpmd.wait_for("ADDRESS_CONFLICT: another station")
+
+
+ANNOUNCE = """
+import socket, sys
+mac = bytes.fromhex(sys.argv[1].replace(":", ""))
+addr = socket.inet_aton("192.0.2.9")
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(("ub", 0))
+out.send(b"\\xff" * 6 + mac + b"\\x08\\x06" + b"\\0\\x01\\x08\\0\\x06\\x04\\0\\x01" + mac + addr + bytes(6) + addr)
+"""
 
 
 if __name__ == "__main__":

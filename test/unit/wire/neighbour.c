@@ -567,3 +567,32 @@ Test(neighbour, roce_is_none_of_this)
 	cr_expect_eq(neighbour.kind, WIRE_NEIGHBOUR_NONE);
 	test_frame_free(&frame);
 }
+
+Test(neighbour, a_probe_comes_from_no_address_and_an_announcement_from_ours)
+{
+	struct wire_neighbour heard;
+	uint8_t out[WIRE_NEIGHBOUR_MAX_BYTES];
+	uint32_t bytes;
+
+	RULE("W-8");
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		const uint8_t *addr = ipv6 ? our_ipv6 : our_ipv4;
+		const uint8_t *all = ipv6 ? (const uint8_t[]){ 0x33, 0x33, 0, 0, 0, 1 } :
+					    (const uint8_t[]){ 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
+
+		bytes = wire_neighbour_probe(our_mac, addr, out);
+		cr_assert(wire_neighbour_parse(out, bytes, &heard));
+		cr_expect_eq(heard.kind, WIRE_NEIGHBOUR_REQUEST);
+		cr_expect(heard.probe);
+		cr_expect_arr_eq(heard.sender_mac, our_mac, 6);
+		cr_expect_arr_eq(heard.target, addr, 16);
+		cr_expect_eq(heard.has_sender_mac, !ipv6, "RFC 4861 4.3: no option from the unspecified address");
+		bytes = wire_neighbour_announce(our_mac, addr, out);
+		cr_assert(wire_neighbour_parse(out, bytes, &heard));
+		cr_expect_not(heard.probe);
+		cr_expect_arr_eq(out, all, 6);
+		cr_expect_arr_eq(heard.sender, addr, 16);
+		cr_expect_arr_eq(heard.target, addr, 16);
+		cr_expect_arr_eq(heard.sender_mac, our_mac, 6);
+	}
+}
