@@ -1,9 +1,12 @@
-/* addresses.c - claims the addresses of a port on this machine, and probes them on its network */
+/* addresses.c - asks the kernel, other programs and the network whether the addresses of a port are free */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/port/addresses.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -11,17 +14,54 @@
 
 #include "drivers/ethdev/quirks.h"
 #include "lib/engine/dad.h"
+#include "lib/wire/encap.h"
 #include "lib/wire/neighbour.h"
 
 #define BURST 32u
 #define POLL_US 500u
 
-static bool has_network(const struct drivers_ethdev *port)
-{
-	struct rte_eth_dev_info info;
+/* ---- the kernel ---- */
 
-	return rte_eth_dev_info_get(port->port_id, &info) == 0 && !drivers_quirks_of(&info)->has_no_network;
+static bool is_addr(const struct sockaddr *socket, const struct uroce_addr *addr)
+{
+	struct uroce_addr mapped;
+
+	if (socket == NULL)
+		return false;
+	if (socket->sa_family == AF_INET6)
+		return memcmp(&((const struct sockaddr_in6 *)socket)->sin6_addr, addr, sizeof(*addr)) == 0;
+	if (socket->sa_family != AF_INET)
+		return false;
+	encap_map_ipv4(mapped.bytes, (const uint8_t *)&((const struct sockaddr_in *)socket)->sin_addr);
+	return memcmp(&mapped, addr, sizeof(mapped)) == 0;
 }
+
+/* The kernel receives the frames of a packet socket, too, and answers on each interface for all of its addresses. */
+static int check_kernel(const struct uroce_device_config *device, struct uroce_error *error)
+{
+	struct ifaddrs *all = NULL;
+	char text[64];
+	int code = 0;
+
+	if (getifaddrs(&all) != 0)
+		return 0;
+	for (uint32_t i = 0; i < device->addr_count && code == 0; i++) {
+		const struct ifaddrs *entry = all;
+
+		while (entry && !is_addr(entry->ifa_addr, &device->addrs[i]))
+			entry = entry->ifa_next;
+		if (entry)
+			code = drivers_error_set(error, -EADDRINUSE,
+						 "the kernel has %s on interface %s and would answer for it, too: use "
+						 "another address, or remove it there (ip address del)",
+						 uroce_addr_format(&device->addrs[i], text, sizeof(text)),
+						 entry->ifa_name);
+	}
+	freeifaddrs(all);
+	return code;
+}
+
+/* ---- this machine ---- */
 
 static int claim(const struct uroce_device_config *device, struct drivers_addresses *addresses,
 		 struct uroce_error *error)
@@ -165,17 +205,24 @@ static int probe_all(const struct drivers_ethdev *port, const struct uroce_devic
 	return result < 0 ? result : 0;
 }
 
-/* ---- both ---- */
+/* ---- all of them ---- */
 
 int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device, bool probe,
 			   unsigned link_ms, struct drivers_addresses *addresses, struct uroce_error *error)
 {
+	const struct drivers_quirks *quirks;
+	struct rte_eth_dev_info info;
 	int code;
 
 	addresses->count = 0;
-	if (!has_network(port))
+	if (rte_eth_dev_info_get(port->port_id, &info) != 0)
 		return 0;
-	code = claim(device, addresses, error);
+	quirks = drivers_quirks_of(&info);
+	if (quirks->has_no_network)
+		return 0;
+	code = quirks->is_packet_socket ? check_kernel(device, error) : 0;
+	if (code == 0)
+		code = claim(device, addresses, error);
 	if (code == 0 && probe && drivers_ethdev_link_is_up(port, link_ms, NULL))
 		code = probe_all(port, device, error);
 	if (code)

@@ -16,10 +16,11 @@ struct drivers_addresses {
 };
 
 /*
- * Claims the addresses of the device to come on this machine, and if `probe` asks the network who has them, on an open
- * port that no lcore polls yet. Waits up to link_ms for the link; without a link the network is not asked. Ports
- * without a network behind them (loops, net_memif) may have any addresses. Returns 0; -EADDRINUSE: a program or a
- * station has one; or another negative errno. After an error nothing is claimed.
+ * Claims the addresses of the device to come on this machine, where on a packet socket the kernel may not have them,
+ * and if `probe` asks the network who has them, on an open port that no lcore polls yet. Waits up to link_ms for the
+ * link; without a link the network is not asked. Ports without a network behind them (loops, net_memif) may have any
+ * addresses. Returns 0; -EADDRINUSE: the kernel, a program or a station has one; or another negative errno. After an
+ * error nothing is claimed.
  */
 int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device, bool probe,
 			   unsigned link_ms, struct drivers_addresses *addresses, struct uroce_error *error);

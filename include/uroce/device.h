@@ -152,8 +152,8 @@ UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
  * gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port
  * that strips VLAN tags (then nobody knows to which VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the port
  * has not been configured and started; -EMSGSIZE: the port's frames are too short for the MTU, see uroce_port_mtu();
- * -EADDRINUSE: the kernel has an address, and the port is a packet socket; -EBUSY: the port has a device; -ENOSPC: the
- * engine has 16 devices; -ENOMEM.
+ * -EBUSY: the port has a device; -ENOSPC: the engine has 16 devices; -ENOMEM. Nobody is asked whether an address is in
+ * use: uroce_port_open() (port.h) does that.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);

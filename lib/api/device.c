@@ -22,9 +22,8 @@ static struct engine_port_traits traits_of(uint16_t port_id)
 		return traits;
 	traits.has_wired_queues = drivers_quirks_of(&info)->wired_queues;
 	traits.mtu_bytes = drivers_quirks_mtu(port_id, &info);
-	traits.is_packet_socket = drivers_quirks_of(&info)->is_packet_socket;
 	/* The interface under a packet socket refuses to send longer frames. */
-	if (traits.is_packet_socket)
+	if (drivers_quirks_of(&info)->is_packet_socket)
 		traits.mtu_bytes = RTE_MIN(traits.mtu_bytes, engine_interface_mtu(info.if_index));
 	return traits;
 }

@@ -48,25 +48,19 @@ static int refuse_route(const struct uroce_device_config *config, uint32_t index
 		gateway, config->vlans[index].id, config->vlans[index].priority, own);
 }
 
-/* Is each address that of a host, and is it not the kernel's below a packet socket? */
-static int check_addrs(const struct uroce_device_config *config, const struct engine_port_traits *traits)
+/* Is each address that of a host? */
+static int check_addrs(const struct uroce_device_config *config)
 {
-	char text[64], length[8], interface[UROCE_INTERFACE_BYTES];
+	char text[64], length[8];
 
 	for (uint32_t i = 0; i < config->addr_count; i++) {
-		const struct uroce_addr *addr = &config->addrs[i];
-		const char *why = uroce_addr_unusable(addr, config->prefix_bits[i]);
+		const char *why = uroce_addr_unusable(&config->addrs[i], config->prefix_bits[i]);
 
-		uroce_addr_format(addr, text, sizeof(text));
+		uroce_addr_format(&config->addrs[i], text, sizeof(text));
 		snprintf(length, sizeof(length), config->prefix_bits[i] ? "/%u" : "", config->prefix_bits[i]);
 		if (why)
 			return engine_refuse(-EINVAL, "%s%s is %s: use the address of a host, such as 10.0.0.1/24",
 					     text, length, why);
-		if (traits->is_packet_socket && engine_interface_has_addr(addr, interface))
-			return engine_refuse(-EADDRINUSE,
-					     "the kernel has %s on interface %s and would answer for it, too: use "
-					     "another address, or remove it there (ip address del)",
-					     text, interface);
 	}
 	return 0;
 }
@@ -296,7 +290,7 @@ int engine_device_create(struct uroce_engine *engine, const struct uroce_device_
 		return error;
 	if (!rte_eth_dev_is_valid_port(config.port_id))
 		return refuse_port(config.port_id);
-	error = check_addrs(&config, traits);
+	error = check_addrs(&config);
 	if (error == 0)
 		error = check_port(&config, traits);
 	if (error)

@@ -14,7 +14,6 @@ struct uroce_lcore;
 /* Traits of a port that not every driver reports; the creator of the device finds them out. */
 struct engine_port_traits {
 	uint32_t mtu_bytes;    /* the longest IP packet that passes whole; 0: not known */
-	bool is_packet_socket; /* the kernel receives the port's frames, too, and answers for its own addresses */
 	bool has_wired_queues; /* each queue receives just the frames that one queue of the other end sends */
 };
 

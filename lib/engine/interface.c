@@ -3,12 +3,9 @@
 #include "engine/interface.h"
 
 #include <dirent.h>
-#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,7 +15,6 @@
 #include <rte_ethdev.h>
 
 #include "engine/packet_socket.h"
-#include "wire/encap.h"
 
 /* Keeps the sockets in the order of their numbers, which is the order in which the driver opened them. */
 static void add_socket(struct engine_interface *interface, int fd)
@@ -108,34 +104,6 @@ void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES])
 
 	if (index == 0 || if_indextoname(index, name) == NULL)
 		name[0] = '\0';
-}
-
-static bool is_addr(const struct sockaddr *socket, const struct uroce_addr *addr)
-{
-	struct uroce_addr mapped;
-
-	if (socket == NULL)
-		return false;
-	if (socket->sa_family == AF_INET6)
-		return memcmp(&((const struct sockaddr_in6 *)socket)->sin6_addr, addr, sizeof(*addr)) == 0;
-	if (socket->sa_family != AF_INET)
-		return false;
-	encap_map_ipv4(mapped.bytes, (const uint8_t *)&((const struct sockaddr_in *)socket)->sin_addr);
-	return memcmp(&mapped, addr, sizeof(mapped)) == 0;
-}
-
-bool engine_interface_has_addr(const struct uroce_addr *addr, char name[UROCE_INTERFACE_BYTES])
-{
-	struct ifaddrs *all = NULL, *entry;
-
-	if (getifaddrs(&all) != 0)
-		return false;
-	for (entry = all; entry && !is_addr(entry->ifa_addr, addr);)
-		entry = entry->ifa_next;
-	if (entry)
-		snprintf(name, UROCE_INTERFACE_BYTES, "%s", entry->ifa_name);
-	freeifaddrs(all);
-	return entry != NULL;
 }
 
 /* Each read of the count makes the kernel count from zero again. */

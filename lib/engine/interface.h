@@ -34,12 +34,6 @@ uint32_t engine_interface_mtu(unsigned index);
 /* The speed of the interface's link in Mbit/s; 0: not known, as of a bridge without ports. */
 uint32_t engine_interface_mbps(unsigned index);
 
-/*
- * Has the kernel this address, on any interface? Then it answers for the address on each of them. Returns true with the
- * name of the interface in name.
- */
-bool engine_interface_has_addr(const struct uroce_addr *addr, char name[UROCE_INTERFACE_BYTES]);
-
 /* Writes the name of the interface; "" for index 0, and for an interface that is gone. */
 void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES]);
 
