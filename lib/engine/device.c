@@ -51,16 +51,17 @@ static int refuse_route(const struct uroce_device_config *config, uint32_t index
 /* Is each address that of a host? */
 static int check_addrs(const struct uroce_device_config *config)
 {
-	char text[64], length[8];
+	char text[64], length[8] = "";
 
 	for (uint32_t i = 0; i < config->addr_count; i++) {
 		const char *why = uroce_addr_unusable(&config->addrs[i], config->prefix_bits[i]);
 
-		uroce_addr_format(&config->addrs[i], text, sizeof(text));
-		snprintf(length, sizeof(length), config->prefix_bits[i] ? "/%u" : "", config->prefix_bits[i]);
-		if (why)
-			return engine_refuse(-EINVAL, "%s%s is %s: use the address of a host, such as 10.0.0.1/24",
-					     text, length, why);
+		if (why == NULL)
+			continue;
+		if (config->prefix_bits[i])
+			snprintf(length, sizeof(length), "/%u", config->prefix_bits[i]);
+		return engine_refuse(-EINVAL, "%s%s is %s: use the address of a host, such as 10.0.0.1/24",
+				     uroce_addr_format(&config->addrs[i], text, sizeof(text)), length, why);
 	}
 	return 0;
 }
