@@ -73,7 +73,7 @@ static int claim_first(struct uroce_addr *address, const struct uroce_addr *last
 		bool is_last = memcmp(address, last, sizeof(*last)) == 0;
 
 		if (uroce_addr_unusable(address, prefix_bits) == NULL)
-			error = drivers_claim_take(address, 0, program, &claim, holder);
+			error = drivers_claim_take(address, 0, false, program, &claim, holder);
 		if (error == 0)
 			drivers_claim_bequeath(&claim);
 		if (is_last || (error != -EADDRINUSE && error != -EINVAL))

@@ -36,6 +36,18 @@ static bool is_addr(const struct sockaddr *socket, const struct uroce_addr *addr
 	return memcmp(&mapped, addr, sizeof(mapped)) == 0;
 }
 
+/*
+ * Is the address a host route (/32, /128)? Programs that look for a device by the kernel's addresses need that. The
+ * kernel then answers with the MAC of the interface, which is the port's as well.
+ */
+static bool is_alias(const struct sockaddr *mask)
+{
+	if (mask && mask->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)mask)->sin_addr.s_addr == INADDR_NONE;
+	return mask && mask->sa_family == AF_INET6 &&
+	       ((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr[15] == 0xFF;
+}
+
 /* The kernel receives the frames of a packet socket, too, and answers on each interface for all of its addresses. */
 static int check_kernel(const struct uroce_device_config *device, struct uroce_error *error)
 {
@@ -48,7 +60,7 @@ static int check_kernel(const struct uroce_device_config *device, struct uroce_e
 	for (uint32_t i = 0; i < device->addr_count && code == 0; i++) {
 		const struct ifaddrs *entry = all;
 
-		while (entry && !is_addr(entry->ifa_addr, &device->addrs[i]))
+		while (entry && (!is_addr(entry->ifa_addr, &device->addrs[i]) || is_alias(entry->ifa_netmask)))
 			entry = entry->ifa_next;
 		if (entry)
 			code = drivers_error_set(error, -EADDRINUSE,
@@ -72,7 +84,7 @@ static int claim(const struct uroce_device_config *device, struct drivers_addres
 	for (; addresses->count < device->addr_count && code == 0; addresses->count++) {
 		unsigned i = addresses->count;
 
-		code = drivers_claim_take(&device->addrs[i], device->vlans[i].id, program_invocation_short_name,
+		code = drivers_claim_take(&device->addrs[i], device->vlans[i].id, true, program_invocation_short_name,
 					  &addresses->claims[i], holder);
 		uroce_addr_format(&device->addrs[i], text, sizeof(text));
 		if (code == -EADDRINUSE)

@@ -98,7 +98,7 @@ static void find_holder(const struct name *claim, char *holder)
 		fclose(list);
 }
 
-int drivers_claim_take(const struct uroce_addr *addr, uint16_t vlan_id, const char *program,
+int drivers_claim_take(const struct uroce_addr *addr, uint16_t vlan_id, bool share, const char *program,
 		       struct drivers_claim *claim, char holder[DRIVERS_CLAIM_HOLDER_BYTES])
 {
 	struct name name, holder_name;
@@ -107,7 +107,7 @@ int drivers_claim_take(const struct uroce_addr *addr, uint16_t vlan_id, const ch
 	*claim = (struct drivers_claim){ { -1, -1 } };
 	make_name(addr, vlan_id, NULL, &name);
 	fd = bind_name(&name);
-	if (fd == -EADDRINUSE && is_ours(&name))
+	if (fd == -EADDRINUSE && share && is_ours(&name))
 		return 0;
 	if (fd == -EADDRINUSE)
 		find_holder(&name, holder);

@@ -9,6 +9,7 @@
 #ifndef DRIVERS_CLAIM_H
 #define DRIVERS_CLAIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <uroce/types.h>
@@ -20,11 +21,11 @@ struct drivers_claim {
 };
 
 /*
- * Claims the address in the VLAN (0: none) for this process, whose program is named for others. A claim that this
- * process holds already, or has inherited from uroce-run or by fork(), is enough. Returns 0; -EADDRINUSE, with the
+ * Claims the address in the VLAN (0: none) for this process, whose program is named for others. share: a claim that
+ * this process holds already, or has inherited from uroce-run or by fork(), is enough. Returns 0; -EADDRINUSE, with the
  * holder in `holder`, such as "uroce-nvmet (process 4711)"; or another negative errno.
  */
-int drivers_claim_take(const struct uroce_addr *addr, uint16_t vlan_id, const char *program,
+int drivers_claim_take(const struct uroce_addr *addr, uint16_t vlan_id, bool share, const char *program,
 		       struct drivers_claim *claim, char holder[DRIVERS_CLAIM_HOLDER_BYTES]);
 
 /* Programs that this process executes inherit the claim. */
