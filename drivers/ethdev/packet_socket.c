@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/engine/packet_socket.h"
@@ -112,7 +113,8 @@ static bool take_place(int fd, const struct ring_socket *old, const struct tpack
 	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return false;
-	if (mremap(map, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, old->map) != old->map) {
+	/* not mremap(): UCX puts a function of its own in its place, which ignores the last argument */
+	if (syscall(SYS_mremap, map, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, old->map) != (long)old->map) {
 		munmap(map, bytes);
 		return false;
 	}
