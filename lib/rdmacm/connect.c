@@ -78,7 +78,7 @@ static int accept_datagrams(struct cma_id *id, const struct rdma_conn_param *par
 }
 
 /* A request that cannot be accepted is refused, as by Linux, so that the client need not wait for an answer. */
-static int refuse(struct cma_id *id, int error)
+static int reject_request(struct cma_id *id, int error)
 {
 	cma_fail_qp(id);
 	uroce_cm_reject(id->cm, NULL, 0);
@@ -94,7 +94,7 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 
 	if (id->is_ud) { /* no event follows */
 		error = accept_datagrams(id, given);
-		return error ? refuse(id, error) : 0;
+		return error ? reject_request(id, error) : 0;
 	}
 	param.responder_resources =
 		at_most(param.responder_resources, at_most(id->asked.responder_resources, STACK_RD_ATOMIC));
@@ -108,9 +108,9 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	 */
 	if (ours->qp && (cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0 ||
 			 cma_move_qp(id, IBV_QPS_RTS, param.initiator_depth) != 0))
-		return refuse(id, -errno);
+		return reject_request(id, -errno);
 	error = uroce_cm_accept(id->cm, &options);
-	return error ? refuse(id, error) : cma_complete(id);
+	return error ? reject_request(id, error) : cma_complete(id);
 }
 
 CMA_API int rdma_reject(struct rdma_cm_id *ours, const void *private_data, uint8_t bytes)

@@ -181,8 +181,8 @@ static uint16_t source_port(const struct sim_end *end, const struct rc_outbox *o
 }
 
 /*
- * A template keeps the last ACK, for a QP with the same number too. In an engine each QP has a template of its own; here
- * another QP, or another life of it, begins with a new one.
+ * A template keeps the last ACK, for a QP with the same number too. In an engine each QP has a template of its own;
+ * here another QP, or another life of it, begins with a new one.
  */
 static void begin_template(struct sim_world *world, const struct sim_end *end)
 {

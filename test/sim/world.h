@@ -258,7 +258,7 @@ struct sim_world {
 	struct rc_board *boards; /* fewer than the connections of some runs need */
 	uint32_t board_count;
 	struct rc_boards pool;
-	struct rc_store store; /* of packets before their turn, of all nodes */
+	struct rc_store store;        /* of packets before their turn, of all nodes */
 	const struct sim_end *writer; /* the QP that the template was last used for, and its life */
 	uint32_t writer_life;
 	struct rc_outbox out;

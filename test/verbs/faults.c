@@ -15,19 +15,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "need.h"
+
 #define BYTES 4096
 
 static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-
-static void check(const char *what, int good)
-{
-	if (good)
-		return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static void handle(int number, siginfo_t *info, void *ucontext)
 {
@@ -39,21 +33,21 @@ static void install(void)
 {
 	struct sigaction ours = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO }, old;
 
-	check("sigaction", sigaction(SIGSEGV, &ours, &old) == 0 && old.sa_handler == SIG_DFL);
-	check("sigaction returns the handler of the program",
-	      sigaction(SIGSEGV, NULL, &old) == 0 && old.sa_sigaction == handle);
+	need("sigaction", sigaction(SIGSEGV, &ours, &old) == 0 && old.sa_handler == SIG_DFL);
+	need("sigaction returns the handler of the program",
+	     sigaction(SIGSEGV, NULL, &old) == 0 && old.sa_sigaction == handle);
 }
 
 static void open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	check("ibv_get_device_list", list && list[0]);
+	need("ibv_get_device_list", list && list[0]);
 	context = ibv_open_device(list[0]);
-	check("ibv_open_device", context != NULL);
+	need("ibv_open_device", context != NULL);
 	pd = ibv_alloc_pd(context);
 	cq = ibv_create_cq(context, 16, NULL, NULL, 0);
-	check("ibv_create_cq", pd && cq);
+	need("ibv_create_cq", pd && cq);
 }
 
 static struct ibv_qp *create_qp(void)
@@ -69,9 +63,9 @@ static struct ibv_qp *create_qp(void)
 				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
-	check("ibv_create_qp", qp != NULL);
-	check("to INIT",
-	      ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS) == 0);
+	need("ibv_create_qp", qp != NULL);
+	need("to INIT",
+	     ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS) == 0);
 	return qp;
 }
 
@@ -86,17 +80,17 @@ static void connect_qp(struct ibv_qp *qp, uint32_t peer)
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
 	};
 
-	check("ibv_query_gid", ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid) == 0);
-	check("to RTR", ibv_modify_qp(qp, &attr,
-				      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
+	need("ibv_query_gid", ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid) == 0);
+	need("to RTR", ibv_modify_qp(qp, &attr,
+				     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = 14;
 	attr.retry_cnt = attr.rnr_retry = 7;
 	attr.max_rd_atomic = 1;
-	check("to RTS", ibv_modify_qp(qp, &attr,
-				      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0);
+	need("to RTS", ibv_modify_qp(qp, &attr,
+				     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+					     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0);
 }
 
 static struct ibv_mr *map(void)
@@ -104,7 +98,7 @@ static struct ibv_mr *map(void)
 	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
-	check("ibv_reg_mr", mr != NULL);
+	need("ibv_reg_mr", mr != NULL);
 	return mr;
 }
 
@@ -120,7 +114,7 @@ static enum ibv_wc_status write_to(struct ibv_qp *qp, const struct ibv_mr *from,
 	};
 	struct ibv_wc wc;
 
-	check("ibv_post_send", ibv_post_send(qp, &wr, &bad) == 0);
+	need("ibv_post_send", ibv_post_send(qp, &wr, &bad) == 0);
 	while (ibv_poll_cq(cq, 1, &wc) == 0)
 		;
 	return wc.status;
@@ -135,7 +129,7 @@ static struct ibv_qp *connect_pair(void)
 
 	connect_qp(pair[0], pair[1]->qp_num);
 	connect_qp(pair[1], pair[0]->qp_num);
-	check("WRITE", write_to(pair[0], from, from) == IBV_WC_SUCCESS);
+	need("WRITE", write_to(pair[0], from, from) == IBV_WC_SUCCESS);
 	return pair[0];
 }
 

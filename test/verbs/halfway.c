@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "need.h"
+
 #define PORT 7301
 #define CONSUMER_DEFINED 28 /* the reason of a REJ */
 
@@ -20,14 +22,6 @@ static void expect(const char *what, bool good)
 {
 	printf("%s: %s\n", what, good ? "as it should be" : "WRONG");
 	failed |= !good;
-}
-
-static void need(const char *what, bool good)
-{
-	if (good)
-		return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
 }
 
 static struct rdma_cm_event *next(struct rdma_event_channel *channel, enum rdma_cm_event_type type)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "need.h"
+
 #define BYTES 4096
 
 static struct ibv_context *context;
@@ -22,14 +24,6 @@ static void expect(const char *what, bool good)
 {
 	printf("%s: %s\n", what, good ? "as it should be" : "WRONG");
 	failed |= !good;
-}
-
-static void need(const char *what, bool good)
-{
-	if (good)
-		return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
 }
 
 static void open_device(void)

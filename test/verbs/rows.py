@@ -100,7 +100,8 @@ def faults():
 
 
 def inside():
-    yield Row("calls inside of a walk over completions and of a batch of requests", [f"{BUILD}/test/verbs/verbs-inside"],
+    yield Row("calls inside of a walk over completions and of a batch of requests",
+              [f"{BUILD}/test/verbs/verbs-inside"],
               sees=(r"^in a walk, single-threaded$", r"^in a batch$", r"^limits and users$"))
 
 
