@@ -206,7 +206,7 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	drop = flow->goes_on ? CNT_COUNTERS : rc_qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
-		rc_qp_refused(qp_core(qp), drop, lcore->now_ns);
+		rc_qp_refused(qp_core(qp), drop, packet, origin, lcore->now_ns);
 		if (qp_work(qp_core(qp), WORK_EVENT))
 			run_queue_add(qp);
 		return false;

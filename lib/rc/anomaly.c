@@ -45,6 +45,12 @@ void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns)
 		raise_once(qp);
 }
 
+bool rc_anomaly_is_told(struct rc_qp *qp, uint64_t now_ns)
+{
+	begin_second(&qp->anomaly, now_ns);
+	return qp->anomaly.count == ANOMALY_PACKETS;
+}
+
 void rc_anomaly_raise(struct rc_qp *qp, uint64_t now_ns)
 {
 	begin_second(&qp->anomaly, now_ns);

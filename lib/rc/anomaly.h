@@ -22,6 +22,9 @@
  */
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns);
 
+/* Was the event raised within this second? Further packets then change nothing. */
+bool rc_anomaly_is_told(struct rc_qp *qp, uint64_t now_ns);
+
 /* Raises the event: a packet shows by itself that somebody forges. The event is raised at most once per second. */
 void rc_anomaly_raise(struct rc_qp *qp, uint64_t now_ns);
 

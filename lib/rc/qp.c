@@ -204,9 +204,11 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	return check_port(qp, origin);
 }
 
-void rc_qp_refused(struct rc_qp *qp, enum rc_counter reason, uint64_t now_ns)
+void rc_qp_refused(struct rc_qp *qp, enum rc_counter reason, const struct wire_packet *packet,
+		   const struct rc_origin *origin, uint64_t now_ns)
 {
-	if (reason == CNT_PORT_SOURCE_PORT)
+	if (reason == CNT_PORT_SOURCE_PORT && !rc_anomaly_is_told(qp, now_ns) &&
+	    origin_icrc_is_right(origin, packet->payload))
 		rc_anomaly_note(qp, now_ns);
 }
 

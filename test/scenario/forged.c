@@ -55,6 +55,33 @@ Test(forged, request_from_an_unknown_port_is_dropped_and_raises_an_alarm)
 	close_agreed(pair);
 }
 
+/* A link that damages frames damages their ports, too. */
+Test(forged, damaged_port_raises_no_alarm)
+{
+	struct pair *pair = open_with((struct pair_options){ .receives = 4 });
+	uint64_t state = draw_start(2);
+
+	RULE("V-1");
+	if (pair->side[B].checked) { /* the host drops damaged frames before it asks the QP */
+		close_agreed(pair);
+		return;
+	}
+	pair->inject_damage = true;
+	for (uint32_t i = 0; i < 2 * ALARM; i++) {
+		do
+			pair->inject_port = (uint16_t)draw_next(&state);
+		while (rc_ports_admit(pair->side[B].qp, pair->inject_port));
+		pair_request(pair, send_packet(OP_SEND_ONLY, i % 256, 4));
+		pair->now_ns += SECOND_NS / 300;
+	}
+	expect_leaves(pair, B);
+	cr_expect_eq(pair->side[B].drops[CNT_PORT_SOURCE_PORT], 2 * ALARM);
+	expect_events(pair, B);
+	pair->inject_damage = false;
+	pair->inject_port = 0;
+	close_agreed(pair);
+}
+
 /* Neither are SACKs, PROBEs, ACKs and NAKs from there believed. */
 Test(forged, every_kind_of_packet_needs_a_port_of_the_peer)
 {

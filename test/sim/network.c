@@ -441,7 +441,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
 			sim_world_trouble(world, end, 1);
 		sim_model_refused(world, end, packet, origin, drop);
-		rc_qp_refused(end->qp, drop, world_clock(world, end));
+		rc_qp_refused(end->qp, drop, packet, origin, world_clock(world, end));
 	}
 	if (drop != CNT_COUNTERS)
 		world->nodes[end->node].drops[drop]++;

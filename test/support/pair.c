@@ -421,7 +421,7 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 	}
 	if (drop != CNT_COUNTERS) {
 		pair->side[to].drops[drop]++;
-		rc_qp_refused(qp, drop, pair->now_ns);
+		rc_qp_refused(qp, drop, &packet, &origin, pair->now_ns);
 	}
 	free(frame);
 }
