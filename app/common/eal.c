@@ -3,6 +3,7 @@
 #include "common/eal.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,4 +119,12 @@ unsigned app_eal_worker(unsigned index)
 
 	uroce_eal_query(&info);
 	return info.worker_ids[index];
+}
+
+const char *app_eal_absence(const char *device)
+{
+	bool is_interface =
+		strpbrk(device, ",:") == NULL && strcmp(device, "loop") != 0 && strncmp(device, "net_", 4) != 0;
+
+	return is_interface && if_nametoindex(device) == 0 ? " (no interface has that name now)" : "";
 }

@@ -53,4 +53,7 @@ int app_check(const char *what, int error);
  */
 int app_check_peer(const char *what, const struct uroce_addr *own, const struct uroce_addr *peer);
 
+/* For plans: " (no interface has that name now)" if the device is an interface of the kernel and not there, else "". */
+const char *app_eal_absence(const char *device);
+
 #endif

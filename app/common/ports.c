@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/ports.h"
 
-#include <net/if.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +19,6 @@ static unsigned long parse_number(const char **text, unsigned long most)
 		return most + 1;
 	*text = end;
 	return value;
-}
-
-const char *app_port_absence(const char *device)
-{
-	bool is_interface =
-		strpbrk(device, ",:") == NULL && strcmp(device, "loop") != 0 && strncmp(device, "net_", 4) != 0;
-
-	return is_interface && if_nametoindex(device) == 0 ? " (no interface has that name now)" : "";
 }
 
 int app_vlan_expect(const char *option, const char *text, void *vlan)

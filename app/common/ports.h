@@ -37,9 +37,6 @@ int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_of
 void app_port_close(struct app_port *port);
 void app_loop_close(struct app_port ports[2]);
 
-/* For plans: " (no interface has that name now)" if the device is an interface of the kernel and not there, else "". */
-const char *app_port_absence(const char *device);
-
 /*
  * Parses "100" or "100:3" into a struct uroce_vlan, with a complaint if it is wrong. Returns APP_EXIT_OK or
  * APP_EXIT_USAGE.

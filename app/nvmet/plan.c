@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "common/ports.h"
+#include "common/eal.h"
 #include "nvmet/file.h"
 #include "nvmet/identity.h"
 
@@ -213,7 +213,7 @@ int plan_print(const struct settings *settings)
 		return code;
 	for (uint32_t i = 0; i < settings->port_count; i++)
 		printf("port %s%s, address %s, service %u\n", settings->ports[i].device,
-		       app_port_absence(settings->ports[i].device), settings->ports[i].ip, settings->service);
+		       app_eal_absence(settings->ports[i].device), settings->ports[i].ip, settings->service);
 	for (uint32_t i = 0; i < settings->subsystem_count; i++)
 		printf("subsystem %s, %u hosts%s\n", settings->subsystems[i].nqn, settings->subsystems[i].host_count,
 		       settings->subsystems[i].host_count ? "" : " (any may connect)");

@@ -465,7 +465,7 @@ static int print_plan(const struct options *options)
 {
 	const char *over = options->by_address ? "by address" : "over TCP";
 
-	printf("port: %s, with %s%s\n", options->device, options->ip, app_port_absence(options->device));
+	printf("port: %s, with %s%s\n", options->device, options->ip, app_eal_absence(options->device));
 	if (options->gateway || options->vlan.id || options->vlan.priority)
 		printf("gateway: %s; VLAN %u, priority %u\n", options->gateway ? options->gateway : "none",
 		       options->vlan.id, options->vlan.priority);

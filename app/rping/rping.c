@@ -439,7 +439,7 @@ static int parse_options(struct rping_options *options, int argc, char **argv)
 
 static int print_plan(const struct rping_options *options)
 {
-	printf("port: %s, with %s%s\n", options->device, options->ip, app_port_absence(options->device));
+	printf("port: %s, with %s%s\n", options->device, options->ip, app_eal_absence(options->device));
 	if (options->gateway || options->vlan.id || options->vlan.priority)
 		printf("gateway: %s; VLAN %u, priority %u\n", options->gateway ? options->gateway : "none",
 		       options->vlan.id, options->vlan.priority);

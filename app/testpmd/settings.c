@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/eal.h"
 #include "common/ini.h"
 #include "common/number.h"
 #include "common/ports.h"
@@ -238,7 +239,7 @@ void settings_print(const struct settings *settings)
 {
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		printf("  port %u           %s%s", i, settings->ports[i].device,
-		       app_port_absence(settings->ports[i].device));
+		       app_eal_absence(settings->ports[i].device));
 		for (uint32_t a = 0; a < settings->ports[i].address_count; a++) {
 			const char *gateway = settings->ports[i].gateways[a];
 
