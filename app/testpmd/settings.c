@@ -175,7 +175,7 @@ static int check_together(const struct settings *settings)
 	if (settings->cmdline_file[0] && !app_is_readable(settings->cmdline_file))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
 				    settings->cmdline_file, strerror(errno));
-	if (settings->port_count != 1 && !settings_pkeys_match(settings->pkey, settings->pkey))
+	if (settings->port_count != 1 && settings_pkeys_are_limited(settings->pkey, settings->pkey))
 		return app_complain(
 			APP_EXIT_USAGE,
 			"%s 0x%04x: both ports would be limited members, which hear full ones only: use 0x%04x",

@@ -11,10 +11,13 @@ extern const char *const settings_op_names[SETTINGS_OPS];
 
 #define SETTINGS_PKEY_FULL 0x8000u /* the P_Key of a full member; limited members hear full ones only */
 
-/* Do queue pairs with these P_Keys hear each other? */
-static inline bool settings_pkeys_match(uint32_t one, uint32_t other)
+/*
+ * Are these two limited members of one partition, which receive from full members only? Keys of different partitions
+ * are allowed: a tester may want to see them fail.
+ */
+static inline bool settings_pkeys_are_limited(uint32_t one, uint32_t other)
 {
-	return ((one ^ other) & ~SETTINGS_PKEY_FULL) == 0 && (one | other) & SETTINGS_PKEY_FULL;
+	return one == other && !(one & SETTINGS_PKEY_FULL);
 }
 
 /* Reads argv and the file that --config names. Returns 0 to go on, or 1 + the exit code. */

@@ -53,9 +53,9 @@ struct rc_qp_config {
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
 /*
- * A packet was not admitted, for this reason: counts it as an anomaly if no honest peer sends such a packet and its ICRC
- * is right, for a link that damages frames damages ports as well. The ICRC is computed for at most ANOMALY_PACKETS of
- * them per second. The host calls rc_qp_transmit() if qp_work() then has an event.
+ * A packet was not admitted, for this reason: counts it as an anomaly if no honest peer sends such a packet and its
+ * ICRC is right, for a link that damages frames damages ports as well. The ICRC is computed for at most ANOMALY_PACKETS
+ * of them per second. The host calls rc_qp_transmit() if qp_work() then has an event.
  */
 void rc_qp_refused(struct rc_qp *qp, enum rc_counter reason, const struct wire_packet *packet,
 		   const struct rc_origin *origin, uint64_t now_ns);

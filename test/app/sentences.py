@@ -135,7 +135,8 @@ def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(dir
                      "--target")
     target.wait_for("serving peers")
     code, _, err = run("testpmd", port[0], port[1] % "client", port[2], port[3] % 2, *port[4:], "--peer", "127.0.0.1")
-    want(code != 0 and "P_Key 0x7fff of the target and 0x7fff of the peer do not match" in err, code, err)
+    want(code != 0 and "P_Key 0x7fff of the target and of the peer: both are limited members" in err and
+         "use 0xffff" in err, code, err)
 
 
 @case
