@@ -20,7 +20,6 @@
 #define PART_S 2.0
 #define TRY_AGAIN_US 100000
 #define WAIT_MS 1u
-#define TELL_S 1.0 /* after which a user is told of the wait */
 #define KEEPALIVE_MS 1000u
 
 /* Data that has been received and not been read, oldest first. */
@@ -38,7 +37,7 @@ struct app_pipe {
 	uint32_t first, count; /* of the arrivals that wait */
 	uint32_t sends[SENDS], free_sends;
 	double began;
-	bool closed, told;
+	bool closed, reported;
 };
 
 static int check_pipe(const char *what, int error)
@@ -153,12 +152,12 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 	};
 }
 
-/* A client tells its user once that it waits. */
-static void tell_wait(struct app_pipe *pipe)
+/* A client reports once that it waits. */
+static void report_wait(struct app_pipe *pipe)
 {
-	if (pipe->config.host == NULL || pipe->told || app_now_seconds() - pipe->began < TELL_S)
+	if (pipe->config.host == NULL || pipe->reported || app_now_seconds() - pipe->began < APP_WAIT_NOTICE_S)
 		return;
-	pipe->told = true;
+	pipe->reported = true;
 	fprintf(stderr, "waiting for a server at %s, port %u; for about %u s\n", pipe->config.host,
 		pipe->config.service, pipe->config.patience_s);
 }
@@ -171,7 +170,7 @@ static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double se
 	double end = app_now_seconds() + seconds;
 
 	while (uroce_cm_wait(pipe->channel, WAIT_MS, event) != 0) {
-		tell_wait(pipe);
+		report_wait(pipe);
 		if ((keep_waiting && !keep_waiting()) || (seconds > 0 && app_now_seconds() > end))
 			return false;
 	}
@@ -242,7 +241,7 @@ static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 		if (code || event.type == UROCE_CM_ESTABLISHED)
 			return code;
 		close_id(pipe);
-		tell_wait(pipe);
+		report_wait(pipe);
 		if (app_now_seconds() >= end)
 			break;
 		usleep(TRY_AGAIN_US);

@@ -1,4 +1,4 @@
-/* run_json.c - what every JSON of results says about the run of the program */
+/* run_json.c - fields about the run that all JSON results have */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/run_json.h"
 
@@ -17,7 +17,7 @@ void app_run_json_begin(json_t *root, int argc, char *const *argv)
 	char text[32];
 
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	/* JSON cannot hold what is not UTF-8. */
+	/* JSON strings are UTF-8; "?" stands for a word that is not. */
 	for (int i = 0; i < argc; i++) {
 		if (json_array_append_new(words, json_string(argv[i])) != 0)
 			json_array_append_new(words, json_string("?"));
@@ -27,7 +27,7 @@ void app_run_json_begin(json_t *root, int argc, char *const *argv)
 	json_object_set_new(root, "command", words);
 }
 
-/* A sentence may quote a file or a peer, and so may be no UTF-8. */
+/* A sentence may quote a file or a peer, whose bytes need not be UTF-8. */
 static json_t *failure_json(const struct app_failure *failure)
 {
 	json_t *sentence = json_string(failure->sentence);

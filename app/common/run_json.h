@@ -1,4 +1,4 @@
-/* run_json.h - what every JSON of results says about the run of the program */
+/* run_json.h - fields about the run that all JSON results have */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_RUN_JSON_H
 #define APP_COMMON_RUN_JSON_H

@@ -16,7 +16,6 @@
 
 #define TRY_AGAIN_MS 100u
 #define LOOK_MS 1
-#define TELL_S 1.0 /* after which a user is told of the wait */
 
 int app_tcp_listen(unsigned port)
 {
@@ -80,7 +79,7 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list;
 	char service[16];
 	int error, fd = -1;
-	bool told = false;
+	bool reported = false;
 	double began;
 
 	snprintf(service, sizeof(service), "%u", port);
@@ -96,10 +95,10 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 			fd = dial(at, &wait, &error);
 		for (unsigned i = 0; i < TRY_AGAIN_MS && fd < 0 && keep_waiting(&wait); i++)
 			poll(NULL, 0, 1);
-		if (fd < 0 && !told && app_now_seconds() - began > TELL_S && keep_waiting(&wait)) {
+		if (fd < 0 && !reported && app_now_seconds() - began > APP_WAIT_NOTICE_S && keep_waiting(&wait)) {
 			fprintf(stderr, "waiting for a server at %s, TCP port %u: %s; for another %.0f s\n", host, port,
 				strerror(error), wait.end - app_now_seconds());
-			told = true;
+			reported = true;
 		}
 	} while (fd < 0 && keep_waiting(&wait));
 	freeaddrinfo(list);

@@ -33,7 +33,7 @@ static const struct option_set option_set = {
 	OPTION_ROWS(rows),
 	.usual = &defaults,
 	.head = "uroce-nvmetcli [-s SOCKET] COMMAND [ARGUMENTS]\n"
-		"Asks and tells a running uroce-nvmet; \"uroce-nvmetcli help\" lists the commands:\n"
+		"Queries and controls a running uroce-nvmet; \"uroce-nvmetcli help\" lists the commands:\n"
 		"show, controllers, stats, json, add, remove, resize, disconnect.\n\n",
 	.tail = "\nExit: 0 done, 1 the target refused, 2 usage, 3 no target listens there.\n",
 };

@@ -178,7 +178,7 @@ static int check_together(const struct settings *settings)
 	if (settings->port_count != 1 && settings_pkeys_are_limited(settings->pkey, settings->pkey))
 		return app_complain(
 			APP_EXIT_USAGE,
-			"%s 0x%04x: both ports would be limited members, which hear full ones only: use 0x%04x",
+			"%s 0x%04x: both ports would be limited members, which receive from full members only: use 0x%04x",
 			name_of(settings, "pkey"), settings->pkey, settings->pkey | SETTINGS_PKEY_FULL);
 	if (settings->limit_qps < 2 * settings->qps)
 		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, "qps"),

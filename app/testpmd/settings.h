@@ -9,7 +9,7 @@
 /* Names of the operations as in --mix: "send", "send_imm", "write", ... */
 extern const char *const settings_op_names[SETTINGS_OPS];
 
-#define SETTINGS_PKEY_FULL 0x8000u /* the P_Key of a full member; limited members hear full ones only */
+#define SETTINGS_PKEY_FULL 0x8000u /* the P_Key of a full member; limited members receive from full members only */
 
 /*
  * Are these two limited members of one partition, which receive from full members only? Keys of different partitions

@@ -123,7 +123,7 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	}
 }
 
-/* Of all that a host says of its behaviour, only ACRE changes what the target does: the host knows retry delays. */
+/* Host Behavior Support: only ACRE, whether the host knows command retry delays, changes what the target does. */
 static uint16_t take_features(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
 {
 	(void)now_ns;

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ibv_create_comp_channel() is the only call that libibverbs does not pass to a provider. So uroce-run preloads this
- * library, which does nothing else; channels of other devices are made as before.
+ * library; channels of other devices are made as before. chain.c is the other part of the library.
  */
 #include <dlfcn.h>
 #include <errno.h>

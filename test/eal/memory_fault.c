@@ -234,7 +234,7 @@ static void try_row(const struct row *row, enum loss loss)
 
 static void try_all(enum loss loss)
 {
-	RULE("M-1");
+	RULE("M-2");
 	uroce_guard_install();
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (loss != READ_ONLY || rows[i].writes)

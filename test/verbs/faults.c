@@ -69,30 +69,6 @@ static struct ibv_qp *create_qp(void)
 	return qp;
 }
 
-static void connect_qp(struct ibv_qp *qp, uint32_t peer)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
-	};
-
-	need("ibv_query_gid", ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid) == 0);
-	need("to RTR", ibv_modify_qp(qp, &attr,
-				     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
-	need("to RTS", ibv_modify_qp(qp, &attr,
-				     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0);
-}
-
 static struct ibv_mr *map(void)
 {
 	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -127,8 +103,8 @@ static struct ibv_qp *connect_pair(void)
 {
 	struct ibv_qp *pair[2] = { create_qp(), create_qp() };
 
-	connect_qp(pair[0], pair[1]->qp_num);
-	connect_qp(pair[1], pair[0]->qp_num);
+	need_connected(pair[0], pair[1]->qp_num);
+	need_connected(pair[1], pair[0]->qp_num);
 	need("WRITE", write_to(pair[0], from, from) == IBV_WC_SUCCESS);
 	return pair[0];
 }

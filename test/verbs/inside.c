@@ -75,36 +75,12 @@ static struct ibv_qp *create_qp(struct ibv_cq_ex *cq)
 	return qp;
 }
 
-static void connect_qp(struct ibv_qp *qp, uint32_t peer)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
-	};
-	const int to_rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	const int to_rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			   IBV_QP_MAX_QP_RD_ATOMIC;
-
-	need("ibv_query_gid", ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid) == 0);
-	need("to RTR", ibv_modify_qp(qp, &attr, to_rtr) == 0);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
-	need("to RTS", ibv_modify_qp(qp, &attr, to_rts) == 0);
-}
-
 static struct ibv_qp *create_pair(struct ibv_cq_ex *cq)
 {
 	struct ibv_qp *one = create_qp(cq), *other = create_qp(cq);
 
-	connect_qp(one, other->qp_num);
-	connect_qp(other, one->qp_num);
+	need_connected(one, other->qp_num);
+	need_connected(other, one->qp_num);
 	return one;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/mapping.h"
+#include "rule.h"
 
 #define PAGES 8u
 
@@ -68,6 +69,7 @@ Test(mapping, neighbouring_mappings_of_different_rights_pass_together)
 
 Test(mapping, read_only_memory_passes_only_for_reading)
 {
+	RULE("M-2");
 	mprotect(memory + 3 * page, page, PROT_READ);
 	expect(0, PAGES, false, 0);
 	expect(0, PAGES, true, -EFAULT);
