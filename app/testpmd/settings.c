@@ -176,10 +176,10 @@ static int check_together(const struct settings *settings)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
 				    settings->cmdline_file, strerror(errno));
 	if (settings->port_count != 1 && settings_pkeys_are_limited(settings->pkey, settings->pkey))
-		return app_complain(
-			APP_EXIT_USAGE,
-			"%s 0x%04x: both ports would be limited members, which receive from full members only: use 0x%04x",
-			name_of(settings, "pkey"), settings->pkey, settings->pkey | SETTINGS_PKEY_FULL);
+		return app_complain(APP_EXIT_USAGE,
+				    "%s 0x%04x: both ports would be limited members, which receive from full members "
+				    "only: use 0x%04x",
+				    name_of(settings, "pkey"), settings->pkey, settings->pkey | SETTINGS_PKEY_FULL);
 	if (settings->limit_qps < 2 * settings->qps)
 		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, "qps"),
 				    settings->qps, name_of(settings, "limit-qps"), settings->limit_qps);
