@@ -25,7 +25,7 @@ bool engine_dad_contradicts(const struct engine_dad_claim *claim, const struct w
 
 bool engine_dad_may_defend(uint64_t *defended_ns, uint64_t now_ns)
 {
-	if (*defended_ns && now_ns - *defended_ns < DAD_DEFEND_INTERVAL_NS)
+	if (*defended_ns && now_ns < *defended_ns + DAD_DEFEND_INTERVAL_NS)
 		return false;
 	*defended_ns = now_ns;
 	return true;

@@ -246,7 +246,8 @@ void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
-	qp->waiting_since_ns = engine_now_ns(); /* lcore->now_ns may be old if the lcore has not been polled yet */
+	/* lcore->now_ns may be old if the lcore has not been polled yet, and this may be later than lcore->now_ns */
+	qp->waiting_since_ns = engine_now_ns();
 	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
 	lcore->seeks_mac = true;
 }
@@ -264,7 +265,7 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	if (!rc_qp_has_requests(qp_core(qp))) {
 		qp->waiting_since_ns = lcore->now_ns;
-	} else if (lcore->now_ns - qp->waiting_since_ns >= UNRESOLVED_NS) {
+	} else if (lcore->now_ns >= qp->waiting_since_ns + UNRESOLVED_NS) {
 		qp->waiting_since_ns = lcore->now_ns;
 		rc_qp_unreachable(qp_core(qp));
 		run_queue_add(qp);

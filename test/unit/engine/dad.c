@@ -110,4 +110,5 @@ Test(dad, address_is_defended_at_most_once_in_ten_seconds)
 	for (uint64_t now_ns = MS; now_ns <= 30001 * MS; now_ns += 100 * MS)
 		count += engine_dad_may_defend(&defended_ns, now_ns);
 	cr_assert_eq(count, 4, "at 0, 10, 20 and 30 s");
+	cr_assert_not(engine_dad_may_defend(&defended_ns, 30000 * MS), "another lcore's poll began a little earlier");
 }
