@@ -13,9 +13,11 @@ import subprocess
 import sys
 import time
 
+import programs
 from cases import Running, Skipped, main, one_line, program, run, want
 
 CASES = []
+ends = programs.memif
 NQN = "nqn.2026-01.org.example:disk1"
 
 
@@ -101,6 +103,28 @@ def peer_at_our_own_address_is_refused(directory):
                            ("nvme-perf", *port, "--connect", "192.0.2.9", "--nqn", NQN)):
         code, _, err = run(name, *options)
         one_line(name, (code, "", err), 2, "192.0.2.9", "is our own")
+
+
+PAIRS = {
+    "pingpong": ((), ("127.0.0.1",), 2, 2),
+    "perf": (("--server",), ("--op", "send", "127.0.0.1"), 1, 1),
+    "testpmd": (("--target",), ("--peer", "127.0.0.1"), None, 3),  # a target serves others after that
+}
+
+
+@case
+def peer_that_has_our_own_address_is_refused_at_both_ends(directory):
+    for number, (name, (serve, use, served, used)) in enumerate(PAIRS.items()):
+        own = os.path.join(directory, name)
+        os.mkdir(own)
+        port = ["-d", "net_memif0", "--ip", "192.0.2.9/24", "-p", str(18640 + number)]
+        server = Running(own, "server", name, *ends(own, "server", "02:00:00:00:00:01"), *port, *serve)
+        server.wait_for("TCP port")
+        code, _, err = run(name, *ends(own, "client", "02:00:00:00:00:02"), *port, *use)
+        one_line(name, (code, "", err), used, "192.0.2.9", "give each end an address of its own")
+        server.wait_for("192.0.2.9.*give each end an address of its own")
+        want(served is None or server.finish() == served, server.text())
+        server.kill()
 
 
 # ---- claims: one machine ----
