@@ -97,6 +97,14 @@ int app_check_peer(const char *what, const struct uroce_addr *own, const struct 
 			    what, uroce_addr_format(peer, text, sizeof(text)));
 }
 
+/* Whatever the program does, its user has to know what the machine and the network need. */
+static void show_warning(void *context, enum uroce_log_level level, const char *text)
+{
+	(void)context;
+	if (level == UROCE_LOG_WARNING)
+		app_warn("%s", text);
+}
+
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 {
 	struct uroce_error error;
@@ -105,8 +113,10 @@ int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 	config->argc = args->eal_count;
 	config->argv = (const char *const *)args->eal;
 	code = uroce_eal_start(config, &error);
-	if (code == 0)
+	if (code == 0) {
 		uroce_guard_install();
+		uroce_log_set(show_warning, NULL);
+	}
 	if (code)
 		app_complain(app_exit_of(code), "%s%s", error.text,
 			     code == -EINVAL && args->eal_count > 1 ? " (-h before -- lists EAL's options)" : "");

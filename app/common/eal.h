@@ -26,7 +26,10 @@ struct app_args {
  */
 int app_eal_split(int argc, char **argv, struct app_args *args);
 
-/* Calls uroce_eal_start() with EAL's part. Returns APP_EXIT_OK, or the exit code after a complaint. */
+/*
+ * Calls uroce_eal_start() with EAL's part; warnings of the library are printed from then on. Returns APP_EXIT_OK, or
+ * the exit code after a complaint.
+ */
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config);
 
 /* The exit code after a call has failed with this negative errno. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <uroce/log.h>
 #include <uroce/port.h>
 
 #include "verbs/signals.h"
@@ -31,6 +32,14 @@ static int complain(int error, const char *text)
 {
 	fprintf(stderr, "uroce: %s\n", text);
 	return error;
+}
+
+/* The program does not show what the machine and the network need. */
+static void show_warning(void *context, enum uroce_log_level level, const char *text)
+{
+	(void)context;
+	if (level == UROCE_LOG_WARNING)
+		complain(0, text);
 }
 
 static cpu_set_t allowed_cores(void)
@@ -242,6 +251,7 @@ static int start(struct stack *stack)
 	if (error)
 		return error;
 	uroce_guard_install();
+	uroce_log_set(show_warning, NULL);
 	return open_port(stack, port, idle, mtu_bytes);
 }
 

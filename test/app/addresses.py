@@ -249,13 +249,34 @@ def address_of_a_program_on_the_network_is_refused(directory):
 
 @case
 def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
+    """Every program prints it that runs for long, and so does one of verbs."""
     new_network()
+    address = ("-d", "ua", "--ip", "192.0.2.9/24", "--no-dad")
+    ini = os.path.join(directory, "ini")
+    open(ini, "w").write("[port.0]\ndevice = ua\nip = 192.0.2.9/24\nno-dad = 1\n[traffic]\ntarget = 1\n")
+    programs_and_options = [
+        ("testpmd", *address, "--target"),
+        ("testpmd", "--config", ini),
+        ("perf", *address, "--server"),
+        ("pingpong", *address),
+        ("rping", *address, "-s"),
+        ("nvmet", *address, "--nqn", NQN, "--memory", "16M", "--control", os.path.join(directory, "control")),
+    ]
+    if os.path.exists(program("run")) and shutil.which("ibv_rc_pingpong"):
+        programs_and_options.append(("run", *address, "ibv_rc_pingpong", "-g", "0"))
     with Neighbour() as kernel:
         kernel.run("ip", "address", "add", "192.0.2.9/24", "dev", "ub")
-        testpmd = Running(directory, "testpmd", "testpmd", "-d", "ua", "--ip", "192.0.2.9/24", "--no-dad", "--target")
-        testpmd.wait_for("waiting|listening|serv")
-        kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
-        testpmd.wait_for("ADDRESS_CONFLICT: another station")
+        for name, *options in programs_and_options:
+            running = Running(directory, "running", name, *options)
+            running.wait_until(lambda: conflict_is_told(kernel, running))
+            want(running.text().count("is held by") == 1, running.text())
+            running.kill()
+
+
+def conflict_is_told(kernel, running):
+    kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
+    time.sleep(0.2)
+    return f"192.0.2.9 is held by {mac_of(kernel)}, too: give one of both another address" in running.text()
 
 
 ANNOUNCE = """
