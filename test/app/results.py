@@ -7,6 +7,8 @@ No root, hugepages or NIC needed.
 """
 import json
 import os
+import re
+import signal
 import sys
 import time
 
@@ -53,6 +55,28 @@ def a_client_whose_server_is_killed_keeps_its_row(directory):
     results = json.load(open(path))
     want([one["messages"] > 0 for one in results["results"]] == [True] and not results["interrupted"], results)
     want(results["failed"]["sentence"] in client.text(), results, client.text())
+
+
+@case
+def a_stopped_program_prints_that_its_lcore_was_away(directory):
+    """It has to poll for a second without a sleep first, which a busy machine may not grant each time."""
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
+                     "--ip", "10.0.0.1/24", "-p", "18616")
+    server.wait_for("waiting for a client")
+    client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"),
+                     "--ip", "10.0.0.2/24", "-p", "18616", "--op", "write", "--mode", "bw", "-D", "60", "-u", "20",
+                     "localhost")
+    client.wait_for(r"\.\.\. ")
+
+    def is_told():
+        time.sleep(2)
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGCONT)
+        time.sleep(0.3)
+        return re.search(r"uroce-perf: lcore 0 was away for \d\d\d ms: .* give it a core of its own\n", server.text())
+    server.wait_until(is_told)
+    client.kill()
 
 
 if __name__ == "__main__":
