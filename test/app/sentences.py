@@ -140,6 +140,27 @@ def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(dir
 
 
 @case
+def second_client_of_a_memif_is_told_that_there_is_one(directory):
+    def port(role, number):
+        return ("-d", f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no", "--ip",
+                f"10.0.0.{number}/24")
+
+    target = Running(directory, "target", "testpmd", *port("server", 1), "-p", "18622", "--target")
+    target.wait_for("serving peers")
+    first = Running(directory, "first", "testpmd", *port("client", 2), "-p", "18622", "--peer", "127.0.0.1",
+                    "--stats-period", "1")
+    first.wait_for("Gbit/s")
+    for name, *options in (("testpmd", "--target"), ("perf", "-R", "10.0.0.1"), ("pingpong", "-R", "10.0.0.1"),
+                           ("rping", "-c", "-a", "10.0.0.1"),
+                           ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
+        one_line(name, run(name, *port("client", 3), *options), 3, "net_memif0 has no link",
+                 "its socket has another client", "a socket and a server of its own")
+    want(first.interrupt() == 0, first.text())  # nothing has disturbed it
+    code, out, err = run("pingpong", *port("client", 3), "-R", "10.0.0.1")
+    want("has no link" not in err, "the socket is free now", code, out, err)
+
+
+@case
 def a_plan_says_that_an_interface_is_not_there(_):
     here = ("-d", "none0", "--ip", "10.0.0.1/24", "--dry-run")
     for name, *more in (("perf", "--server"), ("pingpong",), ("rping", "-s"), ("testpmd", "--target"),
