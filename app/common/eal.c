@@ -4,11 +4,16 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <uroce/log.h>
+
+#include "common/clock.h"
+
+#define WAIT_NOTICE_S 1.0
 
 int app_eal_split(int argc, char **argv, struct app_args *args)
 {
@@ -129,6 +134,23 @@ unsigned app_eal_worker(unsigned index)
 
 	uroce_eal_query(&info);
 	return info.worker_ids[index];
+}
+
+void app_wait_report(struct app_wait *wait, const char *format, ...)
+{
+	double waited_s = app_now_seconds() - wait->began;
+	va_list arguments;
+
+	if (wait->reported || waited_s < WAIT_NOTICE_S)
+		return;
+	wait->reported = true;
+	fprintf(stderr, "waiting for ");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	if (wait->patience_s > waited_s)
+		fprintf(stderr, "; for another %.0f s", wait->patience_s - waited_s);
+	fprintf(stderr, "\n");
 }
 
 const char *app_eal_absence(const char *device)

@@ -7,6 +7,7 @@ No root, hugepages or NIC needed; as root one case more runs.
 """
 import json
 import os
+import re
 import socket
 import sys
 
@@ -59,8 +60,15 @@ def a_tcp_port_of_another_program_is_named(_):
 
 
 @case
-def who_waits_for_a_server_says_so(_):
+def who_waits_for_a_server_says_so(directory):
     """And after some seconds that there is none."""
+    port = ("-d", f"net_memif0,role=server,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.2/24")
+    for name, *options in (("pingpong", "-R", "10.0.0.1"), ("perf", "-R", "10.0.0.1"), ("rping", "-c", "-a", "10.0.0.1"),
+                           ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
+        code, _, err = run(name, *port, *options)
+        lines = err.splitlines()
+        want(code == 3 and len(lines) == 2, name, code, err)
+        want(re.match(r"waiting for (a server|the target) at 10\.0\.0\.1, port \d+", lines[0]), name, err)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
