@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from cases import Running, main, want
+from cases import Running, main, run, want
 from programs import memif
 
 CASES = []
@@ -38,6 +38,27 @@ def a_run_of_any_kind_leaves_its_row_when_it_is_interrupted(directory):
         results = json.load(open(path))
         want(results["interrupted"] and results["failed"] is None and len(results["results"]) == 1, options, results)
         want(results["results"][0][wanted] > 0 and results["results"][0]["messages"] > 0, options, results)
+
+
+@case
+def a_slow_receiver_does_not_prolong_the_run(directory):
+    """It would need 12 s to take what is outstanding when the time is over. Its row is there, and is no failure."""
+    path = os.path.join(directory, "x.json")
+    options = ("--op", "send", "--mode", "bw", "-t", "128", "-r", "8", "-Q", "1", "--rx-rate", "10", "-D", "0.8",
+               "--json", path)
+    for own in ((), ("--nb-cores", "2"), ("--verify",)):
+        code, out, err = run("perf", *options, *own)
+        results = json.load(open(path))
+        want(code == 0 and err.count("... ") <= 4, own, "lines of progress, one per second", code, err, out)
+        want(results["failed"] is None and results["results"][0]["messages"] > 0, own, results)
+        want(results["results"][0]["errors"] == 0, own, results)
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
+                     "--ip", "10.0.0.1/24", "-p", "18617")
+    server.wait_for("waiting for a client")
+    code, out, err = run("perf", *memif(directory, "client", "02:00:00:00:00:02"), "--ip", "10.0.0.2/24", "-p", "18617",
+                         *options, "localhost")
+    want(code == 0 and err.count("... ") <= 4, code, err, out)
+    want(server.finish() == 0, server.text())
 
 
 @case
