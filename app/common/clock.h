@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#define APP_WAIT_NOTICE_S 1.0 /* a client that has waited so long for its server reports it, once */
-
 static inline uint64_t app_now_ns(void)
 {
 	struct timespec now;

@@ -4,11 +4,16 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <uroce/log.h>
+
+#include "common/clock.h"
+
+#define WAIT_NOTICE_S 1.0
 
 int app_eal_split(int argc, char **argv, struct app_args *args)
 {
@@ -97,6 +102,14 @@ int app_check_peer(const char *what, const struct uroce_addr *own, const struct 
 			    what, uroce_addr_format(peer, text, sizeof(text)));
 }
 
+/* Whatever the program does, its user has to know what the machine and the network need. */
+static void show_warning(void *context, enum uroce_log_level level, const char *text)
+{
+	(void)context;
+	if (level == UROCE_LOG_WARNING)
+		app_warn("%s", text);
+}
+
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 {
 	struct uroce_error error;
@@ -105,8 +118,10 @@ int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 	config->argc = args->eal_count;
 	config->argv = (const char *const *)args->eal;
 	code = uroce_eal_start(config, &error);
-	if (code == 0)
+	if (code == 0) {
 		uroce_guard_install();
+		uroce_log_set(show_warning, NULL);
+	}
 	if (code)
 		app_complain(app_exit_of(code), "%s%s", error.text,
 			     code == -EINVAL && args->eal_count > 1 ? " (-h before -- lists EAL's options)" : "");
@@ -119,6 +134,23 @@ unsigned app_eal_worker(unsigned index)
 
 	uroce_eal_query(&info);
 	return info.worker_ids[index];
+}
+
+void app_wait_report(struct app_wait *wait, const char *format, ...)
+{
+	double waited_s = app_now_seconds() - wait->began;
+	va_list arguments;
+
+	if (wait->reported || waited_s < WAIT_NOTICE_S)
+		return;
+	wait->reported = true;
+	fprintf(stderr, "waiting for ");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	if (wait->patience_s > waited_s)
+		fprintf(stderr, "; for another %.0f s", wait->patience_s - waited_s);
+	fprintf(stderr, "\n");
 }
 
 const char *app_eal_absence(const char *device)

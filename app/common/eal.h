@@ -26,7 +26,10 @@ struct app_args {
  */
 int app_eal_split(int argc, char **argv, struct app_args *args);
 
-/* Calls uroce_eal_start() with EAL's part. Returns APP_EXIT_OK, or the exit code after a complaint. */
+/*
+ * Calls uroce_eal_start() with EAL's part; warnings of the library are printed from then on. Returns APP_EXIT_OK, or
+ * the exit code after a complaint.
+ */
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config);
 
 /* The exit code after a call has failed with this negative errno. */
@@ -52,6 +55,19 @@ int app_check(const char *what, int error);
  * APP_EXIT_USAGE after a complaint.
  */
 int app_check_peer(const char *what, const struct uroce_addr *own, const struct uroce_addr *peer);
+
+/* The wait of a client for its server. */
+struct app_wait {
+	double began;      /* app_now_seconds() */
+	double patience_s; /* 0: not known */
+	bool reported;
+};
+
+/*
+ * Called now and then while the client waits: after a second prints "waiting for ...; for another N s" on standard
+ * error, once.
+ */
+void app_wait_report(struct app_wait *wait, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* For plans: " (no interface has that name now)" if the device is an interface of the kernel and not there, else "". */
 const char *app_eal_absence(const char *device);

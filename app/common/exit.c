@@ -41,18 +41,34 @@ const struct app_failure *app_first_failure(void)
 	return has_failed ? &first_failure : NULL;
 }
 
-static __attribute__((format(printf, 3, 0))) int complain(const char *status, int code, const char *format,
-							  va_list arguments)
+static __attribute__((format(printf, 2, 0))) void print_line(char line[APP_COMPLAINT_BYTES], const char *format,
+							     va_list arguments)
 {
-	char line[APP_COMPLAINT_BYTES];
-
-	vsnprintf(line, sizeof(line), format, arguments);
+	vsnprintf(line, APP_COMPLAINT_BYTES, format, arguments);
 	/* A message may quote a file or a peer, whose control characters must not reach the terminal. */
 	for (char *c = line; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
 	}
 	fprintf(stderr, "%s: %s\n", program, line);
+}
+
+void app_warn(const char *format, ...)
+{
+	char line[APP_COMPLAINT_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_line(line, format, arguments);
+	va_end(arguments);
+}
+
+static __attribute__((format(printf, 3, 0))) int complain(const char *status, int code, const char *format,
+							  va_list arguments)
+{
+	char line[APP_COMPLAINT_BYTES];
+
+	print_line(line, format, arguments);
 	if (code != APP_EXIT_INTERRUPTED)
 		note_failure(status, line);
 	return code;

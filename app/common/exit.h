@@ -29,6 +29,9 @@ int app_complain(int code, const char *format, ...) __attribute__((format(printf
 /* The same about a completion, whose status has this name. */
 int app_complain_of(const char *status, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Prints "PROGRAM: ..." about something that is no failure of the program. */
+void app_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The first complaint of the program, other than "interrupted": the cause of what follows. */
 struct app_failure {
 	const char *status; /* of the completion; NULL: it is about no completion */

@@ -36,8 +36,8 @@ struct app_pipe {
 	struct arrival arrivals[RECEIVES];
 	uint32_t first, count; /* of the arrivals that wait */
 	uint32_t sends[SENDS], free_sends;
-	double began;
-	bool closed, reported;
+	struct app_wait wait;
+	bool closed;
 };
 
 static int check_pipe(const char *what, int error)
@@ -152,14 +152,10 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 	};
 }
 
-/* A client reports once that it waits. */
 static void report_wait(struct app_pipe *pipe)
 {
-	if (pipe->config.host == NULL || pipe->reported || app_now_seconds() - pipe->began < APP_WAIT_NOTICE_S)
-		return;
-	pipe->reported = true;
-	fprintf(stderr, "waiting for a server at %s, port %u; for about %u s\n", pipe->config.host,
-		pipe->config.service, pipe->config.patience_s);
+	if (pipe->config.host)
+		app_wait_report(&pipe->wait, "a server at %s, port %u", pipe->config.host, pipe->config.service);
 }
 
 /*
@@ -263,7 +259,7 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 		return NULL;
 	}
 	pipe->config = *config;
-	pipe->began = app_now_seconds();
+	pipe->wait = (struct app_wait){ app_now_seconds(), config->patience_s, false };
 	*code = open_objects(pipe);
 	if (*code == APP_EXIT_OK)
 		*code = config->host ? connect_one(pipe, keep_waiting) : accept_one(pipe, when_listening, keep_waiting);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/eal.h"
 
 #define TRY_AGAIN_MS 100u
 #define LOOK_MS 1
@@ -79,8 +80,7 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list;
 	char service[16];
 	int error, fd = -1;
-	bool reported = false;
-	double began;
+	struct app_wait notice = { .patience_s = seconds };
 
 	snprintf(service, sizeof(service), "%u", port);
 	error = getaddrinfo(host, service, &hints, &list);
@@ -89,17 +89,14 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 		*why = gai_strerror(error);
 		return -1;
 	}
-	began = app_now_seconds();
+	notice.began = app_now_seconds();
 	do {
 		for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
 			fd = dial(at, &wait, &error);
 		for (unsigned i = 0; i < TRY_AGAIN_MS && fd < 0 && keep_waiting(&wait); i++)
 			poll(NULL, 0, 1);
-		if (fd < 0 && !reported && app_now_seconds() - began > APP_WAIT_NOTICE_S && keep_waiting(&wait)) {
-			fprintf(stderr, "waiting for a server at %s, TCP port %u: %s; for another %.0f s\n", host, port,
-				strerror(error), wait.end - app_now_seconds());
-			reported = true;
-		}
+		if (fd < 0 && keep_waiting(&wait))
+			app_wait_report(&notice, "a server at %s, TCP port %u: %s", host, port, strerror(error));
 	} while (fd < 0 && keep_waiting(&wait));
 	freeaddrinfo(list);
 	*why = strerror(error);

@@ -96,12 +96,16 @@ static void post_receive(struct link *link, uint32_t slot)
 static bool wait_for(struct host *host, const struct link *link, const bool *what, bool value)
 {
 	uint64_t until_ns = app_now_ns() + PATIENCE_NS;
+	struct app_wait wait = { .began = app_now_seconds() };
 	struct host_done done[16];
+	char address[64];
 
+	uroce_addr_format(&host->config.target, address, sizeof(address));
 	while (*what != value && !link->over && app_now_ns() < until_ns) {
 		host->config.poll(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
+		app_wait_report(&wait, "the target at %s, port %u", address, host->config.service);
 	}
 	return *what == value;
 }

@@ -42,7 +42,7 @@ struct perf_tally {
 	uint64_t cycles;      /* how long the clock ran */
 	double seconds;
 	double peak_per_s; /* messages a second in the best window */
-	bool cut;          /* interrupted, before all that was posted had completed */
+	bool cut;          /* ended before all that was posted had completed: interrupted, or the receiver is slow */
 };
 
 /* A count of a tally by its name, and the counter of the device whose growth it is; NULL: none. */

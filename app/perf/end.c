@@ -12,6 +12,7 @@
 #include "common/explain.h"
 
 #define DRAIN_S 0.5 /* after an interruption */
+#define DRAIN_SLOW_S 1.0
 
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
 {
@@ -62,9 +63,12 @@ void perf_end_fail_by(struct perf_end *end, const struct uroce_wc *wc, const cha
 	fail(end, uroce_wc_status_name(wc->status), text);
 }
 
-bool perf_end_gives_up(uint64_t drain_began)
+bool perf_end_gives_up(const struct perf_end *end, uint64_t drain_began)
 {
-	return app_is_interrupted() && rte_rdtsc() - drain_began > (uint64_t)(DRAIN_S * (double)rte_get_tsc_hz());
+	double patience_s = app_is_interrupted() ? DRAIN_S : DRAIN_SLOW_S;
+
+	return (app_is_interrupted() || end->test.rx_rate) &&
+	       rte_rdtsc() - drain_began > (uint64_t)(patience_s * (double)rte_get_tsc_hz());
 }
 
 uint64_t perf_end_frames(const struct perf_end *end)

@@ -139,10 +139,10 @@ void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__(
 void perf_end_fail_by(struct perf_end *end, const struct uroce_wc *wc, const char *what);
 
 /*
- * The program was interrupted, and what was under way has had its time to complete, since the drain began (TSC): a slow
- * receiver may need minutes.
+ * The program was interrupted, or the receiver is slow and may need minutes, and what was under way has had its time to
+ * complete, since the drain began (TSC).
  */
-bool perf_end_gives_up(uint64_t drain_began);
+bool perf_end_gives_up(const struct perf_end *end, uint64_t drain_began);
 
 /* Frames received and sent by the port so far, and a counter of the device by its name. */
 uint64_t perf_end_frames(const struct perf_end *end);

@@ -254,7 +254,7 @@ static void look_at_clock(struct perf_end *end)
 		drain(end);
 	if (end->phase != PHASE_DRAIN)
 		return;
-	end->tally.cut = end->completed != end->posted && perf_end_gives_up(end->phase_began);
+	end->tally.cut = end->completed != end->posted && perf_end_gives_up(end, end->phase_began);
 	if (end->completed == end->posted || end->tally.errors || end->tally.cut)
 		end->phase = PHASE_DONE;
 }

@@ -424,6 +424,14 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct perf_remote *remo
 	return app_complain(-1, "refused a case of the client: %s", reason);
 }
 
+static int refuse_own_address(struct perf_remote *remote)
+{
+	char text[64];
+
+	return refuse(remote, "both ends have the address %s: give each end an address of its own",
+		      uroce_addr_format(&remote->end->port->addr, text, sizeof(text)));
+}
+
 static int set_up_server(struct perf_remote *remote, const json_t *message, struct case_memory *memory)
 {
 	struct uroce_device_info info;
@@ -438,6 +446,8 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 			      test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
 		return refuse(remote, "its QPs make no sense");
+	if (memcmp(&memory->peer.addr, &remote->end->port->addr, sizeof(memory->peer.addr)) == 0)
+		return refuse_own_address(remote);
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
 		return refuse(remote, "the server has no room for so many QPs or bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);

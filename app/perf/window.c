@@ -82,7 +82,7 @@ double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_windo
 		end->tally.peak_per_s = rate;
 	end->phase = PHASE_DRAIN;
 	drain_began = rte_rdtsc();
-	while (end->completed != end->posted && !window_failed(ends) && !perf_end_gives_up(drain_began))
+	while (end->completed != end->posted && !window_failed(ends) && !perf_end_gives_up(end, drain_began))
 		perf_window_poll(ends);
 	for (uint32_t i = 0; i < SETTLE_POLLS; i++)
 		perf_window_poll(ends);

@@ -108,7 +108,7 @@ static int receive_their_side(struct pingpong *pp, const struct side *side)
 		sscanf(gid + 2 * i, "%2x", &byte);
 		pp->peer.gid.bytes[i] = (uint8_t)byte;
 	}
-	return app_check_peer("--ip", &pp->port.addr, &pp->peer.gid);
+	return 0;
 }
 
 /* ---- the queue pair ---- */
@@ -339,29 +339,43 @@ static int open_side(struct pingpong *pp, struct side *side)
 	return code;
 }
 
-/* Returns an exit code. */
-static int set_up_connection(struct pingpong *pp)
+/*
+ * Returns an exit code. The QP is connected before the server answers, because the client sends as soon as it has the
+ * answer. A client with the server's address gets an answer, too, and finds that itself.
+ */
+static int exchange_sides(struct pingpong *pp, const struct side *side)
 {
 	char done[DONE_BYTES] = "done";
 	bool server = pp->options.host == NULL;
+	int code;
+
+	if ((!server && send_our_side(pp, side) != 0) || receive_their_side(pp, side) != 0)
+		return APP_EXIT_FAILURE;
+	code = app_check_peer("--ip", &pp->port.addr, &pp->peer.gid);
+	if ((code == APP_EXIT_OK && connect_qp(pp) != 0) || (server && send_our_side(pp, side) != 0))
+		return APP_EXIT_FAILURE;
+	if (code)
+		return code;
+	if (server ? side_read(pp->lcore, side, done, DONE_BYTES) : side_write(side, done, DONE_BYTES))
+		return APP_EXIT_FAILURE;
+	return APP_EXIT_OK;
+}
+
+/* Returns an exit code. */
+static int set_up_connection(struct pingpong *pp)
+{
 	struct side side = { .fd = -1 };
-	int error;
+	int code;
 
 	print_side(" local", uroce_qp_num(pp->qp), pp->psn, &pp->port.addr);
-	error = open_side(pp, &side);
-	if (error)
-		return error;
-	if (server) /* the QP is connected before we answer, because the client sends as soon as it has the answer */
-		error = receive_their_side(pp, &side) || connect_qp(pp) || send_our_side(pp, &side) ||
-			side_read(pp->lcore, &side, done, DONE_BYTES);
-	else
-		error = send_our_side(pp, &side) || receive_their_side(pp, &side) || connect_qp(pp) ||
-			side_write(&side, done, DONE_BYTES);
+	code = open_side(pp, &side);
+	if (code)
+		return code;
+	code = exchange_sides(pp, &side);
 	side_close(&side);
-	if (error)
-		return APP_EXIT_FAILURE;
-	print_side("remote", pp->peer.qpn, pp->peer.psn, &pp->peer.gid);
-	return APP_EXIT_OK;
+	if (code == APP_EXIT_OK)
+		print_side("remote", pp->peer.qpn, pp->peer.psn, &pp->peer.gid);
+	return code;
 }
 
 static void destroy_objects(struct pingpong *pp)

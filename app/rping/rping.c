@@ -221,6 +221,12 @@ static void tell_progress(const struct rping *rping, uint64_t *told_ms)
 		printf("  %lu iterations\n", iterations);
 }
 
+static void report_wait(const struct rping *rping, struct app_wait *wait)
+{
+	if (rping->options.client && rping->ends && !rping->ends->established)
+		app_wait_report(wait, "a server at %s, port %u", rping->options.peer, rping->options.port);
+}
+
 static uint64_t progress_of(const struct rping *rping)
 {
 	uint64_t progress = rping->served;
@@ -245,6 +251,7 @@ static void poll_once(struct rping *rping)
 static void run(struct rping *rping)
 {
 	uint64_t told_ms = app_now_ms(), moved_ms = told_ms, progress = 0;
+	struct app_wait wait = { .began = app_now_seconds() };
 	bool told_end = false;
 
 	while (!rping->over) {
@@ -262,6 +269,7 @@ static void run(struct rping *rping)
 							  "nothing came for %u s: the peer is alive, "
 							  "but says nothing",
 							  STALL_MS / 1000));
+		report_wait(rping, &wait);
 		tell_progress(rping, &told_ms);
 	}
 	/* If the peer has not received our last answer it asks again, so this polls for a while longer. */

@@ -40,9 +40,6 @@ void link_tell(const struct traffic *traffic, FILE *out)
 			if (event.type == UROCE_EVENT_PORT_ERR || event.type == UROCE_EVENT_PORT_ACTIVE)
 				fprintf(out, "port %u: %s: its link is %s\n", i, uroce_event_name(event.type),
 					event.type == UROCE_EVENT_PORT_ERR ? "down" : "up");
-			if (event.type == UROCE_EVENT_ADDRESS_CONFLICT)
-				fprintf(out, "port %u: %s: another station uses its address\n", i,
-					uroce_event_name(event.type));
 		}
 	}
 }

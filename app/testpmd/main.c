@@ -178,6 +178,7 @@ static struct uroce_port_config port_config(uint16_t queues, uint16_t first_lcor
 static void take_addresses(struct uroce_port_config *config, const struct settings_port *port)
 {
 	config->mtu_bytes = port->mtu;
+	config->no_dad |= port->no_dad != 0;
 	for (uint32_t i = 0; i < port->address_count; i++) {
 		config->addresses[i] = port->addresses[i];
 		config->gateways[i] = port->gateways[i][0] ? port->gateways[i] : NULL;

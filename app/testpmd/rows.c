@@ -74,6 +74,8 @@ static const struct option_row port_rows[] = {
 	  .help = "VLAN of its frames, as --vlan" },
 	{ NULL, 0, OPTION_NUMBER, PORT_AT(mtu), 256, 4096, .key = "mtu", .usual = "what passes",
 	  .help = "the largest path MTU of the port" },
+	{ NULL, 0, OPTION_FLAG, PORT_AT(no_dad), .key = "no-dad",
+	  .help = "its addresses are used at once, as with --no-dad" },
 };
 /* clang-format on */
 

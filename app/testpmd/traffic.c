@@ -413,12 +413,15 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 		.sack_window = (uint16_t)RTE_MIN(peer->sack_window, traffic_sack_window(traffic)),
 		.path = { .source = traffic->ports[flow->port].port->addr, .dest = peer->addr },
 	};
+	char text[64];
 	int error;
 
 	if (app_check("query", uroce_qp_query(flow->qp, &ours)))
 		return -1;
 	if (app_check_peer("--ip", &attr.path.source, &peer->addr)) {
-		snprintf(traffic->trouble, sizeof(traffic->trouble), "both ends have the same address");
+		snprintf(traffic->trouble, sizeof(traffic->trouble),
+			 "both ends have the address %s: give each end an address of its own",
+			 uroce_addr_format(&peer->addr, text, sizeof(text)));
 		return -1;
 	}
 	attr.sq_psn = ours.sq_psn;

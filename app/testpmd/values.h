@@ -17,6 +17,7 @@ struct settings_port {
 	uint32_t address_count;
 	struct uroce_vlan vlan; /* for all its addresses */
 	uint32_t mtu;           /* 0: the device's default */
+	uint32_t no_dad;        /* 0 or 1 */
 };
 
 struct settings {

@@ -26,6 +26,8 @@
 #define DESC_DEFAULT 1024u
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
+#define SERVER_TRY_MS 500u
+#define SERVER_TRIES 8u
 #define PACKET_SOCKET_FRAMES 512u /* the driver's default for framecnt */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
@@ -335,6 +337,31 @@ static int regroup_packet_sockets(const struct rte_eth_dev_info *info, const str
 				 rte_strerror(-result));
 }
 
+/*
+ * The client of a memif asks its server once, at the start. The server refuses it while it has another client, and
+ * perhaps while it is just beginning. Then the driver leaves the link down for ever, so the port is started again now
+ * and then.
+ */
+static int await_server(const struct rte_eth_dev_info *info, const struct drivers_ethdev *port,
+			struct uroce_error *error)
+{
+	int result = 0;
+
+	if (!drivers_quirks_of(info)->asks_once || drivers_quirks_is_server(info))
+		return 0;
+	for (unsigned tries = 0; !drivers_ethdev_link_is_up(port, SERVER_TRY_MS, NULL); tries++) {
+		if (tries == SERVER_TRIES || result)
+			return drivers_error_set(
+				error, -EAGAIN,
+				"port %s has no link after %u s: its socket has another client, or the server does "
+				"not answer; end that client, or give each client a socket and a server of its own",
+				port->name, SERVER_TRY_MS * SERVER_TRIES / 1000);
+		rte_eth_dev_stop(port->port_id);
+		result = rte_eth_dev_start(port->port_id);
+	}
+	return 0;
+}
+
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 		  struct drivers_ethdev *port, struct uroce_error *error)
 {
@@ -355,6 +382,9 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 		return drivers_error_set(error, drivers_quirks_of(info)->not_started ? -EAGAIN : result,
 					 "port %s does not start (%s): %s", port->name, rte_strerror(-result),
 					 why_not_started(info, result));
+	result = await_server(info, port, error);
+	if (result)
+		return result;
 	if (drivers_quirks_of(info)->unmaps_in_use)
 		drivers_guard_bursts(port->port_id);
 	read_back(port);

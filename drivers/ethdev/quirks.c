@@ -36,6 +36,7 @@ static const struct drivers_quirks quirks[] = {
 	  .wired_queues = true,
 	  .invents_speed = true,
 	  .unmaps_in_use = true,
+	  .asks_once = true,
 	  .not_started = "start the memif server first" },
 	{ .driver = "net_null", .has_no_network = true, .any_length = true, .invents_speed = true },
 	{ .driver = "net_pcap", .has_no_network = true, .any_length = true, .invents_speed = true },
@@ -61,10 +62,26 @@ const struct drivers_quirks *drivers_quirks_of(const struct rte_eth_dev_info *in
 	return &none;
 }
 
-uint32_t drivers_quirks_argument(const struct rte_eth_dev_info *info, const char *key)
+static struct rte_kvargs *arguments_of(const struct rte_eth_dev_info *info)
 {
 	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
-	struct rte_kvargs *arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
+
+	return rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
+}
+
+bool drivers_quirks_is_server(const struct rte_eth_dev_info *info)
+{
+	struct rte_kvargs *arguments = arguments_of(info);
+	const char *role = rte_kvargs_get(arguments, "role");
+	bool server = role && (strcmp(role, "server") == 0 || strcmp(role, "master") == 0);
+
+	rte_kvargs_free(arguments);
+	return server;
+}
+
+uint32_t drivers_quirks_argument(const struct rte_eth_dev_info *info, const char *key)
+{
+	struct rte_kvargs *arguments = arguments_of(info);
 	const char *text = rte_kvargs_get(arguments, key);
 	uint32_t value = text ? (uint32_t)strtoul(text, NULL, 0) : 0;
 

@@ -43,11 +43,15 @@ struct drivers_quirks {
 	bool drops_tags;
 	/* when the peer goes the driver unmaps shared memory under a burst that uses it; see drivers_guard_bursts() */
 	bool unmaps_in_use;
+	bool asks_once;          /* the driver of a client asks its server for a link only at the start */
 	const char *not_started; /* why a port does not start; NULL: for the usual reasons */
 };
 
 /* The quirks of the port's driver; for most drivers a row of zeros. */
 const struct drivers_quirks *drivers_quirks_of(const struct rte_eth_dev_info *info);
+
+/* Do the device arguments make the port a server, of a net_memif? */
+bool drivers_quirks_is_server(const struct rte_eth_dev_info *info);
 
 /* The number in a device argument such as "framesz=4096"; 0: it is not given. */
 uint32_t drivers_quirks_argument(const struct rte_eth_dev_info *info, const char *key);

@@ -110,6 +110,8 @@ static int tell_lcore(struct uroce_engine *engine, uint32_t number, struct rte_t
 	rte_tel_data_add_dict_uint(answer, "since_ns", view.since_ns);
 	rte_tel_data_add_dict_uint(answer, "busy_ns", view.busy_ns);
 	rte_tel_data_add_dict_uint(answer, "starved_ns", view.starved_ns);
+	rte_tel_data_add_dict_uint(answer, "away_count", view.away_count);
+	rte_tel_data_add_dict_uint(answer, "away_ns", view.away_ns);
 	rte_tel_data_add_dict_uint(answer, "qps", view.qps);
 	return 0;
 }

@@ -58,6 +58,11 @@ struct uroce_lcore_view {
 	uint64_t busy_ns;  /* time spent in polls that found something to do */
 	/* how long the lcore's thread was ready to run but had no core; 0: the kernel does not tell */
 	uint64_t starved_ns;
+	/*
+	 * How often the lcore was away, and for how long together: its thread had no core, or was stopped, for 0.1 s or
+	 * more although it had QPs that are connected. Sleeps of an application that polls the lcore do not count.
+	 */
+	uint64_t away_count, away_ns;
 	uint32_t qps;
 };
 

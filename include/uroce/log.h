@@ -11,8 +11,8 @@ extern "C" {
 
 enum uroce_log_level {
 	UROCE_LOG_ERROR,   /* something has failed: a CQ overflowed, events were lost */
-	UROCE_LOG_WARNING, /* a call was refused, a QP or a link went down, somebody may be guessing */
-	UROCE_LOG_INFO     /* devices come and go, links come up, paths change */
+	UROCE_LOG_WARNING, /* the machine or the network needs attention, and nothing else tells why: print these */
+	UROCE_LOG_INFO     /* refused calls, events, devices that come and go */
 };
 
 /* text is one line without a newline, valid until the callback returns. */

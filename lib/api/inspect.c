@@ -246,6 +246,8 @@ static int view_lcore(void *argument)
 		.since_ns = engine_now_ns() - call->lcore->made_ns,
 		.busy_ns = call->lcore->busy_ns,
 		.starved_ns = starved_ns(),
+		.away_count = call->lcore->away.count,
+		.away_ns = call->lcore->away.total_ns,
 	};
 	for (uint32_t i = call->lcore->index; i < engine->index_count; i += engine->lcore_mask + 1)
 		call->view->qps += steer_find(engine, i) != NULL;

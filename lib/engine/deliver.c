@@ -15,30 +15,12 @@
 #include "engine/trace_points.h"
 #include "engine/view.h"
 
+/* Programs learn of events by uroce_event_poll(); only those that mean a broken program are more than information. */
 static enum uroce_log_level level_of(const struct uroce_event *event)
 {
-	switch ((enum uroce_event_type)event->type) {
-	case UROCE_EVENT_CQ_ERR:
-	case UROCE_EVENT_SRQ_ERR:
-		return UROCE_LOG_ERROR;
-	case UROCE_EVENT_PATH_MIG_ERR:
-	case UROCE_EVENT_QP_FATAL:
-	case UROCE_EVENT_QP_REQ_ERR:
-	case UROCE_EVENT_QP_ACCESS_ERR:
-	case UROCE_EVENT_PORT_ERR:
-	case UROCE_EVENT_ANOMALY:
-	case UROCE_EVENT_ADDRESS_CONFLICT:
-		return UROCE_LOG_WARNING;
-	case UROCE_EVENT_COMM_EST:
-	case UROCE_EVENT_SQ_DRAINED:
-	case UROCE_EVENT_PATH_MIG:
-	case UROCE_EVENT_QP_LAST_WQE_REACHED:
-	case UROCE_EVENT_SRQ_LIMIT_REACHED:
-	case UROCE_EVENT_PORT_ACTIVE:
-	case UROCE_EVENT_TYPES:
-		break;
-	}
-	return UROCE_LOG_INFO;
+	bool broken = event->type == UROCE_EVENT_CQ_ERR || event->type == UROCE_EVENT_SRQ_ERR;
+
+	return broken ? UROCE_LOG_ERROR : UROCE_LOG_INFO;
 }
 
 void engine_deliver_event(struct uroce_device *device, const struct uroce_event *event)

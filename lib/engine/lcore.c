@@ -12,6 +12,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "engine/away.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/device_state.h"
@@ -190,6 +191,7 @@ static void be_idle(struct uroce_lcore *lcore)
 
 static void claim(struct uroce_lcore *lcore)
 {
+	engine_away_begin(lcore);
 	atomic_store_explicit(&lcore->owner, pthread_self(), memory_order_relaxed);
 	/* pairs with the acquire in lcore_is_owned(): owner is valid */
 	atomic_store_explicit(&lcore->owned, true, memory_order_release);

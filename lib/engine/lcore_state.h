@@ -45,6 +45,22 @@ struct engine_burst {
 	bool pauses;              /* no other burst comes for now */
 };
 
+/* How much of its core a thread has used until at_ns. */
+struct engine_core_use {
+	uint64_t at_ns, ran_ns;
+	uint64_t sleeps; /* how often the thread gave its core away by itself */
+};
+
+/* How often, and how long, the lcore was away (away.c). */
+struct engine_away {
+	uint64_t look_ns;  /* when the kernel is queried next */
+	uint64_t slept_ns; /* when a sleep of the thread was last noticed */
+	struct engine_core_use use;
+	uint64_t count, total_ns;
+	uint64_t logged_ns, longest_ns; /* of the absences that were not logged yet */
+	uint32_t unlogged;
+};
+
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
@@ -70,6 +86,7 @@ struct uroce_lcore {
 	struct engine_spare spares[ENGINE_DEVICES];
 	uint64_t now_ns, before_ns; /* start of this poll, and of the one before */
 	uint64_t made_ns, busy_ns;  /* when the lcore was created; how long polls that found work took together */
+	struct engine_away away;
 	uint32_t polls;             /* number of polls */
 	uint32_t work;              /* work done in this poll */
 	/* when link states are next read from memory, and when drivers are next asked for them */

@@ -56,7 +56,7 @@ int engine_refuse(int error, const char *format, ...)
 	vsnprintf(last.text, sizeof(last.text), format, arguments);
 	va_end(arguments);
 	last.often = NULL;
-	engine_log(UROCE_LOG_WARNING, "refused: %s", last.text);
+	engine_log(UROCE_LOG_INFO, "refused: %s", last.text);
 	return error;
 }
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_prefetch.h>
 
+#include "engine/away.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/deliver.h"
@@ -304,6 +305,7 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 
 	lcore->before_ns = lcore->now_ns;
 	lcore->now_ns = read_clock(lcore);
+	away_poll(lcore);
 	if (lcore->work)
 		lcore->busy_ns += lcore->now_ns - lcore->before_ns;
 	lcore->polls++;

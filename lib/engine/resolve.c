@@ -114,6 +114,10 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		port->counters[CNT_PORT_NEIGHBOUR]++;
 		return;
 	}
+	if (neighbour.kind == WIRE_NEIGHBOUR_OTHER) {
+		port->counters[CNT_PORT_NOT_ROCE]++;
+		return;
+	}
 	port->counters[CNT_PORT_NEIGHBOURS]++;
 	if (is_conflict(lcore, port, &neighbour))
 		return;
@@ -132,6 +136,7 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 			answer_echo(port, frame, bytes);
 		break;
 	case WIRE_NEIGHBOUR_NONE:
+	case WIRE_NEIGHBOUR_OTHER:
 		break;
 	}
 }

@@ -14,6 +14,7 @@
 
 #include <uroce/device.h>
 
+#include "engine/away.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/device_state.h"
@@ -125,6 +126,7 @@ static void sleep_for(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 	for (unsigned i = 0; i < RTE_MIN(fd_count, WAIT_FDS); i++)
 		waits[count++] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 	waits[count++] = (struct pollfd){ .fd = lcore->wake_fd, .events = POLLIN };
+	away_expect_sleep(lcore);
 	time = (struct timespec){ (time_t)(most_ns / S_NS), (long)(most_ns % S_NS) };
 	atomic_store_explicit(&lcore->asleep, true, memory_order_relaxed);
 	/* K1: `asleep` is set before we read the rings; pairs with lcore_wake() */

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <uroce/log.h>
 #include <uroce/port.h>
 
 #include "verbs/signals.h"
@@ -31,6 +33,14 @@ static int complain(int error, const char *text)
 {
 	fprintf(stderr, "uroce: %s\n", text);
 	return error;
+}
+
+/* The program does not show what the machine and the network need. */
+static void show_warning(void *context, enum uroce_log_level level, const char *text)
+{
+	(void)context;
+	if (level == UROCE_LOG_WARNING)
+		complain(0, text);
 }
 
 static cpu_set_t allowed_cores(void)
@@ -163,26 +173,19 @@ static void wait_a_little(void)
 
 /*
  * If the port shares memory with a server, this waits for the server; other errors are returned at once. Then this
- * waits for the link, which needs a moment on a NIC as well: many programs look at the link only once, and refuse a
- * port without one. A server that was just beginning may have refused its client, whose driver asks only once: so the
- * client's port is opened anew now and then.
+ * waits for the link, which needs a moment on a NIC: many programs look at the link only once, and refuse a port
+ * without one.
  */
 static int open_or_wait(const char *name, const struct uroce_port_config *config, struct stack *stack)
 {
 	struct uroce_error error = { "" };
 	int code = uroce_port_open(name, config, &stack->port, &error);
-	unsigned left = (code == -EAGAIN ? PATIENCE_S : stack->serves ? 0 : LINK_PATIENCE_S) * TRIES_EACH_S;
-	bool asks = strstr(name, "role=client") != NULL;
+	time_t end = time(NULL) + (code == -EAGAIN ? PATIENCE_S : stack->serves ? 0 : LINK_PATIENCE_S);
 
 	if (code == -EAGAIN)
 		fprintf(stderr, "uroce: %s; waiting up to %u s for it\n", error.text, PATIENCE_S);
-	for (; code == -EAGAIN || (code == 0 && !uroce_port_link_is_up(stack->port->port_id)); left--) {
-		if (left == 0)
-			break;
+	while ((code == -EAGAIN || (code == 0 && !uroce_port_link_is_up(stack->port->port_id))) && time(NULL) < end) {
 		wait_a_little();
-		if (code == 0 && asks && left % (TRIES_EACH_S / 2) == 0 &&
-		    !uroce_port_link_is_up(stack->port->port_id) && uroce_port_close(stack->port) == 0)
-			code = -EAGAIN;
 		if (code == -EAGAIN)
 			code = uroce_port_open(name, config, &stack->port, &error);
 	}
@@ -242,6 +245,7 @@ static int start(struct stack *stack)
 	if (error)
 		return error;
 	uroce_guard_install();
+	uroce_log_set(show_warning, NULL);
 	return open_port(stack, port, idle, mtu_bytes);
 }
 

@@ -14,8 +14,9 @@
 
 enum {
 	ARP_BYTES = 28,
+	ARP_FIXED_BYTES = 8, /* hardware, protocol, lengths and operation */
 	ICMP_BYTES = 8,
-	DISCOVERY_BYTES = 24, /* ICMPv6 header, flags, target */
+	DISCOVERY_BYTES = 24, /* solicitations and advertisements of neighbours: ICMPv6 header, flags, target */
 	LINK_OPTION_BYTES = 8,
 	ADVERTISEMENT_SOLICITED = 0x40,
 	ADVERTISEMENT_OVERRIDE = 0x20,
@@ -44,13 +45,27 @@ static uint16_t icmp6_sum(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes
 	return wire_encap_sum(wire_encap_sum(0, ip + 8, 32) + bytes + IPPROTO_ICMPV6, icmp, bytes);
 }
 
+/* A message has an operation, and two pairs of addresses, whose lengths are known for Ethernet and IPv4. */
+static bool arp_is_whole(const uint8_t *arp, uint32_t bytes)
+{
+	if (bytes < ARP_FIXED_BYTES || arp[4] == 0 || arp[5] == 0 || load_be16(arp + 6) == 0)
+		return false;
+	return bytes - ARP_FIXED_BYTES >= 2u * (arp[4] + arp[5]) &&
+	       (memcmp(arp, arp_fixed, 4) != 0 || memcmp(arp + 4, arp_fixed + 4, 2) == 0);
+}
+
 static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour *neighbour)
 {
 	uint16_t operation;
 
-	if (bytes < ARP_BYTES || memcmp(arp, arp_fixed, sizeof(arp_fixed)) != 0)
+	if (!arp_is_whole(arp, bytes))
 		return false;
 	operation = load_be16(arp + 6);
+	if (memcmp(arp, arp_fixed, sizeof(arp_fixed)) != 0 ||
+	    (operation != ARPOP_REQUEST && operation != ARPOP_REPLY)) {
+		neighbour->kind = WIRE_NEIGHBOUR_OTHER;
+		return true;
+	}
 	neighbour->has_sender_mac = true;
 	memcpy(neighbour->sender_mac, arp + 8, 6);
 	encap_map_ipv4(neighbour->sender, arp + 14);
@@ -60,13 +75,10 @@ static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour 
 		encap_map_ipv4(neighbour->target, arp + 24);
 		return ipv4_is_host(arp + 24) && (neighbour->probe || ipv4_is_host(arp + 14));
 	}
-	if (operation == ARPOP_REPLY) {
-		neighbour->kind = WIRE_NEIGHBOUR_REPLY;
-		neighbour->solicited = memcmp(arp + 14, arp + 24, 4) != 0;
-		memcpy(neighbour->target, neighbour->sender, 16);
-		return ipv4_is_host(arp + 14);
-	}
-	return false;
+	neighbour->kind = WIRE_NEIGHBOUR_REPLY;
+	neighbour->solicited = memcmp(arp + 14, arp + 24, 4) != 0;
+	memcpy(neighbour->target, neighbour->sender, 16);
+	return ipv4_is_host(arp + 14);
 }
 
 static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
@@ -74,10 +86,10 @@ static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
 	uint32_t bytes = load_be16(ip + 2) - (uint32_t)WIRE_IPV4_BYTES;
 	const uint8_t *icmp = ip + WIRE_IPV4_BYTES;
 
-	if (bytes < ICMP_BYTES || icmp[0] != ICMP_ECHO || icmp[1] != 0 || wire_encap_sum(0, icmp, bytes) != 0xFFFF)
+	if (bytes < ICMP_BYTES || wire_encap_sum(0, icmp, bytes) != 0xFFFF)
 		return false;
-	neighbour->kind = WIRE_NEIGHBOUR_ECHO;
-	return ipv4_is_host(ip + 12);
+	neighbour->kind = icmp[0] == ICMP_ECHO ? WIRE_NEIGHBOUR_ECHO : WIRE_NEIGHBOUR_OTHER;
+	return neighbour->kind == WIRE_NEIGHBOUR_OTHER || (icmp[1] == 0 && ipv4_is_host(ip + 12));
 }
 
 /* Reads the link-layer address option of the wanted type. Returns false if the options are malformed. */
@@ -132,22 +144,51 @@ static bool parse_advertisement(const uint8_t *ip, const uint8_t *icmp, uint32_t
 	return parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, ND_OPT_TARGET_LINKADDR, neighbour);
 }
 
+/* Where the options of a discovery message begin (RFC 4861); 0: it is another message. */
+static uint32_t discovery_bytes(uint8_t type)
+{
+	switch (type) {
+	case ND_ROUTER_SOLICIT:
+		return sizeof(struct nd_router_solicit);
+	case ND_ROUTER_ADVERT:
+		return sizeof(struct nd_router_advert);
+	case ND_NEIGHBOR_SOLICIT:
+	case ND_NEIGHBOR_ADVERT:
+		return DISCOVERY_BYTES;
+	case ND_REDIRECT:
+		return sizeof(struct nd_redirect);
+	default:
+		return 0;
+	}
+}
+
+static bool parse_discovery(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes, struct wire_neighbour *neighbour)
+{
+	uint32_t options_at = discovery_bytes(icmp[0]);
+
+	if (bytes < options_at || icmp[1] != 0 || ip[7] != DISCOVERY_HOP_LIMIT)
+		return false;
+	if (options_at == DISCOVERY_BYTES && icmp[8] == 0xFF)
+		return false;
+	if (icmp[0] == ND_NEIGHBOR_SOLICIT)
+		return parse_solicitation(ip, icmp, bytes, neighbour);
+	if (icmp[0] == ND_NEIGHBOR_ADVERT)
+		return parse_advertisement(ip, icmp, bytes, neighbour);
+	neighbour->kind = WIRE_NEIGHBOUR_OTHER;
+	return parse_options(icmp + options_at, bytes - options_at, 0, neighbour);
+}
+
 static bool parse_icmp6(const uint8_t *ip, struct wire_neighbour *neighbour)
 {
 	const uint8_t *icmp = ip + WIRE_IPV6_BYTES;
 	uint32_t bytes = load_be16(ip + 4);
 
-	if (bytes < ICMP_BYTES || icmp[1] != 0 || icmp6_sum(ip, icmp, bytes) != 0xFFFF)
+	if (bytes < ICMP_BYTES || icmp6_sum(ip, icmp, bytes) != 0xFFFF)
 		return false;
-	if (icmp[0] == ICMP6_ECHO_REQUEST) {
-		neighbour->kind = WIRE_NEIGHBOUR_ECHO;
-		return memcmp(ip + 8, unspecified, 16) != 0;
-	}
-	if (bytes < DISCOVERY_BYTES || ip[7] != DISCOVERY_HOP_LIMIT || icmp[8] == 0xFF)
-		return false;
-	if (icmp[0] == ND_NEIGHBOR_SOLICIT)
-		return parse_solicitation(ip, icmp, bytes, neighbour);
-	return icmp[0] == ND_NEIGHBOR_ADVERT && parse_advertisement(ip, icmp, bytes, neighbour);
+	if (discovery_bytes(icmp[0]))
+		return parse_discovery(ip, icmp, bytes, neighbour);
+	neighbour->kind = icmp[0] == ICMP6_ECHO_REQUEST ? WIRE_NEIGHBOUR_ECHO : WIRE_NEIGHBOUR_OTHER;
+	return neighbour->kind == WIRE_NEIGHBOUR_OTHER || (icmp[1] == 0 && memcmp(ip + 8, unspecified, 16) != 0);
 }
 
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour)

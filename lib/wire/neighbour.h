@@ -12,7 +12,8 @@ enum wire_neighbour_kind {
 	WIRE_NEIGHBOUR_NONE,
 	WIRE_NEIGHBOUR_REQUEST, /* ARP request or neighbour solicitation */
 	WIRE_NEIGHBOUR_REPLY,   /* ARP reply or neighbour advertisement */
-	WIRE_NEIGHBOUR_ECHO     /* ICMP or ICMPv6 echo request */
+	WIRE_NEIGHBOUR_ECHO,    /* ICMP or ICMPv6 echo request */
+	WIRE_NEIGHBOUR_OTHER    /* well-formed, and for others: messages of routers, errors, reverse ARP */
 };
 
 /* Addresses: IPv4 as ::ffff:a.b.c.d. */
@@ -32,8 +33,8 @@ struct wire_neighbour {
 
 /*
  * Reads a frame that wire_encap_parse() has found to be ARP, ICMP or ICMPv6. Returns false if the frame is malformed
- * (length, checksum, discovery with a hop limit other than 255, impossible addresses or MACs), or if it is of no kind
- * of enum wire_neighbour_kind.
+ * (length, checksum, discovery with a hop limit other than 255, impossible addresses or MACs). Of a message of
+ * WIRE_NEIGHBOUR_OTHER nothing but the kind is valid.
  */
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);
 

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import time
 
+import programs
 from cases import Running, Skipped, main, one_line, program, run, want
 
 CASES = []
+ends = programs.memif
 NQN = "nqn.2026-01.org.example:disk1"
 
 
@@ -101,6 +103,28 @@ def peer_at_our_own_address_is_refused(directory):
                            ("nvme-perf", *port, "--connect", "192.0.2.9", "--nqn", NQN)):
         code, _, err = run(name, *options)
         one_line(name, (code, "", err), 2, "192.0.2.9", "is our own")
+
+
+PAIRS = {
+    "pingpong": ((), ("127.0.0.1",), 2, 2),
+    "perf": (("--server",), ("--op", "send", "127.0.0.1"), 1, 1),
+    "testpmd": (("--target",), ("--peer", "127.0.0.1"), None, 3),  # a target serves others after that
+}
+
+
+@case
+def peer_that_has_our_own_address_is_refused_at_both_ends(directory):
+    for number, (name, (serve, use, served, used)) in enumerate(PAIRS.items()):
+        own = os.path.join(directory, name)
+        os.mkdir(own)
+        port = ["-d", "net_memif0", "--ip", "192.0.2.9/24", "-p", str(18640 + number)]
+        server = Running(own, "server", name, *ends(own, "server", "02:00:00:00:00:01"), *port, *serve)
+        server.wait_for("TCP port")
+        code, _, err = run(name, *ends(own, "client", "02:00:00:00:00:02"), *port, *use)
+        one_line(name, (code, "", err), used, "192.0.2.9", "give each end an address of its own")
+        server.wait_for("192.0.2.9.*give each end an address of its own")
+        want(served is None or server.finish() == served, server.text())
+        server.kill()
 
 
 # ---- claims: one machine ----
@@ -225,13 +249,34 @@ def address_of_a_program_on_the_network_is_refused(directory):
 
 @case
 def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
+    """Every program prints it that runs for long, and so does one of verbs."""
     new_network()
+    address = ("-d", "ua", "--ip", "192.0.2.9/24", "--no-dad")
+    ini = os.path.join(directory, "ini")
+    open(ini, "w").write("[port.0]\ndevice = ua\nip = 192.0.2.9/24\nno-dad = 1\n[traffic]\ntarget = 1\n")
+    programs_and_options = [
+        ("testpmd", *address, "--target"),
+        ("testpmd", "--config", ini),
+        ("perf", *address, "--server"),
+        ("pingpong", *address),
+        ("rping", *address, "-s"),
+        ("nvmet", *address, "--nqn", NQN, "--memory", "16M", "--control", os.path.join(directory, "control")),
+    ]
+    if os.path.exists(program("run")) and shutil.which("ibv_rc_pingpong"):
+        programs_and_options.append(("run", *address, "ibv_rc_pingpong", "-g", "0"))
     with Neighbour() as kernel:
         kernel.run("ip", "address", "add", "192.0.2.9/24", "dev", "ub")
-        testpmd = Running(directory, "testpmd", "testpmd", "-d", "ua", "--ip", "192.0.2.9/24", "--no-dad", "--target")
-        testpmd.wait_for("waiting|listening|serv")
-        kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
-        testpmd.wait_for("ADDRESS_CONFLICT: another station")
+        for name, *options in programs_and_options:
+            running = Running(directory, "running", name, *options)
+            running.wait_until(lambda: conflict_is_told(kernel, running))
+            want(running.text().count("is held by") == 1, running.text())
+            running.kill()
+
+
+def conflict_is_told(kernel, running):
+    kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
+    time.sleep(0.2)
+    return f"192.0.2.9 is held by {mac_of(kernel)}, too: give one of both another address" in running.text()
 
 
 ANNOUNCE = """

@@ -7,10 +7,12 @@ No root, hugepages or NIC needed.
 """
 import json
 import os
+import re
+import signal
 import sys
 import time
 
-from cases import Running, main, want
+from cases import Running, main, run, want
 from programs import memif
 
 CASES = []
@@ -39,6 +41,27 @@ def a_run_of_any_kind_leaves_its_row_when_it_is_interrupted(directory):
 
 
 @case
+def a_slow_receiver_does_not_prolong_the_run(directory):
+    """It would need 12 s to take what is outstanding when the time is over. Its row is there, and is no failure."""
+    path = os.path.join(directory, "x.json")
+    options = ("--op", "send", "--mode", "bw", "-t", "128", "-r", "8", "-Q", "1", "--rx-rate", "10", "-D", "0.8",
+               "--json", path)
+    for own in ((), ("--nb-cores", "2"), ("--verify",)):
+        code, out, err = run("perf", *options, *own)
+        results = json.load(open(path))
+        want(code == 0 and err.count("... ") <= 4, own, "lines of progress, one per second", code, err, out)
+        want(results["failed"] is None and results["results"][0]["messages"] > 0, own, results)
+        want(results["results"][0]["errors"] == 0, own, results)
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
+                     "--ip", "10.0.0.1/24", "-p", "18617")
+    server.wait_for("waiting for a client")
+    code, out, err = run("perf", *memif(directory, "client", "02:00:00:00:00:02"), "--ip", "10.0.0.2/24", "-p", "18617",
+                         *options, "localhost")
+    want(code == 0 and err.count("... ") <= 4, code, err, out)
+    want(server.finish() == 0, server.text())
+
+
+@case
 def a_client_whose_server_is_killed_keeps_its_row(directory):
     path = os.path.join(directory, "x.json")
     server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
@@ -53,6 +76,28 @@ def a_client_whose_server_is_killed_keeps_its_row(directory):
     results = json.load(open(path))
     want([one["messages"] > 0 for one in results["results"]] == [True] and not results["interrupted"], results)
     want(results["failed"]["sentence"] in client.text(), results, client.text())
+
+
+@case
+def a_stopped_program_prints_that_its_lcore_was_away(directory):
+    """It has to poll for a second without a sleep first, which a busy machine may not grant each time."""
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
+                     "--ip", "10.0.0.1/24", "-p", "18616")
+    server.wait_for("waiting for a client")
+    client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"),
+                     "--ip", "10.0.0.2/24", "-p", "18616", "--op", "write", "--mode", "bw", "-D", "60", "-u", "20",
+                     "localhost")
+    client.wait_for(r"\.\.\. ")
+
+    def is_told():
+        time.sleep(2)
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGCONT)
+        time.sleep(0.3)
+        return re.search(r"uroce-perf: lcore 0 was away for \d\d\d ms: .* give it a core of its own\n", server.text())
+    server.wait_until(is_told)
+    client.kill()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ No root, hugepages or NIC needed; as root one case more runs.
 """
 import json
 import os
+import re
 import socket
 import sys
 
@@ -59,8 +60,15 @@ def a_tcp_port_of_another_program_is_named(_):
 
 
 @case
-def who_waits_for_a_server_says_so(_):
+def who_waits_for_a_server_says_so(directory):
     """And after some seconds that there is none."""
+    port = ("-d", f"net_memif0,role=server,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.2/24")
+    for name, *options in (("pingpong", "-R", "10.0.0.1"), ("perf", "-R", "10.0.0.1"), ("rping", "-c", "-a", "10.0.0.1"),
+                           ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
+        code, _, err = run(name, *port, *options)
+        lines = err.splitlines()
+        want(code == 3 and len(lines) == 2, name, code, err)
+        want(re.match(r"waiting for (a server|the target) at 10\.0\.0\.1, port \d+", lines[0]), name, err)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -137,6 +145,27 @@ def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(dir
     code, _, err = run("testpmd", port[0], port[1] % "client", port[2], port[3] % 2, *port[4:], "--peer", "127.0.0.1")
     want(code != 0 and "P_Key 0x7fff of the target and of the peer: both are limited members" in err and
          "use 0xffff" in err, code, err)
+
+
+@case
+def second_client_of_a_memif_is_told_that_there_is_one(directory):
+    def port(role, number):
+        return ("-d", f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no", "--ip",
+                f"10.0.0.{number}/24")
+
+    target = Running(directory, "target", "testpmd", *port("server", 1), "-p", "18622", "--target")
+    target.wait_for("serving peers")
+    first = Running(directory, "first", "testpmd", *port("client", 2), "-p", "18622", "--peer", "127.0.0.1",
+                    "--stats-period", "1")
+    first.wait_for("Gbit/s")
+    for name, *options in (("testpmd", "--target"), ("perf", "-R", "10.0.0.1"), ("pingpong", "-R", "10.0.0.1"),
+                           ("rping", "-c", "-a", "10.0.0.1"),
+                           ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
+        one_line(name, run(name, *port("client", 3), *options), 3, "net_memif0 has no link",
+                 "its socket has another client", "a socket and a server of its own")
+    want(first.interrupt() == 0, first.text())  # nothing has disturbed it
+    code, out, err = run("pingpong", *port("client", 3), "-R", "10.0.0.1")
+    want("has no link" not in err, "the socket is free now", code, out, err)
 
 
 @case

@@ -115,6 +115,17 @@ static void spoil_type(uint8_t *frame, uint32_t bytes, uint32_t number)
 	store_be16(frame + 12, 0x0806);
 }
 
+/* ARP of another network: nothing is wrong with it. */
+static void spoil_arp(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	static const uint8_t arp[] = { 0, 6, 8, 0, 6, 4, 0, 1 };
+
+	(void)bytes;
+	(void)number;
+	store_be16(frame + 12, 0x0806);
+	memcpy(frame + IP_AT, arp, sizeof(arp));
+}
+
 /* An ACK, from nobody: of what was never sent. */
 static void spoil_response(uint8_t *frame, uint32_t bytes, uint32_t number)
 {
@@ -147,6 +158,7 @@ static const struct junk junk[] = {
 	{ "rp_cnp_ignored", spoil_notification, false },
 	{ "drop_not_roce", spoil_port, true },
 	{ "drop_neighbour", spoil_type, true },
+	{ "drop_not_roce", spoil_arp, true },
 	{ "drop_ghost_response", spoil_response, false },
 };
 

@@ -134,7 +134,7 @@ static const struct {
 
 Test(golden, arp_discovery_and_pings_of_linux_are_read)
 {
-	uint32_t counts[WIRE_NEIGHBOUR_ECHO + 1];
+	uint32_t counts[WIRE_NEIGHBOUR_OTHER + 1];
 	struct wire_neighbour neighbour;
 	struct capture_frame captured;
 	struct capture_file *file;

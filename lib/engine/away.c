@@ -1,0 +1,122 @@
+/* away.c - notices that the thread of an lcore had no core although the lcore has QPs to serve */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A long time between two polls has two kinds of reasons. The thread computed something else, or slept: that is the
+ * choice of the application. Or other threads had its core, its process was stopped, or the virtual machine was paused:
+ * then the lcore was away, and its peers wait and retry. The kernel counts how long a thread had a core, and how often
+ * it gave its core away by itself. It counts a stop as a sleep. So a thread that polls busily, without a sleep, is
+ * taken for stopped, and one that sleeps now and then is not.
+ */
+#include "engine/away.h"
+
+#include <sys/resource.h>
+
+#include "engine/clock.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/log.h"
+#include "engine/qp.h"
+#include "engine/steer.h"
+
+#define LOOK_NS 50000000ull
+#define AWAY_NS 100000000ull  /* shorter than the usual ACK timeouts with their retries */
+#define BUSY_NS 1000000000ull /* a thread that has not slept for so long polls busily */
+#define LOG_NS 10000000000ull
+#define MS_NS 1000000u
+#define S_NS 1000000000ull
+
+static uint64_t timeval_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * S_NS + (uint64_t)time->tv_usec * 1000;
+}
+
+/* Queries the kernel about the calling thread. */
+static struct engine_core_use query_core_use(uint64_t now_ns)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (struct engine_core_use){
+		.at_ns = now_ns,
+		.ran_ns = timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime),
+		.sleeps = (uint64_t)usage.ru_nvcsw,
+	};
+}
+
+/* A thread of EAL sleeps only for a few milliseconds. */
+static bool polls_busily(const struct uroce_lcore *lcore)
+{
+	const struct engine_away *away = &lcore->away;
+
+	return lcore->lcore_id != LCORE_ID_ANY || lcore->before_ns >= away->slept_ns + BUSY_NS;
+}
+
+/* How long the thread had no core, other than by its own choice, between the last two polls. */
+static uint64_t away_ns(const struct uroce_lcore *lcore, const struct engine_core_use *now)
+{
+	const struct engine_core_use *before = &lcore->away.use;
+	uint64_t between_ns = lcore->now_ns - lcore->before_ns, passed_ns = now->at_ns - before->at_ns;
+	uint64_t ran_ns = now->ran_ns - before->ran_ns;
+
+	/* ran_ns is too large, too, if the lcore's thread has ended and another one has its id now. */
+	if (between_ns < AWAY_NS || ran_ns > passed_ns || (now->sleeps != before->sleeps && !polls_busily(lcore)))
+		return 0;
+	return RTE_MIN(between_ns, passed_ns - ran_ns);
+}
+
+static bool has_connected_qp(const struct uroce_lcore *lcore)
+{
+	const struct uroce_engine *engine = lcore->engine;
+
+	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
+		struct uroce_qp *qp = steer_find(engine, i);
+
+		if (qp && qp_core(qp)->state >= UROCE_QPS_RTR && qp_core(qp)->state <= UROCE_QPS_SQD)
+			return true;
+	}
+	return false;
+}
+
+static void report(struct uroce_lcore *lcore)
+{
+	struct engine_away *away = &lcore->away;
+	static const char why[] = "its thread had no core, or was stopped; give it a core of its own";
+
+	if (away->logged_ns && lcore->now_ns - away->logged_ns < LOG_NS)
+		return;
+	if (away->unlogged == 1)
+		engine_log(UROCE_LOG_WARNING, "lcore %u was away for %lu ms: %s", lcore->index,
+			   away->longest_ns / MS_NS, why);
+	else
+		engine_log(UROCE_LOG_WARNING, "lcore %u was away %u times, for up to %lu ms: %s", lcore->index,
+			   away->unlogged, away->longest_ns / MS_NS, why);
+	away->logged_ns = lcore->now_ns;
+	away->unlogged = 0;
+	away->longest_ns = 0;
+}
+
+void engine_away_look(struct uroce_lcore *lcore)
+{
+	struct engine_away *away = &lcore->away;
+	const struct engine_core_use use = query_core_use(lcore->now_ns);
+	uint64_t ns = away_ns(lcore, &use);
+
+	away->look_ns = lcore->now_ns + LOOK_NS;
+	if (use.sleeps != away->use.sleeps)
+		away->slept_ns = lcore->now_ns;
+	away->use = use;
+	if (ns < AWAY_NS || !has_connected_qp(lcore))
+		return;
+	away->count++;
+	away->total_ns += ns;
+	away->unlogged++;
+	away->longest_ns = RTE_MAX(away->longest_ns, ns);
+	report(lcore);
+}
+
+void engine_away_begin(struct uroce_lcore *lcore)
+{
+	lcore->away.use = query_core_use(engine_now_ns());
+	lcore->away.slept_ns = lcore->away.use.at_ns;
+	lcore->away.look_ns = lcore->away.use.at_ns + LOOK_NS;
+}

@@ -1,0 +1,181 @@
+/* away.c - an lcore whose thread has no core is counted and logged; an application that pauses is not */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+
+#include "network.h"
+#include "start.h"
+
+#define MS_NS 1000000u
+#define S_NS 1000000000ull
+
+TestSuite(away, .init = test_eal_start, .timeout = 60);
+
+static struct network network;
+static char logged[4096];
+
+/* The kernel's clock and what it counts of the thread, as the test sets them. */
+static uint64_t now_ns, ran_ns;
+static long sleeps;
+
+uint64_t __wrap_engine_now_ns(void);
+uint64_t __real_engine_now_ns(void);
+int __wrap_getrusage(int who, struct rusage *usage);
+
+uint64_t __wrap_engine_now_ns(void)
+{
+	return now_ns ? now_ns : __real_engine_now_ns();
+}
+
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+	cr_assert_eq(who, RUSAGE_THREAD);
+	*usage = (struct rusage){
+		.ru_utime = { (time_t)(ran_ns / S_NS), (long)(ran_ns % S_NS / 1000) },
+		.ru_nvcsw = sleeps,
+	};
+	return 0;
+}
+
+static void keep_warning(void *context, enum uroce_log_level level, const char *text)
+{
+	size_t at = strlen(logged);
+
+	(void)context;
+	if (level == UROCE_LOG_WARNING)
+		snprintf(logged + at, sizeof(logged) - at, "%s\n", text);
+}
+
+/* The thread polls for ms milliseconds. */
+static void poll_for(unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		now_ns += MS_NS;
+		ran_ns += MS_NS;
+		network_poll(&network);
+	}
+}
+
+/* The next poll comes `ms` later, of which the thread had a core for ran_ms. */
+static void pause_for(uint64_t ms, uint64_t ran_ms, long slept)
+{
+	now_ns += ms * MS_NS;
+	ran_ns += ran_ms * MS_NS;
+	sleeps += slept;
+	network_poll(&network);
+	poll_for(200);
+}
+
+static struct uroce_lcore_view view_of(unsigned lcore)
+{
+	struct uroce_lcore_view view;
+
+	cr_assert_eq(uroce_inspect_lcore(network.engine, lcore, &view), 0);
+	return view;
+}
+
+static void open_connected(bool connected)
+{
+	now_ns = 1000 * S_NS;
+	logged[0] = '\0';
+	uroce_log_set(keep_warning, NULL);
+	network_open_ends(&network);
+	if (connected)
+		network_connect(&network, false);
+	poll_for(200);
+}
+
+static void close_network(void)
+{
+	uroce_log_set(NULL, NULL);
+	network_close(&network);
+}
+
+static void expect_away(uint64_t count, uint64_t ms)
+{
+	struct uroce_lcore_view view = view_of(0);
+
+	cr_expect_eq(view.away_count, count, "%lu", view.away_count);
+	cr_expect(view.away_ns / MS_NS >= ms && view.away_ns / MS_NS <= ms + 50 * count, "%lu ms",
+		  view.away_ns / MS_NS);
+}
+
+Test(away, lcore_without_a_core_is_counted_and_logged)
+{
+	open_connected(true);
+	pause_for(412, 0, 0);
+	expect_away(1, 412);
+	cr_expect_str_eq(logged, "lcore 0 was away for 412 ms: its thread had no core, or was stopped; give it a "
+				 "core of its own\n");
+	pause_for(99, 0, 0);
+	expect_away(1, 412);
+	close_network();
+}
+
+Test(away, log_has_one_line_per_ten_seconds)
+{
+	open_connected(true);
+	for (int i = 0; i < 4; i++)
+		pause_for(200 + 100 * (uint64_t)i, 0, 0);
+	expect_away(4, 1400);
+	cr_expect_null(strstr(strchr(logged, '\n') + 1, "lcore"), "%s", logged);
+	poll_for(10000);
+	logged[0] = '\0';
+	pause_for(150, 0, 0);
+	expect_away(5, 1550);
+	cr_expect(strncmp(logged, "lcore 0 was away 4 times, for up to 500 ms: ", 44) == 0, "%s", logged);
+	close_network();
+}
+
+Test(away, application_that_sleeps_or_computes_is_not_away)
+{
+	open_connected(true);
+	for (int i = 0; i < 10; i++)
+		pause_for(412 + 100 * (uint64_t)i, 1, 1);
+	pause_for(2000, 2000, 0); /* computed */
+	pause_for(2000, 1950, 0); /* computed, and other threads had the core for a moment */
+	expect_away(0, 0);
+	cr_expect_str_empty(logged);
+	close_network();
+}
+
+/* The kernel counts a stop as a sleep. */
+Test(away, busy_lcore_of_a_stopped_process_is_away)
+{
+	open_connected(true);
+	poll_for(1500);
+	pause_for(412, 0, 1);
+	expect_away(1, 412);
+	pause_for(412, 0, 1); /* it has slept, or was stopped, just now */
+	expect_away(1, 412);
+	poll_for(1500);
+	uroce_lcore_wait(uroce_engine_lcore(network.engine, 0), NULL, 0, 1000);
+	pause_for(412, 0, 1);
+	expect_away(1, 412);
+	close_network();
+}
+
+Test(away, lcore_without_connected_qps_is_not_away)
+{
+	open_connected(false);
+	pause_for(412, 0, 0);
+	expect_away(0, 0);
+	close_network();
+}
+
+/* A thread that takes an lcore over is not measured against the thread before. */
+Test(away, lcore_of_another_thread_begins_anew)
+{
+	open_connected(true);
+	ran_ns = 0;
+	pause_for(412, 0, 0);
+	expect_away(0, 0);
+	pause_for(412, 0, 0);
+	expect_away(1, 412);
+	close_network();
+}
