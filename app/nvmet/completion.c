@@ -80,7 +80,7 @@ void completion_handle(struct queue *queue, const struct uroce_wc *wc)
 	if (wc->status != UROCE_WC_SUCCESS) {
 		if (!queue->ending)
 			events_hand_out(queue->lane); /* an event may tell the reason */
-		queue_end(queue, uroce_wc_status_name(wc->status));
+		queue_end_failed(queue, wc);
 	}
 	if (queue->told_end) /* the host may have come back with a new queue, so the old one executes nothing more */
 		queue_end(queue, queue->told_end);

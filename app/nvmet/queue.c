@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/explain.h"
 #include "nvmet/data.h"
 
 #define READS_MAX 16u /* READs of ours outstanding */
@@ -330,19 +331,20 @@ void queue_tell_io_queues(struct queue *admin, const char *why)
 }
 
 /*
- * Ends a queue. Receives and sends that are posted to the port complete first. An admin queue leaves its controller at
- * once, an I/O queue in queue_close(), when neither the port nor a store works for it any more: until then a reset of
- * the controller has not ended.
+ * Ends a queue: prints the sentence, and tells the host's other queues the reason, which has to last. Receives and
+ * sends that are posted to the port complete first. An admin queue leaves its controller at once, an I/O queue in
+ * queue_close(), when neither the port nor a store works for it any more: until then a reset of the controller has not
+ * ended.
  */
-void queue_end(struct queue *queue, const char *why)
+static void end(struct queue *queue, const char *why, const char *sentence)
 {
 	struct nvmf_target *target = &queue->lane->server->target;
 
 	if (queue->ending)
 		return;
 	if (queue->told_end) /* the reason that was known first */
-		why = queue->told_end;
-	tell_end(queue, why);
+		why = sentence = queue->told_end;
+	tell_end(queue, sentence);
 	queue->ending = true;
 	LIST_INSERT_HEAD(&queue->lane->ending_queues, queue, next_ending);
 	if (uroce_cm_disconnect(queue->id) != 0) {
@@ -356,6 +358,19 @@ void queue_end(struct queue *queue, const char *why)
 	if (queue->nvmf.qid == 0)
 		nvmf_queue_close(&queue->nvmf);
 	nvmf_target_unlock(target);
+}
+
+void queue_end(struct queue *queue, const char *why)
+{
+	end(queue, why, why);
+}
+
+void queue_end_failed(struct queue *queue, const struct uroce_wc *wc)
+{
+	char sentence[UROCE_EXPLAIN_BYTES];
+
+	app_explain(queue->qp, wc, sentence, sizeof(sentence));
+	end(queue, uroce_wc_status_name(wc->status), sentence);
 }
 
 void queue_look(struct lane *lane)

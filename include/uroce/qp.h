@@ -199,9 +199,10 @@ enum uroce_qp_attr_mask {
 
 /* Why a QP went to ERR by itself: all that its failed completion says, and more (E-4). */
 struct uroce_qp_error {
-	uint8_t status; /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
-	bool responder; /* the failed request was the peer's, and it failed at our end */
-	uint16_t reserved;
+	uint8_t status;  /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
+	bool responder;  /* the failed request was the peer's, and it failed at our end */
+	uint8_t finding; /* enum uroce_finding */
+	uint8_t reserved;
 	uint32_t cause;                                      /* enum uroce_cause */
 	uint32_t psn, aeth, retries, elapsed_us, path_index; /* as in struct uroce_wc */
 	struct uroce_path path;                              /* the path in use then */

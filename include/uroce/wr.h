@@ -163,7 +163,9 @@ struct uroce_wc {
 	uint32_t retries;    /* errors: retries spent on the failing PSN */
 	uint32_t elapsed_us; /* errors: time since the failing PSN was first sent or became the oldest one */
 	uint32_t path;       /* errors: how often the QP had migrated: 0 is the first path */
-	uint32_t ip_version; /* receives with UROCE_WC_GRH: 4 or 6 */
+	uint8_t ip_version;  /* receives with UROCE_WC_GRH: 4 or 6 */
+	uint8_t finding;     /* errors: enum uroce_finding */
+	uint16_t reserved;
 };
 
 /* Why a request failed: vendor_err of a completion. */
@@ -193,6 +195,29 @@ enum uroce_cause {
 	UROCE_CAUSE_CQ_OVERRUN,      /* cause of a QP's failure, not of a completion: a CQ of the QP had no room */
 	UROCE_CAUSE_UNMAPPED,        /* memory of a region was unmapped, protected or truncated */
 	UROCE_CAUSES
+};
+
+/*
+ * What was found out about a peer that did not answer, when its queue pair failed: by the port and the lcore of the
+ * queue pair, by counters that had grown since the last answer, and by ICMP echo requests to the peer's address.
+ */
+enum uroce_finding {
+	UROCE_FINDING_NONE,             /* nothing, or the cause says all */
+	UROCE_FINDING_NO_LINK,          /* the port has no link */
+	UROCE_FINDING_NOT_POLLED,       /* the lcore was not polled for most of the time */
+	UROCE_FINDING_ADDRESS_CONFLICT, /* another station has an address of the port */
+	UROCE_FINDING_PORT_STUCK,       /* the port took or sent no frames */
+	UROCE_FINDING_CORRUPTION,       /* frames arrive damaged */
+	UROCE_FINDING_PKEY,             /* frames of another P_Key arrive */
+	UROCE_FINDING_VLAN,             /* frames of another VLAN arrive */
+	UROCE_FINDING_ADDRESS,          /* frames from or to another address than that of the path arrive */
+	UROCE_FINDING_RING_FULL,        /* frames arrive faster than they are taken, and are dropped */
+	UROCE_FINDING_SIZE,             /* of echoes a short one came, and none of the path MTU */
+	UROCE_FINDING_PEER_QP,          /* all echoes came: only the queue pair does not answer */
+	UROCE_FINDING_LOSS,             /* all echoes came, and packets are lost */
+	UROCE_FINDING_LINK_FLAPPED,     /* the link was down in between */
+	UROCE_FINDING_PEER_SILENT,      /* no echo came */
+	UROCE_FINDINGS
 };
 
 /* Names such as "RETRY_EXC_ERR" and "RDMA_WRITE", and a sentence for a cause; never NULL. */

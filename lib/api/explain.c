@@ -36,7 +36,8 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_WINDOW] =
 		"a bind wants a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, its rights "
 		"and a range inside of it; and a window of type 2 that is not bound",
-	[UROCE_CAUSE_UNRESOLVED] = "does the peer have that address, on this network?",
+	[UROCE_CAUSE_UNRESOLVED] =
+		"does the peer have that address, in this network and VLAN, and does its program run?",
 	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window that the peer was told of taken away too early?",
 	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
 	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* that the peer uses",
@@ -48,6 +49,45 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why, or uroce_qp_last_error() "
 				"where there is none; the peer may have executed this one",
 };
+
+/* What was found out about a peer that did not answer, and what to do. NULL: nothing was found. */
+static const char *const findings[UROCE_FINDINGS] = {
+	[UROCE_FINDING_NO_LINK] = "this port has no link: look at the cable, the switch, or the program at the other "
+				  "end of shared memory",
+	[UROCE_FINDING_NOT_POLLED] = "this lcore was not polled for most of that time: give it a core of its own",
+	[UROCE_FINDING_ADDRESS_CONFLICT] =
+		"another station has an address of this port, too: give one of both another address",
+	[UROCE_FINDING_PORT_STUCK] = "this port took or sent no frames (tx_stuck, tx_held): look at its driver, and "
+				     "the kernel's queue behind it",
+	[UROCE_FINDING_CORRUPTION] =
+		"frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): look at cables, optics and switches",
+	[UROCE_FINDING_PKEY] = "frames of another P_Key arrive (drop_pkey): both ends need the same P_Key",
+	[UROCE_FINDING_VLAN] = "frames of another VLAN arrive (drop_vlan): both ends need the same VLAN",
+	[UROCE_FINDING_ADDRESS] = "frames from or to another address than the path's arrive (drop_address): compare "
+				  "the paths of both ends",
+	[UROCE_FINDING_RING_FULL] = "frames arrive faster than they are taken (drop_ring_full, drop_handover_full): "
+				    "more descriptors, lcores or cores help",
+	[UROCE_FINDING_SIZE] = "the peer's address answers short echo requests, and none as long as the longest "
+			       "packet: the path MTU does not pass (MTUs of interfaces and switches, framesz, bsize)",
+	[UROCE_FINDING_LOSS] = "the peer's address answers echo requests, short and long: find who drops packets "
+			       "(rx_missed_errors of the ports, the switches)",
+	[UROCE_FINDING_LINK_FLAPPED] =
+		"this port had no link for a part of that time: a larger timeout or retry_cnt lasts longer",
+	[UROCE_FINDING_PEER_SILENT] = "the peer's address answers no echo request either: its program or machine has "
+				      "ended, is stopped or has no core, or the way there is cut",
+};
+
+/* The peer's address answers, its queue pair does not. Once connected, it had the right P_Key. */
+static const char *peer_qp_finding(const struct uroce_wc *wc)
+{
+	return wc->aeth ?
+		       "the peer's address answers echo requests, its queue pair does not any more: its program has "
+		       "ended or hangs, or the queue pair is destroyed (drop_unknown_qpn counts there) or in ERR "
+		       "(drop_qp_state)" :
+		       "the peer's address answers echo requests, its queue pair does not: it is gone "
+		       "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or "
+		       "has another P_Key (drop_pkey)";
+}
 
 /* What the code of a NAK suggests to check. */
 static const char *nak_advice(uint32_t code)
@@ -153,6 +193,14 @@ static bool last_said_sequence(const struct uroce_wc *wc)
 	       syndrome_value((uint8_t)(wc->aeth >> 24)) == NAK_PSN_SEQUENCE;
 }
 
+/* NULL: nothing was found. A peer that is there may just not know the operation. */
+static const char *finding_of(const struct uroce_wc *wc)
+{
+	if (wc->finding == UROCE_FINDING_PEER_QP)
+		return is_newer_operation(wc->opcode) ? NULL : peer_qp_finding(wc);
+	return wc->finding < UROCE_FINDINGS ? findings[wc->finding] : NULL;
+}
+
 /* Adds status, cause, what happened, and what to do. */
 static void add_failure(struct text *text, const struct uroce_wc *wc)
 {
@@ -177,7 +225,9 @@ static void add_failure(struct text *text, const struct uroce_wc *wc)
 	if (wc->vendor_err == UROCE_CAUSE_LENGTH && is_responder(wc))
 		advice = "a receive, and each receive of a shared queue, has to have room for the longest SEND of the "
 			 "peer";
-	if (advice)
+	if (finding_of(wc))
+		add(text, ". Found: %s", finding_of(wc));
+	else if (advice)
 		add(text, ". Look: %s", advice);
 }
 
@@ -202,6 +252,7 @@ char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, size_t out_b
 		.retries = error->retries,
 		.elapsed_us = error->elapsed_us,
 		.path = error->path_index,
+		.finding = error->finding,
 	};
 	struct text text = { .at = out, .left = out_bytes };
 

@@ -12,6 +12,7 @@
 
 #define LOOK_US 300000
 #define STARVED_SHARE 0.1 /* an lcore's wait for a core is mentioned above this share of its time */
+#define LONG_ROUND_TRIP_NS 3000000u
 
 /* All values that are looked at, as of one moment. */
 struct moment {
@@ -54,80 +55,148 @@ static int look(struct uroce_engine *engine, uint32_t qp_num, struct moment *mom
 
 /* ---- signs ---- */
 
-/* Counters of the queue pair. */
-static const struct {
-	enum rc_counter counter;
-	const char *meaning;
-} signs[] = {
-	{ CNT_RETRANSMITTED_PACKETS,
-	  "packets were sent again after losses: find who drops (rx_missed_errors of the ports, "
-	  "the switches)" },
-	{ CNT_OUT_OF_BUFFER, "requests of the peer found no receive here: post more of them, or sooner" },
-	{ CNT_LOCAL_ACK_TIMEOUT_ERR, "ACK timers ran out: nothing new came from the peer meanwhile" },
-	{ CNT_OUT_OF_SEQUENCE, "requests of the peer came behind one that is missing: frames to here are lost" },
-};
-
-static void add_signs(struct text *text, const struct uroce_stats *now, const struct uroce_stats *before)
+/* By how much a counter of the queue pair has grown. */
+static uint64_t grown(const struct moment *now, const struct moment *before, enum rc_counter counter)
 {
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		uint64_t count = now->values[signs[i].counter] - before->values[signs[i].counter];
+	return now->qp.stats.values[counter] - before->qp.stats.values[counter];
+}
 
-		if (count == 0)
-			continue;
-		begin_sign(text);
-		add(text, "%" PRIu64 " %s", count, signs[i].meaning);
-	}
+static uint32_t acknowledged(const struct moment *now, const struct moment *before)
+{
+	return (now->qp.acked_psn - before->qp.acked_psn) & 0xFFFFFF;
+}
+
+static uint32_t taken(const struct moment *now, const struct moment *before)
+{
+	return (now->qp.expected_psn - before->qp.expected_psn) & 0xFFFFFF;
+}
+
+static void add_progress(struct text *text, const struct moment *now, const struct moment *before)
+{
+	uint32_t acked = acknowledged(now, before);
+
+	add(text, "; in %.1f s %u packets of it were acknowledged and %u of its peer taken", LOOK_US / 1e6, acked,
+	    taken(now, before));
+	if (now->qp.sends && acked == 0)
+		add(text, ", with %u requests posted", now->qp.sends);
+}
+
+static void add_link(struct text *text, const struct moment *now)
+{
+	begin_sign(text);
+	add(text, "its port %s has no link: the cable, the switch, or the program at the other end of shared memory",
+	    now->port.name);
 }
 
 /* The peer has no receives, or posts them too slowly. */
-static void add_waits(struct text *text, const struct uroce_qp_view *now, const struct uroce_qp_view *before)
+static void add_waits(struct text *text, const struct moment *now, const struct moment *before)
 {
-	uint64_t naks = now->stats.values[CNT_RNR_NAK_RETRY_ERR] - before->stats.values[CNT_RNR_NAK_RETRY_ERR];
+	uint64_t naks = grown(now, before, CNT_RNR_NAK_RETRY_ERR);
 
 	if (naks == 0)
 		return;
 	begin_sign(text);
 	add(text, "%" PRIu64 " RNR NAKs came%s", naks,
-	    now->acked_psn == before->acked_psn ?
-		    ", and nothing else: the peer has no receive posted" :
-		    ": the peer is a slow receiver, it posts receives more slowly than SENDs "
-		    "come (flow_control spares the waits)");
+	    acknowledged(now, before) == 0 ? ", and nothing else: the peer has no receive posted" :
+					     ": the peer is a slow receiver, it posts receives more slowly than SENDs "
+					     "come (flow_control spares the waits)");
 }
 
 /* Its congestion control has a rate. */
-static void add_rate(struct text *text, const struct uroce_qp_view *now, const struct uroce_qp_view *before)
+static void add_rate(struct text *text, const struct moment *now, const struct moment *before)
 {
-	uint64_t told = now->stats.values[CNT_CNP_HANDLED] - before->stats.values[CNT_CNP_HANDLED];
-
-	if (now->attr.rate_mbps == 0)
+	if (now->qp.attr.rate_mbps == 0)
 		return;
 	begin_sign(text);
 	add(text,
 	    "it sends at %u Mbit/s at most, for a switch marks packets before it has to drop them: %" PRIu64
 	    " congestion notifications came just now",
-	    now->attr.rate_mbps, told);
+	    now->qp.attr.rate_mbps, grown(now, before, CNT_CNP_HANDLED));
 }
 
-/* Tells which frames the port drops, and which do not leave it. */
-static void add_drops(struct text *text, const struct uroce_stats *now, const struct uroce_stats *before)
+/*
+ * Packets that were sent again. They were lost if the peer answered meanwhile. If nothing came from the peer, nobody
+ * knows whether they arrived.
+ */
+static void add_resent(struct text *text, const struct moment *now, const struct moment *before)
 {
-	for (uint32_t i = CNT_QP_COUNTERS; i < now->count; i++) {
-		const char *name = uroce_counter_name(i);
-		uint64_t count = now->values[i] - before->values[i];
+	uint64_t resent = grown(now, before, CNT_RETRANSMITTED_PACKETS);
+	uint64_t timeouts = grown(now, before, CNT_LOCAL_ACK_TIMEOUT_ERR);
 
-		if (now->values[i] == 0 ||
-		    (strncmp(name, "drop_", 5) && strncmp(name, "tx_", 3) && strcmp(name, "rx_icrc_encapsulated")))
+	if (resent && acknowledged(now, before)) {
+		begin_sign(text);
+		add(text,
+		    "%" PRIu64 " packets were sent again after losses: find who drops (rx_missed_errors of the ports, "
+		    "the switches)",
+		    resent);
+	}
+	if (timeouts) {
+		begin_sign(text);
+		add(text, "%" PRIu64 " ACK timers ran out: nothing new came from the peer meanwhile", timeouts);
+	}
+}
+
+/* What shows that frames of the peer are lost, or come too early. */
+static void add_arrivals(struct text *text, const struct moment *now, const struct moment *before)
+{
+	uint64_t unreceived = grown(now, before, CNT_OUT_OF_BUFFER);
+	uint64_t early = grown(now, before, CNT_OUT_OF_SEQUENCE);
+
+	if (unreceived) {
+		begin_sign(text);
+		add(text, "%" PRIu64 " requests of the peer found no receive here: post more of them, or sooner",
+		    unreceived);
+	}
+	if (early) {
+		begin_sign(text);
+		add(text, "%" PRIu64 " requests of the peer came behind one that is missing: frames to here are lost",
+		    early);
+	}
+}
+
+static void add_round_trip(struct text *text, const struct moment *now)
+{
+	if (now->qp.round_trip_ns < LONG_ROUND_TRIP_NS)
+		return;
+	begin_sign(text);
+	add(text,
+	    "a round trip takes %.1f ms: the peer's lcore has no core of its own, or there is a long queue on the way",
+	    (double)now->qp.round_trip_ns / 1e6);
+}
+
+/* Does the counter tell of a frame that this queue pair may miss? Frames of other protocols are always there. */
+static bool tells(uint32_t counter)
+{
+	const char *name = uroce_counter_name(counter);
+
+	return counter != CNT_PORT_NOT_ROCE && counter != CNT_PORT_NEIGHBOUR &&
+	       (strncmp(name, "drop_", 5) == 0 || strncmp(name, "tx_", 3) == 0 || counter == CNT_PORT_RX_ICRC ||
+		counter == CNT_PORT_ADDRESS_CONFLICT);
+}
+
+/*
+ * Tells which frames the port drops, and which do not leave it. What counts no more is told of a queue pair that stands
+ * still, because its peer may have given up.
+ */
+static void add_drops(struct text *text, const struct moment *now, const struct moment *before)
+{
+	bool still = acknowledged(now, before) == 0 && taken(now, before) == 0;
+
+	for (uint32_t i = CNT_QP_COUNTERS; i < now->port.stats.count; i++) {
+		uint64_t all = now->port.stats.values[i], count = all - before->port.stats.values[i];
+
+		if (!tells(i) || all == 0 || (count == 0 && !still))
 			continue;
 		begin_sign(text);
-		add(text, "%s counts %" PRIu64 " (%s)%s", name, now->values[i], uroce_counter_text(i),
+		add(text, "%s counts %" PRIu64 " (%s)%s", uroce_counter_name(i), all, uroce_counter_text(i),
 		    count == 0 ? ", none of them just now" : "");
 	}
 }
 
-static void add_core(struct text *text, const struct uroce_lcore_view *now, const struct uroce_lcore_view *before)
+static void add_core(struct text *text, const struct moment *now, const struct moment *before)
 {
-	uint64_t span = now->since_ns - before->since_ns;
-	double share = span ? (double)(now->starved_ns - before->starved_ns) / (double)span : 0;
+	uint64_t span = now->lcore.since_ns - before->lcore.since_ns;
+	double share = span ? (double)(now->lcore.starved_ns - before->lcore.starved_ns) / (double)span : 0;
 
 	if (share < STARVED_SHARE)
 		return;
@@ -136,47 +205,56 @@ static void add_core(struct text *text, const struct uroce_lcore_view *now, cons
 	    100 * share);
 }
 
-static void add_progress(struct text *text, const struct uroce_qp_view *now, const struct uroce_qp_view *before)
+/* A queue pair that works: what hinders it now. Without a link nothing else counts. */
+static void add_signs(struct text *text, const struct moment *now, const struct moment *before)
 {
-	uint32_t acked = (now->acked_psn - before->acked_psn) & 0xFFFFFF;
-	uint32_t taken = (now->expected_psn - before->expected_psn) & 0xFFFFFF;
+	add_progress(text, now, before);
+	if (!now->port.link_up) {
+		add_link(text, now);
+		return;
+	}
+	add_waits(text, now, before);
+	add_rate(text, now, before);
+	add_resent(text, now, before);
+	add_arrivals(text, now, before);
+	add_round_trip(text, now);
+	add_drops(text, now, before);
+	add_core(text, now, before);
+}
 
-	add(text, "; in %.1f s %u packets of it were acknowledged and %u of its peer taken", LOOK_US / 1e6, acked,
-	    taken);
-	if (now->sends && acked == 0)
-		add(text, ", with %u requests posted", now->sends);
+/*
+ * A queue pair that has failed: its sentence has the cause and the finding. The counters of its port tell more only
+ * where the peer did not answer and nothing was found.
+ */
+static void add_rest(struct text *text, const struct moment *now)
+{
+	const struct uroce_qp_error *error = &now->qp.error;
+
+	if (!now->port.link_up && error->finding != UROCE_FINDING_NO_LINK)
+		add_link(text, now);
+	if (error->finding == UROCE_FINDING_NONE && error->status == UROCE_WC_RETRY_EXC_ERR)
+		add_drops(text, now, now);
 }
 
 int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t out_bytes)
 {
-	struct moment before = { .qp = { .stats = { .count = 0 } } }, now;
 	struct text text = { .at = out, .left = out_bytes };
+	struct moment before, now;
 	char line[UROCE_EXPLAIN_BYTES];
 	int error = look(engine, qp_num, &now);
-	bool works = error == 0 && now.qp.attr.qp_state != UROCE_QPS_ERR;
 
-	if (works) { /* a queue pair that works is judged by what has changed lately, not since it was made */
+	if (error == 0 && now.qp.attr.qp_state != UROCE_QPS_ERR) {
+		/* judged by what has changed lately, and not since it was made */
 		before = now;
 		usleep(LOOK_US);
 		error = look(engine, qp_num, &now);
-		works = error == 0 && now.qp.attr.qp_state != UROCE_QPS_ERR;
 	}
 	if (error)
 		return error;
 	add(&text, "%s", uroce_qp_explain(&now.qp, line, sizeof(line)));
-	if (works)
-		add_progress(&text, &now.qp, &before.qp);
-	if (!now.port.link_up) {
-		begin_sign(&text);
-		add(&text,
-		    "its port %s has no link: the cable, the switch, or the program at the other end of shared "
-		    "memory",
-		    now.port.name);
-	}
-	add_waits(&text, &now.qp, &before.qp);
-	add_rate(&text, &now.qp, &before.qp);
-	add_signs(&text, &now.qp.stats, &before.qp.stats);
-	add_drops(&text, &now.port.stats, &before.port.stats);
-	add_core(&text, &now.lcore, &before.lcore);
+	if (now.qp.attr.qp_state == UROCE_QPS_ERR)
+		add_rest(&text, &now);
+	else
+		add_signs(&text, &now, &before);
 	return 0;
 }

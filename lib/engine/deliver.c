@@ -7,6 +7,7 @@
 #include "engine/cq.h"
 #include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/evidence.h"
 #include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/qp.h"
@@ -147,6 +148,7 @@ static void deliver_events(struct uroce_lcore *lcore)
 			event->qp_context = event->srq->context;
 		}
 		if (is_failure(event->type)) {
+			engine_evidence_judge_qp(lcore, qp);
 			engine_view_keep_failed(lcore, qp);
 			trace_failure(qp);
 			engine_connect_tell(qp, CONNECT_QP_DIED);
@@ -162,6 +164,8 @@ static void deliver_events(struct uroce_lcore *lcore)
 
 void engine_deliver_outbox(struct uroce_lcore *lcore)
 {
+	if (__builtin_expect(lcore->out.has_failure, 0))
+		engine_evidence_judge(lcore);
 	deliver_completions(lcore);
 	deliver_events(lcore);
 }

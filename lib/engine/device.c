@@ -307,6 +307,7 @@ int engine_device_create(struct uroce_engine *engine, const struct uroce_device_
 	device->next_pd = 1;
 	atomic_init(&device->event_fd, -1);
 	engine_neigh_init(&device->neigh);
+	engine_pings_init(&device->pings);
 	rte_spinlock_init(&device->defence_lock);
 	engine_slab_init(&device->slab, device->numa_node);
 	error = choose_mac(device);

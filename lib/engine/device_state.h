@@ -13,6 +13,7 @@
 #include "config/limits.h"
 #include "engine/interface.h"
 #include "engine/neigh.h"
+#include "engine/ping.h"
 #include "engine/slab.h"
 #include "rc/mr.h"
 
@@ -27,6 +28,7 @@ struct uroce_device {
 	int numa_node;
 	struct uroce_mac mac;
 	struct engine_neigh neigh;
+	struct engine_pings pings;
 	rte_spinlock_t defence_lock;
 	uint64_t defended_ns[LIMIT_PORT_ADDRS]; /* when each address was last defended; under defence_lock */
 	struct engine_slab slab;                /* memory of its QPs */
@@ -38,8 +40,9 @@ struct uroce_device {
 	_Atomic uint32_t users;   /* PDs, CQs, and QPs of other devices whose paths lead through this port */
 	rte_spinlock_t link_lock; /* held while the link is read and a change of the link is reported */
 	_Atomic bool link_down;
-	bool link_is_noted; /* the driver keeps the link state in memory: reading it costs nothing */
-	bool link_is_asked; /* the driver or the kernel's interface is asked for the link state now and then */
+	_Atomic uint32_t link_downs; /* how often the link has gone down */
+	bool link_is_noted;          /* the driver keeps the link state in memory: reading it costs nothing */
+	bool link_is_asked;          /* the driver or the kernel's interface is asked for the link state now and then */
 	struct engine_interface interface;
 	struct rte_ring *events; /* entries are struct uroce_event */
 	_Atomic int event_fd;    /* -1 until the application asks for it */

@@ -87,8 +87,8 @@ struct uroce_lcore {
 	uint64_t now_ns, before_ns; /* start of this poll, and of the one before */
 	uint64_t made_ns, busy_ns;  /* when the lcore was created; how long polls that found work took together */
 	struct engine_away away;
-	uint32_t polls;             /* number of polls */
-	uint32_t work;              /* work done in this poll */
+	uint32_t polls; /* number of polls */
+	uint32_t work;  /* work done in this poll */
 	/* when link states are next read from memory, and when drivers are next asked for them */
 	uint64_t link_ns, ask_ns;
 	uint32_t broadcast_epoch;               /* the engine's broadcast_epoch, as last seen by this lcore */

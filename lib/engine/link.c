@@ -1,4 +1,4 @@
-/* link.c - watches ports: their links, frames that they keep, frames of unknown senders, conflicts of addresses */
+/* link.c - watches ports: links, frames that they keep, unknown senders, conflicts of addresses, and their counters */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Some drivers call back when the link changes; net_tap only notes the change. With link interrupts on, as
@@ -15,6 +15,7 @@
 #include "engine/link.h"
 #include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/evidence.h"
 #include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/port.h"
@@ -68,6 +69,7 @@ static void look_at_link(struct uroce_device *device)
 		return;
 	down = link_is_down(device, atomic_load(&device->link_down));
 	if (atomic_exchange(&device->link_down, down) != down) {
+		atomic_fetch_add(&device->link_downs, down);
 		event = (struct uroce_event){ .type = down ? UROCE_EVENT_PORT_ERR : UROCE_EVENT_PORT_ACTIVE };
 		engine_deliver_event(device, &event);
 		atomic_fetch_add(&device->engine->broadcast_epoch, 1);
@@ -226,5 +228,6 @@ void engine_link_poll(struct uroce_lcore *lcore)
 		look_at_waiting(port, lcore);
 		look_at_unknown_senders(port, lcore->now_ns);
 		look_at_conflict(port);
+		engine_evidence_keep(port, lcore->now_ns);
 	}
 }

@@ -12,6 +12,7 @@
 #include "engine/link.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
+#include "engine/ping.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
 #include "engine/port_state.h"
@@ -35,15 +36,17 @@
 
 /* ---- timers ---- */
 
-/* Runs the expired timers of a QP, and traces an ACK timeout. */
-static void time_out(struct uroce_qp *qp, uint64_t now_ns)
+/* Runs the expired timers of a QP. If it has spent a retry, its peer is asked whether it is there at all. */
+static void time_out(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	struct rc_qp *rc = qp_core(qp);
 	uint64_t before = rc->counters[CNT_LOCAL_ACK_TIMEOUT_ERR];
 
-	rc_qp_timeout(rc, now_ns);
+	rc_qp_timeout(rc, lcore->before_ns);
 	if (rc->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] != before)
 		engine_trace_qp_timeout(qp->device->port_id, qp->qpn, rc->win.snd_una.v, rc->loss.retries_left);
+	if (rc->loss.retries_left < rc->loss.retry_cnt && rc->state != UROCE_QPS_ERR)
+		engine_ping_ask(lcore, qp);
 }
 
 /*
@@ -61,7 +64,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 		struct uroce_qp *qp = RTE_PTR_SUB(node, offsetof(struct uroce_qp, timer));
 
 		if (rc_qp_deadline(qp_core(qp)) <= lcore->before_ns) {
-			time_out(qp, lcore->before_ns);
+			time_out(lcore, qp);
 			run_queue_add(qp);
 			lcore->work++;
 		}

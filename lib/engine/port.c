@@ -146,6 +146,12 @@ bool engine_port_make_room(struct engine_port *port)
 	return port_room(port) > 0;
 }
 
+bool engine_port_make_room_for(struct engine_port *port, uint32_t bytes)
+{
+	return port_make_room(port) &&
+	       bytes + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(port->device->config.pool);
+}
+
 void engine_port_drop(struct engine_port *port, enum rc_counter reason)
 {
 	port->counters[reason] += port->pending_count;

@@ -21,6 +21,9 @@ void engine_port_flush(struct engine_port *port);
  */
 bool engine_port_make_room(struct engine_port *port);
 
+/* As port_make_room(), for a frame whose bytes are not limited by the path MTU. */
+bool engine_port_make_room_for(struct engine_port *port, uint32_t bytes);
+
 /*
  * Takes back received frames that nobody reads any more. Some of the mbufs stay at hand to be sent next, because their
  * lines are in the caches; the others return to their pool. The array is overwritten.

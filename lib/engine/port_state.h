@@ -5,6 +5,7 @@
 
 #include <rte_mbuf.h>
 
+#include "engine/history.h"
 #include "engine/qp.h"
 #include "rc/outbox.h"
 
@@ -57,6 +58,7 @@ struct engine_port {
 	bool unknown_told;               /* the event was raised in this second */
 	uint64_t counters[CNT_COUNTERS]; /* only the lcore touches the counters and all fields below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
+	struct engine_history history;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of destroyed QPs of the device that lived on this lcore */
 };
 

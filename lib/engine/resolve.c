@@ -6,6 +6,7 @@
 #include "engine/dad.h"
 #include "engine/device_state.h"
 #include "engine/lcore_state.h"
+#include "engine/ping.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
 #include "engine/port_state.h"
@@ -21,8 +22,7 @@
 /* A frame for which there is no room is lost. A QP or datagram that needs the MAC asks for it again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
-	if (!port_make_room(port) ||
-	    bytes + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->device->config.pool))
+	if (!engine_port_make_room_for(port, bytes))
 		return;
 	memcpy(port_frame(port), frame, bytes);
 	port_send(port, bytes);
@@ -55,13 +55,11 @@ static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, 
 
 static void answer_echo(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
-	uint8_t reply[2048];
-
-	if (bytes > sizeof(reply))
+	if (!engine_port_make_room_for(port, bytes))
 		return;
-	memcpy(reply, frame, bytes);
-	wire_neighbour_echo_reply(reply, bytes);
-	send_frame(port, reply, bytes);
+	memcpy(port_frame(port), frame, bytes);
+	wire_neighbour_echo_reply(port_frame(port), bytes);
+	port_send(port, bytes);
 }
 
 /* Another station uses the address: shows all stations that it is ours, and has that reported, but not each time. */
@@ -134,6 +132,9 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	case WIRE_NEIGHBOUR_ECHO:
 		if (engine_route_find(&port->device->config, neighbour.target) >= 0)
 			answer_echo(port, frame, bytes);
+		break;
+	case WIRE_NEIGHBOUR_ECHOED:
+		engine_ping_take(&port->device->pings, &neighbour);
 		break;
 	case WIRE_NEIGHBOUR_NONE:
 	case WIRE_NEIGHBOUR_OTHER:

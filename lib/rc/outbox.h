@@ -25,6 +25,7 @@ struct rc_outbox {
 	uint16_t frame_bytes[OUTBOX_PACKETS];
 	uint32_t completion_count;
 	uint32_t event_count;
+	bool has_failure; /* one of the completions says why its request failed */
 	struct uroce_wc completions[OUTBOX_COMPLETIONS];
 	void *completion_cqs[OUTBOX_COMPLETIONS]; /* the CQ of each completion: the host's handle from rc_qp_config */
 	struct uroce_event events[OUTBOX_EVENTS];
@@ -48,6 +49,7 @@ static inline void outbox_reset(struct rc_outbox *out)
 	outbox_next_packets(out, NULL, NULL, 0);
 	out->completion_count = 0;
 	out->event_count = 0;
+	out->has_failure = false;
 }
 
 /* How many frames may still be added. */

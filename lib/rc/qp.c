@@ -444,6 +444,11 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 	rc_report_first_failure(qp, error);
 }
 
+void rc_qp_found(struct rc_qp *qp, uint8_t finding)
+{
+	rc_report_found(qp, finding);
+}
+
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 {
 	rc_credit_timer(&qp->credit, now_ns);

@@ -103,6 +103,8 @@ void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn);
 
 /* Returns the record of the first failure since RESET (E-4). */
 void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
+/* The host adds its finding, an enum uroce_finding, to the first failure, if that is one of a request of ours. */
+void rc_qp_found(struct rc_qp *qp, uint8_t finding);
 
 /*
  * Takes an admitted packet. The outbox needs room for OUTBOX_RECEIVE_COMPLETIONS; no frames are added. Returns

@@ -70,8 +70,16 @@ void rc_report_reset(struct rc_qp *qp)
 	qp->failures = (struct rc_failures){ 0 };
 }
 
-static void explain(struct uroce_wc *wc, const struct uroce_qp_error *error)
+void rc_report_found(struct rc_qp *qp, uint8_t finding)
 {
+	if (qp->failures.first == &qp->failures.send && qp->failures.send.finding == UROCE_FINDING_NONE)
+		qp->failures.send.finding = finding;
+}
+
+static void explain(struct uroce_wc *wc, const struct uroce_qp_error *error, struct rc_outbox *out)
+{
+	out->has_failure = true;
+	wc->finding = error->finding;
 	wc->vendor_err = error->cause;
 	wc->psn = error->psn;
 	wc->aeth = error->aeth;
@@ -132,7 +140,7 @@ static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 	const struct uroce_qp_error *error = &qp->failures.send;
 	struct uroce_wc *wc = add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), error->status, out);
 
-	explain(wc, error);
+	explain(wc, error, out);
 	qp->counters[CNT_REQ_CQE_ERROR]++;
 	qp->report.send_failed = false;
 }
@@ -177,7 +185,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 		wc = add_completion(qp, qp->recv_cq, wqe->wr_id, UROCE_WC_RECV, status, out);
 		wc->vendor_err = UROCE_CAUSE_FLUSHED;
 		if (report->recv_failed)
-			explain(wc, &qp->failures.recv);
+			explain(wc, &qp->failures.recv, out);
 		qp->counters[report->recv_failed ? CNT_RESP_CQE_ERROR : CNT_RESP_CQE_FLUSH_ERROR]++;
 		report->recv_failed = false;
 		recvq_pop(&qp->recvq);

@@ -24,6 +24,9 @@ void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause,
 /* The record of the first failure since RESET; all zeros if there is none. */
 void rc_report_first_failure(const struct rc_qp *qp, struct uroce_qp_error *error);
 
+/* What the host has found out about the first failure, if that is one of a request of ours. */
+void rc_report_found(struct rc_qp *qp, uint8_t finding);
+
 /*
  * Adds completions and events while there is room: answered requests in posting order, and in ERR the failed request
  * and the flushed ones. Returns true if something did not fit.

@@ -6,6 +6,7 @@
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
 #include <string.h>
 
@@ -88,7 +89,10 @@ static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
 
 	if (bytes < ICMP_BYTES || wire_encap_sum(0, icmp, bytes) != 0xFFFF)
 		return false;
-	neighbour->kind = icmp[0] == ICMP_ECHO ? WIRE_NEIGHBOUR_ECHO : WIRE_NEIGHBOUR_OTHER;
+	neighbour->kind = icmp[0] == ICMP_ECHO      ? WIRE_NEIGHBOUR_ECHO :
+			  icmp[0] == ICMP_ECHOREPLY ? WIRE_NEIGHBOUR_ECHOED :
+						      WIRE_NEIGHBOUR_OTHER;
+	neighbour->echo = load_be32(icmp + 4);
 	return neighbour->kind == WIRE_NEIGHBOUR_OTHER || (icmp[1] == 0 && ipv4_is_host(ip + 12));
 }
 
@@ -187,7 +191,10 @@ static bool parse_icmp6(const uint8_t *ip, struct wire_neighbour *neighbour)
 		return false;
 	if (discovery_bytes(icmp[0]))
 		return parse_discovery(ip, icmp, bytes, neighbour);
-	neighbour->kind = icmp[0] == ICMP6_ECHO_REQUEST ? WIRE_NEIGHBOUR_ECHO : WIRE_NEIGHBOUR_OTHER;
+	neighbour->kind = icmp[0] == ICMP6_ECHO_REQUEST ? WIRE_NEIGHBOUR_ECHO :
+			  icmp[0] == ICMP6_ECHO_REPLY   ? WIRE_NEIGHBOUR_ECHOED :
+							  WIRE_NEIGHBOUR_OTHER;
+	neighbour->echo = load_be32(icmp + 4);
 	return neighbour->kind == WIRE_NEIGHBOUR_OTHER || (icmp[1] == 0 && memcmp(ip + 8, unspecified, 16) != 0);
 }
 
@@ -351,6 +358,45 @@ uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[1
 		bytes = build_discovery(&message, our_mac, our_addr, out);
 	}
 	return request->vlan ? wire_neighbour_tag(out, bytes, request->vlan_tci) : bytes;
+}
+
+static void build_echo(uint8_t *icmp, uint8_t type, uint32_t echo, uint32_t bytes)
+{
+	memset(icmp, 0, bytes);
+	icmp[0] = type;
+	store_be32(icmp + 4, echo);
+}
+
+uint32_t wire_neighbour_echo(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t dest_mac[6],
+			     const uint8_t target[16], uint32_t echo, uint32_t ip_bytes, uint8_t *out)
+{
+	bool ipv4 = encap_addr_is_ipv4(target);
+	uint8_t *ip = build_ethernet(dest_mac, our_mac, ipv4 ? ETHERTYPE_IP : ETHERTYPE_IPV6, out);
+	uint8_t *icmp = ip + (ipv4 ? WIRE_IPV4_BYTES : WIRE_IPV6_BYTES);
+	uint32_t bytes = ip_bytes - (uint32_t)(icmp - ip);
+
+	build_echo(icmp, ipv4 ? ICMP_ECHO : ICMP6_ECHO_REQUEST, echo, bytes);
+	memset(ip, 0, (size_t)(icmp - ip));
+	if (ipv4) {
+		ip[0] = 0x45;
+		store_be16(ip + 2, (uint16_t)ip_bytes);
+		store_be16(ip + 6, IP_DF);
+		ip[8] = ECHO_HOP_LIMIT;
+		ip[9] = IPPROTO_ICMP;
+		memcpy(ip + 12, our_addr + 12, 4);
+		memcpy(ip + 16, target + 12, 4);
+		store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, WIRE_IPV4_BYTES));
+		store_be16(icmp + 2, (uint16_t)~wire_encap_sum(0, icmp, bytes));
+	} else {
+		ip[0] = 0x60;
+		store_be16(ip + 4, (uint16_t)bytes);
+		ip[6] = IPPROTO_ICMPV6;
+		ip[7] = ECHO_HOP_LIMIT;
+		memcpy(ip + 8, our_addr, 16);
+		memcpy(ip + 24, target, 16);
+		store_be16(icmp + 2, (uint16_t)~icmp6_sum(ip, icmp, bytes));
+	}
+	return ETHER_HDR_LEN + ip_bytes;
 }
 
 uint32_t wire_neighbour_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan_tci)

@@ -13,6 +13,7 @@ enum wire_neighbour_kind {
 	WIRE_NEIGHBOUR_REQUEST, /* ARP request or neighbour solicitation */
 	WIRE_NEIGHBOUR_REPLY,   /* ARP reply or neighbour advertisement */
 	WIRE_NEIGHBOUR_ECHO,    /* ICMP or ICMPv6 echo request */
+	WIRE_NEIGHBOUR_ECHOED,  /* ICMP or ICMPv6 echo reply */
 	WIRE_NEIGHBOUR_OTHER    /* well-formed, and for others: messages of routers, errors, reverse ARP */
 };
 
@@ -27,8 +28,12 @@ struct wire_neighbour {
 	uint16_t vlan_tci;
 	uint8_t sender_mac[6]; /* MAC of the option; without the option: the source MAC of the frame */
 	uint8_t sender[16];    /* the sender; in a probe the unspecified address */
-	/* request: the address that is asked for; reply: the address of sender_mac; echo: the address that is pinged */
+	/*
+	 * request: the address that is asked for; reply: the address of sender_mac; echo: the address that is pinged;
+	 * echo reply: the address that has pinged
+	 */
 	uint8_t target[16];
+	uint32_t echo; /* echo and its reply: identifier and sequence number as one number */
 };
 
 /*
@@ -39,7 +44,8 @@ struct wire_neighbour {
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);
 
 /*
- * The next functions write frames to send. Each writes at most WIRE_NEIGHBOUR_MAX_BYTES to out and returns the bytes.
+ * The next functions write frames to send. Each writes to out, at most WIRE_NEIGHBOUR_MAX_BYTES unless it says
+ * otherwise, and returns the bytes.
  * our_mac and our_addr are the sender's; the addresses decide between ARP and IPv6.
  */
 /* Asks for the MAC of target, by broadcast or solicited-node multicast. Untagged; see wire_neighbour_tag(). */
@@ -52,6 +58,13 @@ uint32_t wire_neighbour_announce(const uint8_t our_mac[6], const uint8_t our_add
 /* Answers a request, with its VLAN tag. An IPv6 probe is answered to all nodes, whatever dest_mac is. */
 uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[16],
 			      const struct wire_neighbour *request, const uint8_t dest_mac[6], uint8_t *out);
+/*
+ * Asks target for an echo, which comes back with the number `echo`. ip_bytes: of the packet with its IP header, at
+ * least WIRE_ECHO_MIN_BYTES; routers may not fragment it. Writes ip_bytes + 14 bytes to out. Untagged.
+ */
+#define WIRE_ECHO_MIN_BYTES 48u
+uint32_t wire_neighbour_echo(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t dest_mac[6],
+			     const uint8_t target[16], uint32_t echo, uint32_t ip_bytes, uint8_t *out);
 /*
  * Inserts an 802.1Q tag into an untagged frame, behind which there is room for 4 bytes. Returns the bytes with the tag.
  */

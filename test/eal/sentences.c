@@ -154,12 +154,12 @@ static void expect_queue_pair(int end, const char *const *words)
 
 /* ---- the peer, or the way to it ---- */
 
+/* Its retries are over before an echo request counts as unanswered (findings.c). */
 Test(sentences, a_peer_that_is_gone)
 {
 	RULE("E-4");
 	open_usual();
-	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
-	network.ends[1].qp = NULL;
+	on_frames_to(1, spoil_drop_long, 0);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(0,
 			  WORDS("RETRY_EXC_ERR: the peer did not answer in time; PSN ", " tried 4 times in ",
@@ -277,7 +277,8 @@ Test(sentences, an_address_that_nobody_has)
 	connect_end(0, &attr);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(0, WORDS("nobody answers for the peer's address (ARP, neighbour discovery)",
-				   "Look: does the peer have that address, on this network?"));
+				   "Look: does the peer have that address, in this network and VLAN, and does its "
+				   "program run?"));
 	network_close(&network);
 }
 
@@ -563,9 +564,8 @@ Test(sentences, what_is_seen_beside_a_failure)
 	cr_assert_eq(uroce_qp_why(network.engine, number ^ 0x800000, line, sizeof(line)), -ENOENT);
 	for (int gone = 0; gone < 2; gone++) {
 		cr_assert_eq(uroce_qp_why(network.engine, number, line, sizeof(line)), 0);
-		expect_in(line, WORDS("in ERR: RNR_RETRY_EXC_ERR: the peer had no receive posted",
-				      "flow_control. Seen beside it: 3 RNR NAKs came"));
-		cr_assert_not(strstr(line, "losses") || strstr(line, "no link"), "%s", line);
+		expect_in(line, WORDS("in ERR: RNR_RETRY_EXC_ERR: the peer had no receive posted", "flow_control"));
+		cr_assert_not(strstr(line, "Seen beside it"), "the cause says all: %s", line);
 		cr_assert_eq(uroce_qp_why(network.engine, number, cut, sizeof(cut)), 0);
 		cr_assert_eq(strlen(cut), sizeof(cut) - 1);
 		cut[0] = '?'; /* in front of it: not looked at */

@@ -7,6 +7,7 @@
 #include "wire/bytes.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
+#include "wire/neighbour.h"
 
 #define BTH_AT 42u /* behind Ethernet, IPv4 and UDP */
 #define ICRC_BYTES 4u
@@ -91,3 +92,57 @@ uint16_t spoil_mark_congestion(uint16_t port, uint16_t queue, struct rte_mbuf **
 	}
 	return count;
 }
+
+/* What is done to each RoCE frame over IPv4. */
+typedef void (*spoil_frame)(struct rte_mbuf *mbuf, uint8_t *frame);
+
+static uint16_t spoil_each(struct rte_mbuf **mbufs, uint16_t count, spoil_frame spoil)
+{
+	for (uint16_t i = 0; i < count; i++) {
+		uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+
+		if (mbufs[i]->pkt_len > BTH_AT && load_be16(frame + 12) == 0x0800 && frame[14 + 9] == 17)
+			spoil(mbufs[i], frame);
+	}
+	return count;
+}
+
+static void damage(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	frame[mbuf->pkt_len - 1] ^= 1;
+}
+
+static void change_pkey(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	store_be16(frame + BTH_AT + 2, 0x8001);
+	sign(frame, mbuf->pkt_len);
+}
+
+static void tag(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	rte_pktmbuf_append(mbuf, WIRE_VLAN_BYTES);
+	wire_neighbour_tag(frame, mbuf->pkt_len - WIRE_VLAN_BYTES, 7);
+}
+
+static void change_source(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	uint8_t *ip = frame + 14;
+
+	ip[15] = 99;
+	store_be16(ip + 10, 0);
+	store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, 20));
+	sign(frame, mbuf->pkt_len);
+}
+
+#define SPOIL_EACH(name)                                                                                             \
+	uint16_t spoil_##name(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most, \
+			      void *unused)                                                                          \
+	{                                                                                                            \
+		(void)port, (void)queue, (void)most, (void)unused;                                                   \
+		return spoil_each(mbufs, count, name);                                                               \
+	}
+
+SPOIL_EACH(damage)
+SPOIL_EACH(change_pkey)
+SPOIL_EACH(tag)
+SPOIL_EACH(change_source)

@@ -17,5 +17,14 @@ uint16_t spoil_make_naks(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs,
 /* Each frame has passed a switch that was about to drop, and marked it instead. */
 uint16_t spoil_mark_congestion(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
 			       void *unused);
+/* A bit of each RoCE frame is wrong. */
+uint16_t spoil_damage(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+		      void *unused);
+/* Each RoCE frame is of another partition, of another VLAN, or from another address than before. */
+uint16_t spoil_change_pkey(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			   void *unused);
+uint16_t spoil_tag(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most, void *unused);
+uint16_t spoil_change_source(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			     void *unused);
 
 #endif

@@ -125,7 +125,7 @@ static const struct {
 	const char *name;
 	uint32_t requests;
 	uint32_t replies;
-	uint32_t echoes;
+	uint32_t echoes; /* requests, and as many replies */
 } neighbours[] = {
 	{ "perftest-ipv4.pcap", 1, 1, 0 },
 	{ "perftest-ipv6.pcap", 2, 2, 0 },
@@ -160,6 +160,8 @@ Test(golden, arp_discovery_and_pings_of_linux_are_read)
 			     counts[WIRE_NEIGHBOUR_REPLY]);
 		cr_expect_eq(counts[WIRE_NEIGHBOUR_ECHO], neighbours[i].echoes, "%s: %u", path,
 			     counts[WIRE_NEIGHBOUR_ECHO]);
+		cr_expect_eq(counts[WIRE_NEIGHBOUR_ECHOED], neighbours[i].echoes, "%s: %u", path,
+			     counts[WIRE_NEIGHBOUR_ECHOED]);
 		capture_file_close(file);
 	}
 }

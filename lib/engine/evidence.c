@@ -1,0 +1,101 @@
+/* evidence.c - collects what was seen around a queue pair when it failed, and has it judged */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/evidence.h"
+
+#include <string.h>
+
+#include "engine/device_state.h"
+#include "engine/finding.h"
+#include "engine/history.h"
+#include "engine/ping.h"
+#include "engine/qp.h"
+#include "engine/resolve.h"
+#include "engine/steer.h"
+#include "rc/qp.h"
+
+/* The port as it is now. */
+static struct engine_moment look(const struct engine_port *port, uint64_t now_ns)
+{
+	struct engine_moment moment = {
+		.at_ns = now_ns,
+		.away_ns = port->lcore->away.total_ns,
+		.tx_frames = port->tx_frames,
+		.link_downs = atomic_load_explicit(&port->device->link_downs, memory_order_relaxed),
+	};
+
+	memcpy(moment.counters, port->counters + CNT_QP_COUNTERS, sizeof(moment.counters));
+	return moment;
+}
+
+void engine_evidence_keep(struct engine_port *port, uint64_t now_ns)
+{
+	struct engine_moment moment;
+
+	if (now_ns < port->history.next_ns)
+		return;
+	moment = look(port, now_ns);
+	engine_history_keep(&port->history, &moment);
+}
+
+/* How long the QP had no answer. Who waits for a MAC has sent nothing yet, and so has no time of its first packet. */
+static uint64_t silence_of(const struct uroce_qp_error *error)
+{
+	return error->cause == UROCE_CAUSE_UNRESOLVED ? UNRESOLVED_NS : error->elapsed_us * 1000ull;
+}
+
+static void collect(struct uroce_lcore *lcore, const struct engine_port *port, const struct uroce_qp_error *error,
+		    struct engine_facts *facts)
+{
+	struct uroce_device *device = port->device;
+	uint64_t since_ns;
+	const struct engine_moment *then;
+
+	*facts = (struct engine_facts){
+		.cause = error->cause,
+		.link_is_down = atomic_load(&device->link_down),
+		.frames_wait = port->pending_count > 0,
+		.silence_ns = silence_of(error),
+		.now = look(port, lcore->now_ns),
+	};
+	since_ns = lcore->now_ns - facts->silence_ns;
+	then = engine_history_find(&port->history, since_ns);
+	if (then)
+		facts->then = *then;
+	facts->ping = engine_ping_result(&device->pings, &error->path, since_ns, lcore->now_ns);
+}
+
+void engine_evidence_judge_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	struct uroce_qp_error error;
+	struct engine_facts facts;
+	const struct engine_port *port;
+
+	rc_qp_last_error(qp_core(qp), &error);
+	port = error.path.device ? engine_find_port(lcore, error.path.device) : NULL;
+	if (error.status == UROCE_WC_SUCCESS || error.responder || port == NULL)
+		return;
+	collect(lcore, port, &error, &facts);
+	rc_qp_found(qp_core(qp), (uint8_t)engine_finding_judge(&facts));
+}
+
+void engine_evidence_judge(struct uroce_lcore *lcore)
+{
+	struct rc_outbox *out = &lcore->out;
+
+	out->has_failure = false;
+	for (uint32_t i = 0; i < out->completion_count; i++) {
+		struct uroce_wc *wc = &out->completions[i];
+		struct uroce_qp *qp;
+		struct uroce_qp_error error;
+
+		if (wc->status == UROCE_WC_SUCCESS || wc->status == UROCE_WC_WR_FLUSH_ERR)
+			continue;
+		qp = steer_lookup(lcore->engine, wc->qp_num);
+		if (qp == NULL)
+			continue;
+		engine_evidence_judge_qp(lcore, qp);
+		rc_qp_last_error(qp_core(qp), &error);
+		if (error.psn == wc->psn && error.cause == wc->vendor_err)
+			wc->finding = error.finding;
+	}
+}
