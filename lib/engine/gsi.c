@@ -244,12 +244,12 @@ bool engine_gsi_receive(struct uroce_lcore *lcore, struct engine_port *port, str
 
 	/* pairs with G1: a manager that we see is complete */
 	if (atomic_load_explicit(&lcore->connect, memory_order_acquire) == NULL) {
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		engine_port_refuse(port, CNT_PORT_UNKNOWN_QPN, origin);
 		return false;
 	}
 	drop = judge(lcore, port, packet, origin);
 	if (drop != CNT_COUNTERS) {
-		port->counters[drop]++;
+		engine_port_refuse(port, drop, origin);
 		return false;
 	}
 	owner = choose_owner(lcore, port->device, origin->source, packet->payload);

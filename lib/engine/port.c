@@ -11,6 +11,7 @@
 #include "engine/lcore_state.h"
 #include "engine/port_state.h"
 #include "engine/route.h"
+#include "rc/path.h"
 #include "wire/encap.h"
 
 /*
@@ -150,6 +151,19 @@ bool engine_port_make_room_for(struct engine_port *port, uint32_t bytes)
 {
 	return port_make_room(port) &&
 	       bytes + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(port->device->config.pool);
+}
+
+bool engine_port_refuse(struct engine_port *port, enum rc_counter drop, const struct rc_origin *origin)
+{
+	uint8_t source[16], dest[16];
+	bool ours = true;
+
+	if (drop == CNT_PORT_UNKNOWN_QPN || drop == CNT_PORT_ADDRESS) {
+		origin_addresses(origin, source, dest);
+		ours = engine_route_find(&port->device->config, dest) >= 0;
+	}
+	port->counters[ours ? drop : CNT_PORT_OTHER_ADDRESS]++;
+	return ours;
 }
 
 void engine_port_drop(struct engine_port *port, enum rc_counter reason)

@@ -8,6 +8,8 @@
 #include "engine/lcore_state.h"
 #include "rc/ack.h"
 
+struct rc_origin;
+
 #define PORT_FRAME_MAX_BYTES 16384u
 #define PORT_SPARE_LITTLE (OUTBOX_PACKETS / 2) /* with fewer spare mbufs new ones are fetched */
 
@@ -35,6 +37,13 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
  * reason.
  */
 void engine_port_drop(struct engine_port *port, enum rc_counter reason);
+
+/*
+ * Counts a frame that was refused for `drop`. If no QP or path of ours was found, and the frame was sent to an address
+ * that the port does not have, it counts as one for others: programs that share an interface see each other's frames.
+ * Returns false in that case, and true if the frame was for this port.
+ */
+bool engine_port_refuse(struct engine_port *port, enum rc_counter drop, const struct rc_origin *origin);
 
 /*
  * Gives a received frame to the lcore that owns its QP. Returns true if that lcore now owns the mbuf, false if its ring

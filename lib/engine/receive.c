@@ -158,7 +158,7 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 	uint8_t source[16], dest[16];
 
 	if (packet->dest_qpn != CM_QPN && (!wire_opcode(packet->opcode)->deth || !lcore->engine->ud_count)) {
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		engine_port_refuse(port, CNT_PORT_UNKNOWN_QPN, origin);
 		return false;
 	}
 	origin_addresses(origin, source, dest);
@@ -178,7 +178,7 @@ static __rte_noinline bool hand_over(const struct uroce_lcore *lcore, struct eng
 	enum rc_counter drop = engine_steer_judge(lcore->engine, packet, origin, crowded);
 
 	if (drop != CNT_COUNTERS) {
-		port->counters[drop]++;
+		engine_port_refuse(port, drop, origin);
 		return false;
 	}
 	return engine_port_hand_over(port, to, mbuf);
@@ -205,8 +205,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		!origin->ce && opcode_is_rc(packet->opcode) && qp_admits_plainly(qp_core(qp), origin, packet->pkey);
 	drop = flow->goes_on ? CNT_COUNTERS : rc_qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
-		port->counters[drop]++;
-		rc_qp_refused(qp_core(qp), drop, packet, origin, lcore->now_ns);
+		if (engine_port_refuse(port, drop, origin))
+			rc_qp_refused(qp_core(qp), drop, packet, origin, lcore->now_ns);
 		if (qp_work(qp_core(qp), WORK_EVENT))
 			run_queue_add(qp);
 		return false;

@@ -203,14 +203,14 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 	enum rc_counter drop;
 
 	if (ud == NULL || ud->device != port->device) {
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		engine_port_refuse(port, CNT_PORT_UNKNOWN_QPN, origin);
 		return false;
 	}
 	if (ud->owner != lcore)
 		return engine_port_hand_over(port, ud->owner, mbuf);
 	drop = judge(ud, packet, origin);
 	if (drop != CNT_COUNTERS)
-		port->counters[drop]++;
+		engine_port_refuse(port, drop, origin);
 	else
 		take(lcore, ud, packet, origin);
 	if (ud->srq)

@@ -56,10 +56,10 @@ static void spoil_source(struct rte_mbuf *mbuf, uint8_t *frame)
 }
 
 /* The checksum does not show it. */
-static void spoil_addresses(struct rte_mbuf *mbuf, uint8_t *frame)
+static void spoil_dest(struct rte_mbuf *mbuf, uint8_t *frame)
 {
 	(void)mbuf;
-	frame[IP_AT + 15]++;
+	frame[IP_AT + 17]++;
 	frame[IP_AT + 19]--;
 }
 
@@ -104,7 +104,7 @@ static const struct fault faults[] = {
 	{ "drop_not_roce", spoil_options, true },
 	{ "drop_ip_fragment", spoil_fragment, false },
 	{ "drop_address", spoil_source, false },
-	{ "drop_address", spoil_addresses, false },
+	{ "rx_other_address", spoil_dest, false },
 	{ "drop_not_roce", spoil_port, false },
 	{ "drop_pkey", spoil_pkey, false },
 	{ "drop_transport_version", spoil_version, false },

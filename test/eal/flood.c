@@ -358,6 +358,36 @@ static uint32_t flood_until_event(struct network *network, const struct junk *ki
 	return sent;
 }
 
+/* As spoil_qpn(), but the frame is for another station. */
+static void spoil_receiver(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	spoil_qpn(frame, bytes, number);
+	store_be32(frame + IP_AT + 16, 0x0A000100 + number);
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+}
+
+/* Programs that share an interface see each other's frames: those are no guesses. */
+Test(flood, frames_for_others_raise_no_alarm)
+{
+	static const struct junk others = { "rx_other_address", spoil_receiver, false };
+	static struct network network;
+	struct uroce_event event;
+	uint32_t sent;
+
+	RULE("Y-3");
+	RULE("W-5");
+	network_open_connected(&network, 1, 64);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	ticks_start(1000);
+	sent = flood_until_event(&network, &others, 4 * ANOMALY_UNKNOWN_SENDERS, &event);
+	cr_expect_eq(event.type, UROCE_EVENT_TYPES, "%s after %u", uroce_event_name(event.type), sent);
+	cr_expect_eq(network_counter(&network, 1, "rx_other_address"), sent);
+	cr_expect_eq(network_counter(&network, 1, "drop_unknown_qpn"), 0);
+	network_close(&network);
+}
+
 /*
  * TC-G-3: he knows addresses and P_Key, and guesses QPN and PSN. Each QPN that is not ours is refused; that there are
  * many of them is told before a second is over. Exactly two of 2^24 QPNs are ours, and of each exactly one of 2^24 PSNs

@@ -205,7 +205,7 @@ static const struct row rows[] = {
 	{ "ICRC in the other byte order", "rx_icrc_encapsulated", icrc_swapped, 1, true, false },
 	{ "transport version", "drop_transport_version", version, 15, false, false },
 	{ "QPN 0, 1 or the last", "drop_unknown_qpn", special_qpn, 3, false, false },
-	{ "another receiver", "drop_address", dest_address, 4, false, false },
+	{ "another receiver", "rx_other_address", dest_address, 4, false, false },
 	{ "another P_Key", "drop_pkey", limited_pkey, 15, false, false },
 	{ "opcode of another class", "drop_other_class", other_class, 9, false, false },
 	{ "congestion notification", "rp_cnp_ignored", cnp, 1, false, false },
