@@ -1,9 +1,10 @@
-# breakages.py - ten things that break, each one made, and found with the product's own tools: run, and written down
+# breakages.py - things that break, each one made, and found with the product's own tools: run, and written down
 # SPDX-License-Identifier: BSD-3-Clause
 """Of docs/generate and test/guide/breakages. A breakage is made, and the clock runs until a tool has said its cause."""
 import contextlib
 import os
 import re
+import signal
 import socket
 import subprocess
 import tempfile
@@ -84,7 +85,7 @@ def memif(role, number):
             f"--ip 10.1.0.{number}/24")
 
 
-def pair(made, target_words="", client_words="", before=""):
+def pair(made, target_words="", client_words="", before="", before_target=""):
     """A target and who sends to it: over shared memory, or over an interface each (before: how to reach them)."""
     ends = [memif("server", 1), memif("client", 2)] if not before else \
         [(f"--device {name}", f"--ip 10.1.0.{number}/24") for number, name in ((1, "near"), (2, "far"))]
@@ -92,7 +93,7 @@ def pair(made, target_words="", client_words="", before=""):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = f"-p {free.getsockname()[1]}"
-    target = made.open(pmd, *ends[0], f"--target {port} {target_words}".strip(), until="serving peers")
+    target = made.open(before_target + pmd, *ends[0], f"--target {port} {target_words}".strip(), until="serving peers")
     client = made.open(pmd, *ends[1], f"--peer 127.0.0.1 {port} -q 1 {client_words}".strip(),
                        until="lists the commands")
     return target, client
@@ -111,17 +112,17 @@ def ip(words, *more):
 
 
 def wired(made, mtu):
-    """Interfaces near and far in a network of their own, behind a switch. Returns what comes before a command there."""
+    """Interfaces near, far and other in a network of their own, behind a switch. Returns what comes before a command there."""
     if os.geteuid() != 0:
         raise Missing("only root makes network interfaces")
     ip(f"netns add {SPACE}")
     made.undo.callback(lambda: subprocess.run(["ip", "netns", "del", SPACE]))
     ip(f"-n {SPACE} link set lo up")
     ip(f"-n {SPACE} link add name switch type bridge")
-    for name in ("near", "far"):
+    for name in ("near", "far", "other"):
         ip(f"-n {SPACE} link add name {name} mtu 9000 type veth peer name to-{name}")
         # The switch drops what leaves on the other side: at the first port the sender would be told.
-        ip(f"-n {SPACE} link set dev to-{name} mtu {9000 if name == 'far' else mtu} master switch")
+        ip(f"-n {SPACE} link set dev to-{name} mtu {mtu if name == 'near' else 9000} master switch")
         for one in (name, f"to-{name}"):
             ip(f"-n {SPACE} link set dev {one} up")
     ip(f"-n {SPACE} link set switch up")
@@ -133,7 +134,23 @@ def start(client):
     client.type("start", "started")
 
 
-# ---- the ten ----
+def core_of_others(made):
+    """A core on which three other programs compute. Returns what comes before a command that is to run there."""
+    core = min(os.sched_getaffinity(0))
+    burn = [subprocess.Popen(["taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]) for _ in range(3)]
+    made.undo.callback(lambda: [one.kill() for one in burn] and [one.wait() for one in burn])
+    return f"taskset -c {core} "
+
+
+def served(made, words):
+    """An NVMe target and what comes before the command of its host, over shared memory."""
+    store = f"--device net_memif0,role=server,socket={SOCKET},socket-abstract=no --ip 10.1.0.1/24 --no-dad"
+    target = made.open(f"build/app/uroce-nvmet {store} {words}", until="nvme connect")
+    return target, (f"build/app/uroce-nvme-perf --connect 10.1.0.1 --device net_memif0,role=client,socket={SOCKET},"
+                    "socket-abstract=no --ip 10.1.0.2/24 --no-dad")
+
+
+# ---- what breaks: as the sender sees it ----
 
 def loss(made):
     """2 % of the frames are lost"""
@@ -143,6 +160,16 @@ def loss(made):
     target.type("inject loss 2%", "damaged")
     made.breaks("`inject loss 2%` at the target: of what that receives each fiftieth frame is lost.")
     made.run(f"build/app/uroce-top --why {qpn}", r"packets were sent again after losses: find who drops")
+
+
+def corruption(made):
+    """2 % of the frames are damaged"""
+    _, client = pair(made)
+    start(client)
+    qpn = number_of(client)
+    client.type("inject corrupt 2%", "damaged")
+    made.breaks("`inject corrupt 2%` at the sender: of what it receives each fiftieth frame has a wrong bit.")
+    made.run(f"build/app/uroce-top --why {qpn}", r"rx_icrc_encapsulated counts \d+ \(frames with a wrong ICRC\)")
 
 
 def cable(made):
@@ -155,21 +182,43 @@ def cable(made):
     made.run(f"build/app/uroce-top --why {qpn}", r"its port \S+ has no link: the cable")
 
 
+def flap(made):
+    """The link goes down for 0.2 s"""
+    _, client = pair(made, before=wired(made, 9000))
+    start(client)
+    made.breaks("The other end of the interface goes down and up again. What the sender says by itself:")
+    ip(f"-n {SPACE} link set dev to-far down")
+    time.sleep(0.2)
+    ip(f"-n {SPACE} link set dev to-far up")
+    made.read(client, "PORT_ACTIVE: its link is up")
+    made.show(client, 3)
+
+
 def mtu(made):
     """The MTU of the switch is too small"""
     _, client = pair(made, "--mtu 4096", "--mtu 4096 --size 5000 --mix write:1", wired(made, 1500))
     qpn = number_of(client)
     made.breaks("Both interfaces have MTU 9000, the switch between them 1500, and the path MTU is 4096.")
     start(client)
-    made.run(f"build/app/uroce-top --why {qpn}", r"does a frame of the path MTU pass \(MTUs of interfaces and switches")
+    made.run(f"build/app/uroce-top --why {qpn}", r"the path MTU does not pass \(MTUs of interfaces and switches")
 
 
 def pkey(made):
     """The partition key is wrong"""
-    target, client = pair(made, "", "--pkey 0x8001")
-    made.breaks("The sender is of partition 0x8001, the target of 0xffff. The target is asked.")
+    _, client = pair(made, "", "--pkey 0x8001")
+    qpn = number_of(client)
+    made.breaks("The sender is of partition 0x8001, the target of 0xffff.")
     start(client)
-    made.run(f"build/app/uroce-top --why {number_of(target)}", r"drop_pkey counts \d+ \(P_Key mismatches\)")
+    made.run(f"build/app/uroce-top --why {qpn}", r"of another VLAN \(drop_vlan\) or P_Key")
+
+
+def vlan(made):
+    """The VLAN is wrong"""
+    _, client = pair(made, "", "--vlan 5", wired(made, 9000))
+    qpn = number_of(client)
+    made.breaks("The sender is of VLAN 5, the target of none.")
+    start(client)
+    made.run(f"build/app/uroce-top --why {qpn}", r"of another VLAN \(drop_vlan\) or P_Key")
 
 
 def key(made):
@@ -189,6 +238,16 @@ def killed(made):
     target.process.kill()
     made.read(client, "the peer's program has ended")
     made.show(client, 3)
+
+
+def stopped(made):
+    """The peer is stopped"""
+    target, client = pair(made, before=wired(made, 9000))
+    start(client)
+    qpn = number_of(client)
+    made.breaks("The process of the target gets SIGSTOP.")
+    target.process.send_signal(signal.SIGSTOP)
+    made.run(f"build/app/uroce-top --why {qpn}", r"answers no echo request either: its program .* is stopped")
 
 
 def perf(made, words):
@@ -222,12 +281,9 @@ def full(made):
 
 def starved(made):
     """The core belongs to others"""
-    core = min(os.sched_getaffinity(0))
-    program = made.open(f"taskset -c {core} build/app/uroce-testpmd -- -i -q 1", until="lists the commands")
+    program = made.open(core_of_others(made) + "build/app/uroce-testpmd -- -i -q 1", until="lists the commands")
     start(program)
     qpn = number_of(program)
-    burn = [subprocess.Popen(["taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]) for _ in range(3)]
-    made.undo.callback(lambda: [one.kill() for one in burn] and [one.wait() for one in burn])
     made.breaks("Three other programs compute on the core of the lcore.")
     made.run(f"build/app/uroce-top --why {qpn}", r"its lcore waited \d\d % of the time for a core that others had")
     seconds, line = made.seconds, made.line
@@ -235,7 +291,60 @@ def starved(made):
     made.seconds, made.line = seconds, line
 
 
-ALL = (loss, cable, mtu, pkey, key, killed, no_receive, slow, full, starved)
+def peer_starved(made):
+    """The core of the peer belongs to others"""
+    before = core_of_others(made)
+    _, client = pair(made, before_target=before)
+    start(client)
+    qpn = number_of(client)
+    made.breaks("Three other programs compute on the core of the target's lcore.")
+    made.run(f"build/app/uroce-top --why {qpn}", r"a round trip takes [\d.]+ ms: the peer's lcore has no core of its own")
+
+
+def conflict(made):
+    """Two stations have one address"""
+    before = wired(made, 9000)
+    pair(made, before=before)
+    made.breaks("A program starts with the address of the target, at another interface.")
+    made.run(before + "build/app/uroce-testpmd -- --device other --ip 10.1.0.1/24 --target", "is held by")
+
+
+def wrong_nqn(made):
+    """The name of the subsystem is wrong"""
+    _, host = served(made, "--memory 8M")
+    made.breaks("The host names a subsystem that the target does not have.")
+    made.run(host + " --nqn nqn.2026-01.uroce:none", "no subsystem has that NQN")
+
+
+def refused(made):
+    """The target does not know the host"""
+    _, host = served(made, "--memory 8M --nqn nqn.2026-01.uroce:a --host-nqn nqn.2026-01.uroce:another")
+    made.breaks("Only another host may connect.")
+    made.run(host + " --nqn nqn.2026-01.uroce:a", "host not allowed")
+
+
+def no_space(made):
+    """The file system of the target is full"""
+    small = os.path.join(made.folder, "small")
+    os.mkdir(small)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small]).returncode:
+        raise Missing("only root mounts a small file system")
+    made.undo.callback(lambda: subprocess.run(["umount", "-l", small]))
+    _, host = served(made, "--nqn nqn.2026-01.uroce:a --buffered --file ./small/disk:8M")
+    made.breaks("A namespace of 8 MB lies on a file system of 1 MB.")
+    made.run(host + " --nqn nqn.2026-01.uroce:a --rw write", "the disk of the target is full")
+
+
+def truncated(made):
+    """The file of the target is cut"""
+    _, host = served(made, "--nqn nqn.2026-01.uroce:a --buffered --file ./disk:8M")
+    made.breaks("The file behind a namespace is cut to 1 MB.")
+    os.truncate(os.path.join(made.folder, "disk"), 1 << 20)
+    made.run(host + " --nqn nqn.2026-01.uroce:a --rw read", "cannot read its file or disk")
+
+
+ALL = (loss, corruption, cable, flap, mtu, pkey, vlan, key, full, no_receive, slow, starved, peer_starved, killed,
+       stopped, wrong_nqn, refused, no_space, truncated, conflict)
 
 
 def run(build, what, seconds=SECONDS):
@@ -261,9 +370,9 @@ def page(build):
         anchor = re.sub("[^a-z0-9 -]", "", what.__doc__.lower()).replace(" ", "-")
         rows.append(f"| [{what.__doc__}](#{anchor}) | {made.seconds:.1f} |")
     return "\n".join([
-        "# Ten breakages", "",
-        "Ten things that break, each one made, and found with the tools of uroce alone; written by running it",
-        "(`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
+        "# Twenty breakages", "",
+        "Twenty things that break, each one made, and found at the sender with the tools of uroce alone; written by running",
+        "it (`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
         "the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the prompt of",
         "`uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
         "| what breaks | seconds to its cause |", "|---|---|", *rows, "", *lines]).rstrip() + "\n"

@@ -266,6 +266,15 @@ static int fill_places(struct run *run, uint64_t ns)
 	return code ? code : work(run, PHASE_DRAIN, 0);
 }
 
+static void complain(const struct run *run)
+{
+	const char *meaning = nvmf_status_meaning(run->status);
+
+	app_complain(APP_EXIT_FAILURE, "%s bs %u: %lu commands failed (%s%s%s), and %lu have wrong data", run->which.rw,
+		     run->which.bytes, run->failed, nvmf_status_text(run->status), meaning ? ": " : "",
+		     meaning ? meaning : "", run->wrong);
+}
+
 static int measure(struct run *run, json_t *results)
 {
 	uint64_t ns = (uint64_t)(run->options->seconds * 1e9), began_ns, done;
@@ -291,8 +300,7 @@ static int measure(struct run *run, json_t *results)
 	if (code == APP_EXIT_OK || done)
 		report(run, rate, results);
 	if (code == APP_EXIT_OK && (run->wrong || run->failed))
-		app_complain(APP_EXIT_FAILURE, "%s bs %u: %lu commands failed (%s), and %lu have wrong data",
-			     run->which.rw, run->which.bytes, run->failed, nvmf_status_text(run->status), run->wrong);
+		complain(run);
 	return code ? code : run->wrong || run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
 

@@ -86,7 +86,7 @@ static const char *peer_qp_finding(const struct uroce_wc *wc)
 		       "(drop_qp_state)" :
 		       "the peer's address answers echo requests, its queue pair does not: it is gone "
 		       "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or "
-		       "has another P_Key (drop_pkey)";
+		       "of another VLAN (drop_vlan) or P_Key (drop_pkey)";
 }
 
 /* What the code of a NAK suggests to check. */

@@ -126,8 +126,8 @@ static void add_resent(struct text *text, const struct moment *now, const struct
 	if (resent && acknowledged(now, before)) {
 		begin_sign(text);
 		add(text,
-		    "%" PRIu64 " packets were sent again after losses: find who drops (rx_missed_errors of the ports, "
-		    "the switches)",
+		    "%" PRIu64 " packets were sent again after losses: find who drops or damages frames "
+		    "(rx_missed_errors and rx_icrc_encapsulated of both ports, the switches)",
 		    resent);
 	}
 	if (timeouts) {

@@ -13,7 +13,7 @@
 #include "config/limits.h"
 #include "engine/interface.h"
 #include "engine/neigh.h"
-#include "engine/ping.h"
+#include "engine/pings.h"
 #include "engine/slab.h"
 #include "rc/mr.h"
 

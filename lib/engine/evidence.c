@@ -7,7 +7,6 @@
 #include "engine/device_state.h"
 #include "engine/finding.h"
 #include "engine/history.h"
-#include "engine/ping.h"
 #include "engine/qp.h"
 #include "engine/resolve.h"
 #include "engine/steer.h"
@@ -61,7 +60,8 @@ static void collect(struct uroce_lcore *lcore, const struct engine_port *port, c
 	then = engine_history_find(&port->history, since_ns);
 	if (then)
 		facts->then = *then;
-	facts->ping = engine_ping_result(&device->pings, &error->path, since_ns, lcore->now_ns);
+	facts->ping =
+		engine_pings_result(&device->pings, &error->path.dest, error->path.vlan_id, since_ns, lcore->now_ns);
 }
 
 void engine_evidence_judge_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)

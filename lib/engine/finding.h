@@ -9,7 +9,7 @@
 #include <uroce/wr.h>
 
 #include "engine/history.h"
-#include "engine/ping.h"
+#include "engine/pings.h"
 
 /* What happened between the last success of a queue pair and its failure. */
 struct engine_facts {

@@ -6,7 +6,6 @@
 #include "engine/dad.h"
 #include "engine/device_state.h"
 #include "engine/lcore_state.h"
-#include "engine/ping.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
 #include "engine/port_state.h"
@@ -134,7 +133,7 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 			answer_echo(port, frame, bytes);
 		break;
 	case WIRE_NEIGHBOUR_ECHOED:
-		engine_ping_take(&port->device->pings, &neighbour);
+		engine_pings_take(&port->device->pings, neighbour.sender, neighbour.echo);
 		break;
 	case WIRE_NEIGHBOUR_NONE:
 	case WIRE_NEIGHBOUR_OTHER:

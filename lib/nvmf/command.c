@@ -362,6 +362,7 @@ void nvmf_command_answer(struct nvmf_command *command, uint8_t cqe[NVME_CQE_BYTE
 static const struct {
 	uint16_t status;
 	const char *text;
+	const char *meaning; /* what it says about the target, if the text does not */
 } texts[] = {
 	{ NVME_OK, "success" },
 	{ NVME_INVALID_OPCODE, "invalid opcode" },
@@ -374,9 +375,9 @@ static const struct {
 	{ NVME_SGL_LENGTH, "invalid length of the SGL" },
 	{ NVME_SGL_TYPE, "invalid type of SGL descriptor" },
 	{ NVME_SGL_OFFSET, "invalid offset of the SGL" },
-	{ NVME_WRITE_PROTECTED, "namespace is write protected" },
+	{ NVME_WRITE_PROTECTED, "namespace is write protected", "the target serves it read-only" },
 	{ NVME_LBA_RANGE, "LBA out of range" },
-	{ NVME_CAPACITY_EXCEEDED, "capacity exceeded" },
+	{ NVME_CAPACITY_EXCEEDED, "capacity exceeded", "the disk of the target is full" },
 	{ NVME_NAMESPACE_NOT_READY, "namespace not ready" },
 	{ NVME_ASYNC_LIMIT, "too many asynchronous event requests" },
 	{ NVME_INVALID_LOG_PAGE, "invalid log page" },
@@ -385,18 +386,35 @@ static const struct {
 	{ NVME_CONNECT_BUSY, "controller busy" },
 	{ NVME_CONNECT_INVALID, "invalid parameter of Connect" },
 	{ NVME_CONNECT_HOST, "host not allowed" },
-	{ NVME_WRITE_FAULT, "write fault" },
-	{ NVME_READ_ERROR, "unrecovered read error" },
+	{ NVME_WRITE_FAULT, "write fault", "the target cannot write its file or disk: its log says why" },
+	{ NVME_READ_ERROR, "unrecovered read error", "the target cannot read its file or disk: its log says why" },
 	{ NVME_COMPARE_FAILURE, "compare failure" },
 };
 
+#define TEXTS (sizeof(texts) / sizeof(texts[0]))
+
+/* Returns its row, or the number of rows for a status without one. */
+static size_t text_row(uint16_t status)
+{
+	size_t row = 0;
+
+	while (row < TEXTS && texts[row].status != (status & ~(NVME_RETRY_LATER | NVME_DNR)))
+		row++;
+	return row;
+}
+
 const char *nvmf_status_text(uint16_t status)
 {
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (texts[i].status == (status & ~(NVME_RETRY_LATER | NVME_DNR)))
-			return texts[i].text;
-	}
-	return "unknown status";
+	size_t row = text_row(status);
+
+	return row < TEXTS ? texts[row].text : "unknown status";
+}
+
+const char *nvmf_status_meaning(uint16_t status)
+{
+	size_t row = text_row(status);
+
+	return row < TEXTS ? texts[row].meaning : NULL;
 }
 
 const char *nvmf_connect_text(uint16_t status, uint64_t result)

@@ -40,6 +40,8 @@ void nvmf_command_range(const struct nvmf_command *command, const uint8_t *data,
 
 /* The words for a status: "LBA out of range"; never NULL. */
 const char *nvmf_status_text(uint16_t status);
+/* What the status of a command says about the target, in words for a person; NULL: the text says it all. */
+const char *nvmf_status_meaning(uint16_t status);
 /* The same for the answer to a Connect, whose result names a wrong field. */
 const char *nvmf_connect_text(uint16_t status, uint64_t result);
 

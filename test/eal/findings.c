@@ -220,8 +220,8 @@ Test(findings, queue_pair_of_the_peer_was_never_there)
 	network.ends[1].qp = NULL;
 	expect_found(100, UROCE_FINDING_PEER_QP,
 		     ". Found: the peer's address answers echo requests, its queue pair does not: it is gone "
-		     "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or has "
-		     "another P_Key (drop_pkey)");
+		     "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or of "
+		     "another VLAN (drop_vlan) or P_Key (drop_pkey)");
 	network_close(&network);
 }
 
