@@ -112,7 +112,7 @@ def ip(words, *more):
 
 
 def wired(made, mtu):
-    """Interfaces near, far and other in a network of their own, behind a switch. Returns what comes before a command there."""
+    """Interfaces near, far and other at a switch, in a network of their own. Returns what begins a command there."""
     if os.geteuid() != 0:
         raise Missing("only root makes network interfaces")
     ip(f"netns add {SPACE}")
@@ -146,8 +146,8 @@ def served(made, words):
     """An NVMe target and what comes before the command of its host, over shared memory."""
     store = f"--device net_memif0,role=server,socket={SOCKET},socket-abstract=no --ip 10.1.0.1/24 --no-dad"
     target = made.open(f"build/app/uroce-nvmet {store} {words}", until="nvme connect")
-    return target, (f"build/app/uroce-nvme-perf --connect 10.1.0.1 --device net_memif0,role=client,socket={SOCKET},"
-                    "socket-abstract=no --ip 10.1.0.2/24 --no-dad")
+    device = f"--device net_memif0,role=client,socket={SOCKET},socket-abstract=no"
+    return target, f"build/app/uroce-nvme-perf --connect 10.1.0.1 {device} --ip 10.1.0.2/24 --no-dad"
 
 
 # ---- what breaks: as the sender sees it ----
@@ -298,7 +298,7 @@ def peer_starved(made):
     start(client)
     qpn = number_of(client)
     made.breaks("Three other programs compute on the core of the target's lcore.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"a round trip takes [\d.]+ ms: the peer's lcore has no core of its own")
+    made.run(f"build/app/uroce-top --why {qpn}", r"round trip takes [\d.]+ ms: the peer's lcore has no core of its own")
 
 
 def conflict(made):
@@ -371,8 +371,8 @@ def page(build):
         rows.append(f"| [{what.__doc__}](#{anchor}) | {made.seconds:.1f} |")
     return "\n".join([
         "# Twenty breakages", "",
-        "Twenty things that break, each one made, and found at the sender with the tools of uroce alone; written by running",
-        "it (`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
+        "Twenty things that break, each one made, and found at the sender with the tools of uroce alone; written",
+        "by running it (`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
         "the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the prompt of",
         "`uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
         "| what breaks | seconds to its cause |", "|---|---|", *rows, "", *lines]).rstrip() + "\n"

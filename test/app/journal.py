@@ -119,7 +119,8 @@ def a_full_disk_is_told_of(directory):
             with Ends(directory, "--buffered", "--file", small + "/disk:16M", "--control",
                       directory + "/control") as ends:
                 host = ends.host("host", "--rw", "write", "--iodepth", "8", "--bs", "64k", "--runtime", "1")
-                want(host.finish() == 1 and "capacity exceeded: the disk of the target is full" in host.text(), host.text(), ends.target.text())
+                want(host.finish() == 1 and "capacity exceeded: the disk of the target is full" in host.text(),
+                     host.text(), ends.target.text())
                 ends.target.wait_for(r"the last one a write at .*: No space left on device \(errno 28\)\n")
                 row, = asked(directory)[0]["namespaces"]
                 want(row["write_errors"] > 0, row)
@@ -135,7 +136,8 @@ def a_queue_that_breaks_is_told_of_and_one_that_goes_with_its_host_is_not(direct
         host.wait_until(queues_are_there, directory + "/control", 2)
         time.sleep(0.5)
         host.kill()
-        ends.target.wait_for(rf"queue 1 of host {OWN_HOST} at 10.0.0.2 has ended: .*RETRY_EXC_ERR: .* Found: this port has no link", 30)
+        ends.target.wait_for(rf"queue 1 of host {OWN_HOST} at 10.0.0.2 has ended: .*RETRY_EXC_ERR: .* Found: this port "
+                             "has no link", 30)
         want(ends.target.text().count("queue 1 of") == 1, ends.target.text())
 
 
