@@ -28,6 +28,7 @@ struct uroce_qp_view {
 	uint32_t sent_psn;           /* PSN of the next new packet */
 	uint32_t expected_psn;       /* PSN of the peer's next request */
 	uint64_t round_trip_ns;      /* smoothed; 0: not measured yet */
+	uint8_t finding;             /* enum uroce_finding: of a QP in RTS that has spent retries and may yet fail */
 	struct uroce_stats stats;    /* as uroce_qp_stats() */
 };
 

@@ -224,6 +224,8 @@ enum uroce_finding {
 UROCE_API const char *uroce_wc_status_name(uint8_t status);
 UROCE_API const char *uroce_wc_opcode_name(uint8_t opcode);
 UROCE_API const char *uroce_cause_text(uint32_t vendor_err);
+/* A sentence for a finding, with what to do; answered: the peer has answered before. NULL: nothing was found. */
+UROCE_API const char *uroce_finding_text(uint8_t finding, bool answered);
 
 /*
  * Explains a completion in one line for a person: what failed, why, when, and what to look at next. Writes at most

@@ -77,16 +77,23 @@ static const char *const findings[UROCE_FINDINGS] = {
 				      "ended, is stopped or has no core, or the way there is cut",
 };
 
-/* The peer's address answers, its queue pair does not. Once connected, it had the right P_Key. */
-static const char *peer_qp_finding(const struct uroce_wc *wc)
+/* The peer's address answers, its queue pair does not. Once connected, it had the right VLAN and P_Key. */
+static const char *peer_qp_finding(bool answered)
 {
-	return wc->aeth ?
+	return answered ?
 		       "the peer's address answers echo requests, its queue pair does not any more: its program has "
 		       "ended or hangs, or the queue pair is destroyed (drop_unknown_qpn counts there) or in ERR "
 		       "(drop_qp_state)" :
 		       "the peer's address answers echo requests, its queue pair does not: it is gone "
 		       "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or "
 		       "of another VLAN (drop_vlan) or P_Key (drop_pkey)";
+}
+
+const char *uroce_finding_text(uint8_t finding, bool answered)
+{
+	if (finding == UROCE_FINDING_PEER_QP)
+		return peer_qp_finding(answered);
+	return finding < UROCE_FINDINGS ? findings[finding] : NULL;
 }
 
 /* What the code of a NAK suggests to check. */
@@ -196,9 +203,9 @@ static bool last_said_sequence(const struct uroce_wc *wc)
 /* NULL: nothing was found. A peer that is there may just not know the operation. */
 static const char *finding_of(const struct uroce_wc *wc)
 {
-	if (wc->finding == UROCE_FINDING_PEER_QP)
-		return is_newer_operation(wc->opcode) ? NULL : peer_qp_finding(wc);
-	return wc->finding < UROCE_FINDINGS ? findings[wc->finding] : NULL;
+	if (wc->finding == UROCE_FINDING_PEER_QP && is_newer_operation(wc->opcode))
+		return NULL;
+	return uroce_finding_text(wc->finding, wc->aeth != 0);
 }
 
 /* Adds status, cause, what happened, and what to do. */

@@ -88,6 +88,17 @@ static void add_link(struct text *text, const struct moment *now)
 	    now->port.name);
 }
 
+/* The peer does not answer, and here is why. */
+static void add_finding(struct text *text, const struct moment *now)
+{
+	const char *finding = uroce_finding_text(now->qp.finding, now->qp.round_trip_ns != 0);
+
+	if (finding == NULL)
+		return;
+	begin_sign(text);
+	add(text, "no answer comes: %s", finding);
+}
+
 /* The peer has no receives, or posts them too slowly. */
 static void add_waits(struct text *text, const struct moment *now, const struct moment *before)
 {
@@ -213,6 +224,7 @@ static void add_signs(struct text *text, const struct moment *now, const struct 
 		add_link(text, now);
 		return;
 	}
+	add_finding(text, now);
 	add_waits(text, now, before);
 	add_rate(text, now, before);
 	add_resent(text, now, before);

@@ -17,4 +17,7 @@ void engine_evidence_judge(struct uroce_lcore *lcore);
 /* The same for a QP that has failed without a completion. */
 void engine_evidence_judge_qp(struct uroce_lcore *lcore, struct uroce_qp *qp);
 
+/* The enum uroce_finding of a QP that has spent retries, and has not failed yet. */
+uint8_t engine_evidence_so_far(const struct uroce_qp *qp);
+
 #endif

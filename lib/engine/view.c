@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/device_state.h"
+#include "engine/evidence.h"
 #include "engine/lcore_state.h"
 #include "engine/qp.h"
 #include "engine/steer.h"
@@ -33,6 +34,7 @@ void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view)
 		.sent_psn = rc->win.snd_max.v,
 		.expected_psn = rc->responder.epsn.v,
 		.round_trip_ns = rc->rtt.srtt_ns,
+		.finding = engine_evidence_so_far(qp),
 		.stats = { .count = CNT_QP_COUNTERS },
 	};
 	rc_qp_query(rc, &view->attr);

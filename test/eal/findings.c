@@ -22,11 +22,11 @@ TestSuite(findings, .init = test_eal_start, .timeout = 60);
 static struct network network;
 
 /* A connection that has worked, so that the peer has answered once. */
-static void open_connected(void)
+static void open_with(uint8_t timeout)
 {
 	network_open(&network, 1);
 	ticks_start(TICK_NS);
-	network.timeout = ACK_TIMEOUT;
+	network.timeout = timeout;
 	for (int end = 0; end < 2; end++)
 		network_create_qp(&network, end, 64, -1);
 	network_connect(&network, false);
@@ -34,6 +34,11 @@ static void open_connected(void)
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	for (int i = 0; i < 1000; i++) /* a second passes: what comes now is not what was there */
 		network_poll(&network);
+}
+
+static void open_connected(void)
+{
+	open_with(ACK_TIMEOUT);
 }
 
 static void on_frames_to(int end, rte_rx_callback_fn seen, void *argument)
@@ -244,6 +249,26 @@ Test(findings, nothing_comes_from_the_address_of_the_peer)
 	expect_found(100, UROCE_FINDING_PEER_SILENT,
 		     ". Found: the peer's address answers no echo request either: its program or machine has ended, is "
 		     "stopped or has no core, or the way there is cut");
+	network_close(&network);
+}
+
+/* With a long timeout it takes a minute until the request fails; `why` says it at once. */
+Test(findings, a_queue_pair_that_still_tries_is_told_what_it_found)
+{
+	char why[UROCE_WHY_BYTES];
+
+	RULE("E-4");
+	open_with(18);
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	for (int i = 0; i < 1400; i++) /* one ACK timeout of 1.07 s */
+		network_poll(&network);
+	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[0].qp), why, sizeof(why)), 0);
+	cr_expect(strstr(why, "in RTS: nothing has failed"), "%s", why);
+	cr_expect(strstr(why,
+			 "no answer comes: the peer's address answers echo requests, its queue pair does not any more"),
+		  "%s", why);
 	network_close(&network);
 }
 
