@@ -185,22 +185,37 @@ static bool tells(uint32_t counter)
 		counter == CNT_PORT_ADDRESS_CONFLICT);
 }
 
+/* How much a counter of the port counts for. What counts no more is told of a queue pair that stands still. */
+static uint64_t weight(const struct moment *now, const struct moment *before, uint32_t counter)
+{
+	bool still = acknowledged(now, before) == 0 && taken(now, before) == 0;
+	uint64_t all = now->port.stats.values[counter];
+
+	if (!tells(counter))
+		return 0;
+	return still ? all : all - before->port.stats.values[counter];
+}
+
 /*
- * Tells which frames the port drops, and which do not leave it. What counts no more is told of a queue pair that stands
- * still, because its peer may have given up.
+ * Tells which frames the port drops, and which do not leave it. A damaged frame may fail any check, so counters that
+ * are small beside the largest one are left out.
  */
 static void add_drops(struct text *text, const struct moment *now, const struct moment *before)
 {
-	bool still = acknowledged(now, before) == 0 && taken(now, before) == 0;
+	uint64_t largest = 0;
 
 	for (uint32_t i = CNT_QP_COUNTERS; i < now->port.stats.count; i++) {
-		uint64_t all = now->port.stats.values[i], count = all - before->port.stats.values[i];
+		if (weight(now, before, i) > largest)
+			largest = weight(now, before, i);
+	}
+	for (uint32_t i = CNT_QP_COUNTERS; i < now->port.stats.count; i++) {
+		uint64_t all = now->port.stats.values[i], one = weight(now, before, i);
 
-		if (!tells(i) || all == 0 || (count == 0 && !still))
+		if (one == 0 || one * 10 < largest)
 			continue;
 		begin_sign(text);
 		add(text, "%s counts %" PRIu64 " (%s)%s", uroce_counter_name(i), all, uroce_counter_text(i),
-		    count == 0 ? ", none of them just now" : "");
+		    all == before->port.stats.values[i] ? ", none of them just now" : "");
 	}
 }
 
