@@ -238,6 +238,29 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
              words, before, done)
 
 
+@case
+def usual_file_of_uroce_run_is_read_without_an_option(directory):
+    """In a mount namespace whose /etc is a copy of what is needed of it, with the file."""
+    if not os.path.exists(program("run")):
+        raise Skipped("this build has no libibverbs")
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        raise Skipped("needs root for a mount namespace, and unshare")
+    os.makedirs(directory + "/etc/uroce")
+    shutil.copy("/etc/ld.so.cache", directory + "/etc")
+    config = directory + "/etc/uroce/run.ini"
+    for text, code, wanted in (("[port]\ndevice=net_ring0\nip=10.0.0.1/24\nmtu=512\n", 0, "net_ring0 10.0.0.1/24 512"),
+                               ("[port]\ndevice=net_ring0\nip=10.0.0.1/24\nmtu=500\n", 2, "/etc/uroce/run.ini"),
+                               (None, 2, "--device is missing")):
+        if text:
+            open(config, "w").write(text)
+        else:
+            os.remove(config)
+        show = f'exec {program("run")} sh -c \'echo "$UROCE_PORT $UROCE_IP $UROCE_MTU"\''
+        done = subprocess.run(["unshare", "-m", "sh", "-c", f"mount --bind {directory}/etc /etc && {show}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        want(done.returncode == code and wanted in done.stdout + done.stderr, text, done)
+
+
 def sanitized(directory, name, *arguments):
     """The program linked with AddressSanitizer, which overwrites memory that is freed: its output. uroce-run finds
     libraries beside its own folder."""

@@ -63,7 +63,8 @@ def a_tcp_port_of_another_program_is_named(_):
 def who_waits_for_a_server_says_so(directory):
     """And after some seconds that there is none."""
     port = ("-d", f"net_memif0,role=server,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.2/24")
-    for name, *options in (("pingpong", "-R", "10.0.0.1"), ("perf", "-R", "10.0.0.1"), ("rping", "-c", "-a", "10.0.0.1"),
+    for name, *options in (("pingpong", "-R", "10.0.0.1"), ("perf", "-R", "10.0.0.1"),
+                           ("rping", "-c", "-a", "10.0.0.1"),
                            ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
         code, _, err = run(name, *port, *options)
         lines = err.splitlines()

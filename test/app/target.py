@@ -4,7 +4,7 @@ import functools
 import os
 import re
 
-from cases import Running, Skipped, run, want
+from cases import Running, Skipped, run, want, without_away
 
 TARGET, HOST = "10.0.0.1", "10.0.0.2"
 DISK, OTHER, OWN_HOST = "nqn.2026-01.uroce:disk", "nqn.2026-01.uroce:other", "nqn.2026-01.uroce:nvme-perf"
@@ -69,7 +69,7 @@ class Ends:
 
 
 def complaints(program):
-    return [line for line in program.text().splitlines() if line.startswith(("uroce-", "/"))]
+    return [line for line in without_away(program.text()).splitlines() if line.startswith(("uroce-", "/"))]
 
 
 def tell(directory, *words):

@@ -75,25 +75,6 @@ static const uint8_t echo_ipv6[] = {
 	128,  0,    0x80, 0x31, 0x12, 0x34, 0,    1, 'h', 'e', 'l', 'l',  'o',                    /* echo request */
 };
 
-/* A host asks for routers, with its MAC; a router advertises itself with its MAC. */
-static const uint8_t router_solicitation[] = {
-	0x33, 0x33, 0,    0, 0, 2,  0x02, 0,    0, 0, 0, 0x0B, 0x86, 0xDD,             /* Ethernet */
-	0x60, 0,    0,    0, 0, 16, 58,   255,                                         /* IPv6 */
-	0xFE, 0x80, 0,    0, 0, 0,  0,    0,    0, 0, 0, 0,    0,    0x56, 0x78, 0x0B, /* source */
-	0xFF, 0x02, 0,    0, 0, 0,  0,    0,    0, 0, 0, 0,    0,    0,    0,    2,    /* all routers */
-	133,  0,    0,    0, 0, 0,  0,    0,                                           /* ICMPv6 */
-	1,    1,    0x02, 0, 0, 0,  0,    0x0B,                                        /* source MAC */
-};
-
-static const uint8_t router_advertisement[] = {
-	0x33, 0x33, 0,    0, 0,  1,  0x02, 0,    0, 0, 0, 0x0B, 0x86, 0xDD,             /* Ethernet */
-	0x60, 0,    0,    0, 0,  24, 58,   255,                                         /* IPv6 */
-	0xFE, 0x80, 0,    0, 0,  0,  0,    0,    0, 0, 0, 0,    0,    0x56, 0x78, 0x0B, /* source */
-	0xFF, 0x02, 0,    0, 0,  0,  0,    0,    0, 0, 0, 0,    0,    0,    0,    1,    /* all nodes */
-	134,  0,    0,    0, 64, 0,  7,    8,    0, 0, 0, 0,    0,    0,    0,    0,    /* ICMPv6 */
-	1,    1,    0x02, 0, 0,  0,  0,    0x0B,                                        /* source MAC */
-};
-
 static bool parse(const struct test_frame *frame, struct wire_neighbour *neighbour)
 {
 	return wire_neighbour_parse(frame->data, frame->bytes, neighbour);
@@ -135,18 +116,6 @@ static void expect_refused(const uint8_t *data, uint32_t bytes, uint32_t at, uin
 
 	cr_expect_not(parse(&frame, &neighbour), "%s", what);
 	cr_expect_eq(neighbour.kind, WIRE_NEIGHBOUR_NONE, "%s", what);
-	test_frame_free(&frame);
-}
-
-static void expect_other(const uint8_t *data, uint32_t bytes, uint32_t at, uint8_t value, const char *what)
-{
-	struct test_frame frame = copy_changed(data, bytes, at, value);
-	struct wire_neighbour neighbour;
-
-	if (load_be16(frame.data + 12) == 0x0800)
-		store_be16(frame.data + ICMP4 + 2, icmp_checksum(frame.data + IP, bytes - ICMP4));
-	cr_expect(parse(&frame, &neighbour), "%s", what);
-	cr_expect_eq(neighbour.kind, WIRE_NEIGHBOUR_OTHER, "%s", what);
 	test_frame_free(&frame);
 }
 
@@ -508,24 +477,6 @@ Test(neighbour, a_ping_with_ethernet_padding_is_answered_as_long_as_it_came)
 	cr_assert(parse(&frame, &(struct wire_neighbour){ 0 }));
 	expect_echo_reply(&frame, 0);
 	test_frame_free(&frame);
-}
-
-Test(neighbour, well_formed_messages_for_others_are_not_malformed)
-{
-	const uint32_t discovery = sizeof(solicitation);
-
-	RULE("W-8");
-	expect_other(arp_request, sizeof(arp_request), ARP + 1, 6, "ARP of another hardware");
-	expect_other(arp_request, sizeof(arp_request), ARP + 2, 0x86, "ARP of another protocol");
-	expect_other(arp_request, sizeof(arp_request), ARP + 7, 3, "reverse ARP");
-	expect_other(echo_ipv4, sizeof(echo_ipv4), ICMP4, 3, "destination unreachable");
-	expect_other(echo_ipv6, sizeof(echo_ipv6), ICMP6, 1, "destination unreachable");
-	expect_other(echo_ipv6, sizeof(echo_ipv6), ICMP6, 143, "a multicast listener report");
-	expect_other(router_solicitation, sizeof(router_solicitation), ICMP6 + 8, 1, "a router solicitation");
-	expect_other(router_advertisement, sizeof(router_advertisement), ICMP6 + 4, 64, "a router advertisement");
-	expect_refused(router_advertisement, sizeof(router_advertisement), IP + 7, 254, "forwarded");
-	expect_refused(router_advertisement, sizeof(router_advertisement), ICMP6 + 17, 0, "an option without length");
-	expect_refused(solicitation, discovery, ICMP6, 137, "a redirect shorter than its addresses");
 }
 
 Test(neighbour, a_ping_that_is_malformed_is_refused)
