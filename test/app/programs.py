@@ -287,8 +287,8 @@ def net_pcap_reads_a_capture_and_counts_every_frame_by_kind(directory):
         time.sleep(1)
         want(pmd.interrupt() == 0, "status", pmd.text())
         text = pmd.text()
-        kinds = ("drop_unknown_qpn", "drop_not_roce", "drop_neighbour", "rx_neighbour")
-        want(counter(text, "drop_unknown_qpn") == 260, text)
+        kinds = ("drop_unknown_qpn", "rx_other_address", "drop_not_roce", "drop_neighbour", "rx_neighbour")
+        want(counter(text, "drop_unknown_qpn") == 140 and counter(text, "rx_other_address") == 120, text)
         want(sum(counter(text, kind) for kind in kinds) == 451 and "received 451 frames" in text, text)
     finally:
         pmd.kill()
