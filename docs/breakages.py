@@ -13,8 +13,8 @@ import time
 from session import Terminal, block, wrap
 
 SECONDS = 10  # within so many the cause stands on the screen; a test allows more, because its machine may be busy
-SOCKET = f"/tmp/uroce-breakages-{os.getpid()}.sock"
-SPACE = f"uroce-breakages-{os.getpid()}"
+SOCKET = f"/tmp/broken-{os.getpid()}.sock"
+SPACE = f"broken-{os.getpid()}"
 
 
 class Missing(Exception):

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/explain.h"
+#include <uroce/inspect.h>
+
 #include "nvmet/data.h"
 
 #define READS_MAX 16u /* READs of ours outstanding */
@@ -367,9 +368,14 @@ void queue_end(struct queue *queue, const char *why)
 
 void queue_end_failed(struct queue *queue, const struct uroce_wc *wc)
 {
+	struct uroce_qp_view view = { .qp_num = wc->qp_num, .attr.qp_state = UROCE_QPS_ERR };
 	char sentence[UROCE_EXPLAIN_BYTES];
 
-	app_explain(queue->qp, wc, sentence, sizeof(sentence));
+	/* the completion may be that of a request that was only flushed */
+	if (uroce_qp_last_error(queue->qp, &view.error) == 0 && view.error.status != UROCE_WC_SUCCESS)
+		uroce_qp_explain(&view, sentence, sizeof(sentence));
+	else
+		uroce_wc_explain(wc, sentence, sizeof(sentence));
 	end(queue, uroce_wc_status_name(wc->status), sentence);
 }
 
