@@ -373,6 +373,6 @@ def page(build):
         "# Twenty breakages", "",
         "Twenty things that break, each one made, and found at the sender with the tools of uroce alone; written",
         "by running it (`make pages`). The seconds are those from the breakage to the line that names its cause, the",
-        "starts of the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the prompt of",
-        "`uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
+        "starts of the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the",
+        "prompt of `uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
         "| what breaks | seconds to its cause |", "|---|---|", *rows, "", *lines]).rstrip() + "\n"
