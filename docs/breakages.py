@@ -112,7 +112,7 @@ def ip(words, *more):
 
 
 def wired(made, mtu):
-    """Interfaces near, far and other at a switch, in a network of their own. Returns what begins a command there."""
+    """Interfaces near, far and other at a switch, in a network of their own. Returns the command prefix."""
     if os.geteuid() != 0:
         raise Missing("only root makes network interfaces")
     ip(f"netns add {SPACE}")
@@ -135,7 +135,7 @@ def start(client):
 
 
 def core_of_others(made):
-    """A core on which three other programs compute. Returns what comes before a command that is to run there."""
+    """A core on which three other programs compute. Returns the command prefix for it."""
     core = min(os.sched_getaffinity(0))
     burn = [subprocess.Popen(["taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]) for _ in range(3)]
     made.undo.callback(lambda: [one.kill() for one in burn] and [one.wait() for one in burn])
@@ -143,7 +143,7 @@ def core_of_others(made):
 
 
 def served(made, words):
-    """An NVMe target and what comes before the command of its host, over shared memory."""
+    """An NVMe target, and the command of its host, over shared memory."""
     store = f"--device net_memif0,role=server,socket={SOCKET},socket-abstract=no --ip 10.1.0.1/24 --no-dad"
     target = made.open(f"build/app/uroce-nvmet {store} {words}", until="nvme connect")
     device = f"--device net_memif0,role=client,socket={SOCKET},socket-abstract=no"

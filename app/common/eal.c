@@ -102,7 +102,7 @@ int app_check_peer(const char *what, const struct uroce_addr *own, const struct 
 			    what, uroce_addr_format(peer, text, sizeof(text)));
 }
 
-/* Whatever the program does, its user has to know what the machine and the network need. */
+/* Warnings concern the machine or the network, so every program prints them. */
 static void show_warning(void *context, enum uroce_log_level level, const char *text)
 {
 	(void)context;

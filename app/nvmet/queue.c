@@ -332,8 +332,8 @@ void queue_tell_io_queues(struct queue *admin, const char *why)
 }
 
 /*
- * Ends a queue: prints the sentence, and tells the host's other queues the reason, which has to last. Receives and
- * sends that are posted to the port complete first. An admin queue leaves its controller at once, an I/O queue in
+ * Ends a queue: prints the sentence, and passes `why`, a static text, to the host's other queues. Posted receives and
+ * sends complete first. An admin queue leaves its controller at once, an I/O queue in
  * queue_close(), when neither the port nor a store works for it any more: until then a reset of the controller has not
  * ended.
  */

@@ -7,7 +7,7 @@
 
 /* A REQUEST has arrived: makes the queue and accepts the connection, or refuses it. */
 void queue_open(struct lane *lane, const struct uroce_cm_event *event);
-/* Ends a queue: takes no more commands, and disconnects from the host. why: a text that lasts. */
+/* Ends a queue: takes no more commands, and disconnects from the host. why: a static text. */
 void queue_end(struct queue *queue, const char *why);
 /* The same for a queue whose QP has failed, as this completion shows. */
 void queue_end_failed(struct queue *queue, const struct uroce_wc *wc);

@@ -139,8 +139,7 @@ void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__(
 void perf_end_fail_by(struct perf_end *end, const struct uroce_wc *wc, const char *what);
 
 /*
- * The program was interrupted, or the receiver is slow and may need minutes, and what was under way has had its time to
- * complete, since the drain began (TSC).
+ * Has an interrupted run, or a run with a slow receiver, waited long enough for outstanding requests? drain_began: TSC.
  */
 bool perf_end_gives_up(const struct perf_end *end, uint64_t drain_began);
 

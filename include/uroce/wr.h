@@ -198,8 +198,8 @@ enum uroce_cause {
 };
 
 /*
- * What was found out about a peer that did not answer, when its queue pair failed: by the port and the lcore of the
- * queue pair, by counters that had grown since the last answer, and by ICMP echo requests to the peer's address.
+ * Why a peer did not answer: judged when its queue pair fails, from the state of the port and the lcore, from counters
+ * that grew since the last answer, and from ICMP echo requests to the peer's address.
  */
 enum uroce_finding {
 	UROCE_FINDING_NONE,             /* nothing, or the cause says all */

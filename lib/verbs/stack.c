@@ -35,7 +35,7 @@ static int complain(int error, const char *text)
 	return error;
 }
 
-/* The program does not show what the machine and the network need. */
+/* A verbs application does not print the warnings of the library. */
 static void show_warning(void *context, enum uroce_log_level level, const char *text)
 {
 	(void)context;

@@ -21,8 +21,7 @@ TestSuite(findings, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 
-/* A connection that has worked, so that the peer has answered once. */
-static void open_with(uint8_t timeout)
+static void open_unused(uint8_t timeout)
 {
 	network_open(&network, 1);
 	ticks_start(TICK_NS);
@@ -30,6 +29,12 @@ static void open_with(uint8_t timeout)
 	for (int end = 0; end < 2; end++)
 		network_create_qp(&network, end, 64, -1);
 	network_connect(&network, false);
+}
+
+/* A connection that has worked, so that the peer has answered once. */
+static void open_with(uint8_t timeout)
+{
+	open_unused(timeout);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	for (int i = 0; i < 1000; i++) /* a second passes: what comes now is not what was there */
@@ -215,12 +220,7 @@ Test(findings, only_the_queue_pair_of_the_peer_has_gone)
 Test(findings, queue_pair_of_the_peer_was_never_there)
 {
 	RULE("E-4");
-	network_open(&network, 1);
-	ticks_start(TICK_NS);
-	network.timeout = ACK_TIMEOUT;
-	for (int end = 0; end < 2; end++)
-		network_create_qp(&network, end, 64, -1);
-	network_connect(&network, false);
+	open_unused(ACK_TIMEOUT);
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
 	expect_found(100, UROCE_FINDING_PEER_QP,
