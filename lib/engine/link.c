@@ -146,17 +146,20 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
  * Some ports take frames and keep them: while there is no link, or while the kernel's queue behind them stands still.
  * The driver does not report that, and its ring need not fill up, because after a time-out a QP sends only a few
  * packets. The kernel counts more bytes for a frame than the frame has. So if the bytes that it holds grow by less than
- * the bytes that it was given, a frame has left. Frames given to a port that lets nothing go for HELD_NS are counted.
+ * the bytes that it was given, a frame has left. A link that is reported down sends nothing, unless frames arrive over
+ * it: interfaces in operational state DORMANT are reported down and carry frames. Frames given to a port that lets
+ * nothing go for HELD_NS are counted.
  */
 static void look_at_held(struct engine_port *port, const struct uroce_lcore *lcore)
 {
 	uint64_t bytes = engine_interface_held_bytes(&port->device->interface, port->queue);
 	bool down = atomic_load_explicit(&port->device->link_down, memory_order_relaxed);
 	struct engine_held *held = &port->held;
+	bool sends = down ? port->rx_frames != held->rx_frames :
+			    bytes == 0 || bytes < held->bytes + (port->tx_bytes - held->given_bytes);
 
-	if (held->since_ns == 0 ||
-	    (!down && (bytes == 0 || bytes < held->bytes + (port->tx_bytes - held->given_bytes)))) {
-		*held = (struct engine_held){ lcore->now_ns, bytes, port->tx_bytes, port->tx_frames };
+	if (held->since_ns == 0 || sends) {
+		*held = (struct engine_held){ lcore->now_ns, bytes, port->tx_bytes, port->tx_frames, port->rx_frames };
 	} else if (lcore->before_ns >= held->since_ns + HELD_NS) {
 		port->counters[CNT_PORT_HELD] += port->tx_frames - held->frames;
 		held->frames = port->tx_frames;

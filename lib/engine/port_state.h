@@ -47,6 +47,7 @@ struct engine_port {
 		uint64_t bytes;       /* bytes that the interface held then */
 		uint64_t given_bytes; /* tx_bytes then */
 		uint64_t frames;      /* the part of tx_frames that has left, or that CNT_PORT_HELD has counted */
+		uint64_t rx_frames;   /* rx_frames then */
 	} held;
 	struct engine_conflict {
 		bool is_new;    /* not reported yet */

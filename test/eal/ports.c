@@ -271,6 +271,27 @@ Test(ports, a_cable_that_is_out_is_told_as_the_interface_knows_it)
 	close_wire(&wire);
 }
 
+/* An interface in operational state DORMANT has a carrier and carries frames, and the kernel calls it not running. */
+Test(ports, delivered_frames_of_a_link_reported_down_are_not_held)
+{
+	static struct wire wire;
+	uint64_t end;
+
+	RULE("T-2");
+	open_veth(&wire);
+	cr_assert_eq(system("ip link set ua mode dormant && ip link set ub down && sleep 0.05 && ip link set ub up"),
+		     0);
+	network_event(&wire.network, 0, UROCE_EVENT_PORT_ERR);
+	end = rte_rdtsc() + rte_get_tsc_hz(); /* frames count as held after 0.2 s */
+	while (rte_rdtsc() < end) {
+		post_both_ways(&wire);
+		expect_done(&wire);
+	}
+	cr_expect_eq(network_counter(&wire.network, 0, "tx_held"), 0, "%lu",
+		     network_counter(&wire.network, 0, "tx_held"));
+	close_wire(&wire);
+}
+
 /* Also in a network namespace whose interfaces /sys does not show, and behind a ring with room for more. */
 Test(ports, the_mtu_of_the_interface_bounds_what_passes)
 {
