@@ -98,15 +98,13 @@ def memif(directory):
 @case
 def peer_at_our_own_address_is_refused(directory):
     port = ("-d", memif(directory), "--ip", "192.0.2.9/24")
-    for name, *options in (("rping", *port, "-c", "-a", "192.0.2.9"), ("pingpong", *port, "-R", "192.0.2.9"),
-                           ("perf", *port, "-R", "192.0.2.9"),
+    for name, *options in (("perf", *port, "-R", "192.0.2.9"),
                            ("nvme-perf", *port, "--connect", "192.0.2.9", "--nqn", NQN)):
         code, _, err = run(name, *options)
         one_line(name, (code, "", err), 2, "192.0.2.9", "is our own")
 
 
 PAIRS = {
-    "pingpong": ((), ("127.0.0.1",), 2, 2),
     "perf": (("--server",), ("--op", "send", "127.0.0.1"), 1, 1),
     "testpmd": (("--target",), ("--peer", "127.0.0.1"), None, 3),  # a target serves others after that
 }
@@ -220,7 +218,7 @@ def address_of_a_kernel_on_the_network_is_refused(directory):
         kernel.run("ip", "address", "add", "fd00::9/64", "dev", "ub", "nodad")
         for address in ("192.0.2.9/24", "fd00::9/64"):
             refused(target(directory, "target", address=address), address[:-3] + " is held by " + mac_of(kernel))
-        for name, *options in (("rping", "-s"), ("pingpong",), ("perf", "--server"), ("testpmd", "--target"),
+        for name, *options in (("perf", "--server"), ("testpmd", "--target"),
                                ("nvme-perf", "--connect", "192.0.2.1", "--nqn", NQN)):
             code, _, err = run(name, "-d", "ua", "--ip", "192.0.2.9/24", *options)
             one_line(name, (code, "", err), 3, "192.0.2.9 is held by " + mac_of(kernel))
@@ -235,11 +233,11 @@ def address_of_a_program_on_the_network_is_refused(directory):
         for address in ("192.0.2.9/24", "fd00::9/64"):
             path = os.path.join(directory, "first" + address[:2])
             with open(path, "w") as out:
-                first = subprocess.Popen([*words, program("rping"), "-d", "ub", "--ip", address, "-s"], stdout=out,
-                                         stderr=out, stdin=subprocess.DEVNULL)
+                serve = [program("perf"), "-d", "ub", "--ip", address, "-R", "--server"]
+                first = subprocess.Popen([*words, *serve], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
             try:
                 end = time.monotonic() + 60
-                while "listening" not in open(path).read() and time.monotonic() < end:
+                while "waiting for a client" not in open(path).read() and time.monotonic() < end:
                     time.sleep(0.05)
                 refused(target(directory, "target", address=address), "is held by " + mac_of(other))
             finally:
@@ -258,8 +256,6 @@ def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
         ("testpmd", *address, "--target"),
         ("testpmd", "--config", ini),
         ("perf", *address, "--server"),
-        ("pingpong", *address),
-        ("rping", *address, "-s"),
         ("nvmet", *address, "--nqn", NQN, "--memory", "16M", "--control", os.path.join(directory, "control")),
     ]
     if os.path.exists(program("run")) and shutil.which("ibv_rc_pingpong"):

@@ -8,6 +8,7 @@ No root, hugepages or NIC needed.
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -32,10 +33,9 @@ class Pair:
 
     def __init__(self, directory, name, *arguments, server=(), dest="10.78.0.1"):
         waiting = ["--server"] if name == "perf" else []
-        ours = arguments if name == "pingpong" else ()
         self.running = []
         directory = tempfile.mkdtemp(dir=directory)
-        self.server = self.start(directory, name, "server", "10.78.0.1/24", *waiting, *ours, *server)
+        self.server = self.start(directory, name, "server", "10.78.0.1/24", *waiting, *server)
         self.server.wait_for(WAITING)
         self.client = self.start(directory, name, "client", "10.78.0.2/24", *arguments, dest)
 
@@ -125,18 +125,22 @@ def perf_server_that_waits_in_vain_notices_a_client_that_was_killed(directory):
 
 
 @case
-def pingpong_checks_every_byte(directory):
-    with Pair(directory, "pingpong", "-n", "300", "-s", "5000") as pair:
-        pair.want_both_right()
-        want("300 messages checked, 0 bad bytes" in pair.client.text(), pair.texts())
+def perf_says_which_request_failed_when_a_peer_falls_silent(directory):
+    """Its process stops, and so it answers nothing and confirms no end; the other one says why and goes."""
+    for op in ("read", "write"):
+        with Pair(directory, "perf", "--op", op, "--mode", "bw", "-D", "60") as pair:
+            pair.client.wait_for("messages/s")
+            pair.server.process.send_signal(signal.SIGSTOP)
+            want(pair.client.finish() == 1, pair.texts())
+            want("RETRY_EXC_ERR" in pair.client.text() and pair.client.text().count("uroce-perf: ") == 1, pair.texts())
 
 
 def commanded(directory, role, commands, *arguments):
     """A uroce-testpmd that is told what to do."""
     path = os.path.join(directory, role + ".commands")
     open(path, "w").write("\n".join(commands) + "\n")
-    address = "10.78.0.1/24" if role == "server" else "10.78.0.2/24"
-    return Running(directory, role, "testpmd", *port(directory, role), "--ip", address, "--cmdline-file", path,
+    end, address = ("server", "10.78.0.1/24") if role == "server" else ("client", "10.78.0.2/24")
+    return Running(directory, role, "testpmd", *port(directory, end), "--ip", address, "--cmdline-file", path,
                    *arguments)
 
 
@@ -163,6 +167,24 @@ def testpmd_listens_and_connects_by_command(directory):
         server.kill()
         if client:
             client.kill()
+
+
+@case
+def testpmd_serves_the_next_peer_whenever_one_was_killed(directory):
+    """From before it has a port to the middle of its traffic."""
+    server = commanded(directory, "server", ["listen 7011"])
+    try:
+        server.wait_for("listening on port 7011")
+        for number in range(12):
+            client = commanded(directory, f"killed{number}", ["connect 10.78.0.1 7011", "start"])
+            time.sleep(0.05 + 0.08 * number)
+            client.kill()
+        client = commanded(directory, "last", ["connect 10.78.0.1 7011", "start"], "--stats-period", "1")
+        client.wait_for("[1-9][0-9.]* .*messages/s")
+        want(client.interrupt() == 0, client.text(), server.text())
+        want(server.interrupt() == 0, "server's status", server.text())
+    finally:
+        server.kill()
 
 
 @case
@@ -200,11 +222,10 @@ def testpmd_refuses_in_a_line_what_cannot_be(directory):
 
 @case
 def nobody_listening_is_status_3(directory):
-    for name in ("perf", "pingpong"):
-        for dest, status, told in (("10.79.0.1", 3, "no neighbour"), ("localhost", 2, "RoCE address")):
-            code, _, err = run(name, "-d", "net_null0", "-R", "--ip", "10.78.0.2/24", dest)
-            want(code == status and len(err.splitlines()) == 1 and dest in err and told in err, name, dest, code, err)
-    with Pair(directory, "pingpong", dest="10.78.0.77") as pair:
+    for dest, status, told in (("10.79.0.1", 3, "no neighbour"), ("localhost", 2, "RoCE address")):
+        code, _, err = run("perf", "-d", "net_null0", "-R", "--ip", "10.78.0.2/24", dest)
+        want(code == status and len(err.splitlines()) == 1 and dest in err and told in err, dest, code, err)
+    with Pair(directory, "perf", dest="10.78.0.77") as pair:
         client = pair.client
         want(client.finish() == 3 and "10.78.0.77" in client.text() and "No route" in client.text(), pair.texts())
     with Pair(directory, "perf", "-p", "18700") as pair:

@@ -229,24 +229,6 @@ def a_server_refuses_what_no_client_says_and_waits_for_one(directory):
         server.kill()
 
 
-# TC-G-15
-@case
-def a_ping_pong_refuses_what_no_client_says(directory):
-    for number, content in enumerate((b"", NOISE[:200], b"0001:00000g:000000:" + b"0" * 32 + b"\0",
-                                      b"\xff" * 64, b"0000:ffffff:ffffff:" + b"f" * 32 + b"\0")):
-        server = Running(directory, f"pp{number}", "pingpong", *EAL, "--vdev=net_null0", "--", "--device", "net_null0",
-                         "--ip", "10.0.0.3/24", "-p", "18612", "-n", "2")
-        try:
-            server.wait_for("waiting for a client")
-            tell(18612, content)
-            code = server.finish()
-            want(code in (1, 2, 3), content[:60], code, server.text()[-2000:])
-            want(number in (0, 4) or "does not speak" in server.text(), content[:60], server.text()[-2000:])
-            want(is_tame(server.text()), server.text()[-2000:])
-        finally:
-            server.kill()
-
-
 def everything_below(folder):
     for path, folders, files in os.walk(folder):
         for name in folders + files:

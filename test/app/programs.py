@@ -58,7 +58,7 @@ def a_missing_port_is_told_with_status_3(_):
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--target"),
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--peer", "127.0.0.1"),
             ("testpmd", "--config", "/no/such/file.ini"),
-            ("pingpong", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "127.0.0.1"),
+            ("perf", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "127.0.0.1"),
             ("decode", "/no/such/file.pcap")):
         code, out, err = run(name, *arguments)
         want(code == 3, name, arguments, "status", code, out, err)
@@ -374,18 +374,19 @@ def testpmd_reaches_a_peer_behind_a_gateway_in_a_vlan(directory):
 
 
 @case
-def pingpong_with_itself_checks_every_byte_over_memif(directory):
-    options = ["--device", "net_memif0", "-p", "18601", "-n", "300", "-s", "5000", "-m", "512"]
-    server = Running(directory, "server", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"), *options,
-                     "--ip", "fe80::1/64")
+def perf_over_memif_checks_every_byte(directory):
+    options = ["--device", "net_memif0", "-p", "18601"]
+    work = ["--op", "send", "-n", "300", "-s", "5000", "-m", "512", "--verify"]
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), *options,
+                     "--server", "--ip", "fe80::1/64")
     client = None
     try:
         server.wait_for("waiting for a client")
-        client = Running(directory, "client", "pingpong", *memif(directory, "client", "02:00:00:00:00:02"), *options,
+        client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"), *options, *work,
                          "--ip", "fe80::2/64", "127.0.0.1")
         want(client.finish() == 0, "client's status", client.text(), server.text())
         want(server.finish() == 0, "server's status", server.text())
-        want("300 messages checked, 0 bad bytes" in client.text(), client.text())
+        want(client.text().count("messages checked, 0 wrong bytes") == 2, client.text())
     finally:
         server.kill()
         if client:
@@ -394,12 +395,11 @@ def pingpong_with_itself_checks_every_byte_over_memif(directory):
 
 @case
 def a_wrong_option_of_eal_is_one_line(_):
-    for name in ("perf", "pingpong", "testpmd"):
-        own = ["--device", "net_null0", "--ip", "10.0.0.1/24"] if name == "pingpong" else []
+    for name in ("perf", "testpmd"):
         for words, told in ((["-l", "99"], "lcore 99"), (["--foo"], "--foo"), (["-n", "0"], "channel"),
                             (["-c", "0"], "coremask")):
-            one_line(name, run(name, *words, "--", *own), 2, told, "-h before --")
-        one_line(name, run(name, "--huge-dir", "/no/such", "--", *own), 3, "nr_hugepages")
+            one_line(name, run(name, *words, "--"), 2, told, "-h before --")
+        one_line(name, run(name, "--huge-dir", "/no/such", "--"), 3, "nr_hugepages")
     code, out, err = run("perf", "-h", "--")
     want(code == 0 and "Usage" in out, "who asks for EAL's options gets them", code, out, err)
 
@@ -407,8 +407,7 @@ def a_wrong_option_of_eal_is_one_line(_):
 @case
 def a_refusal_of_a_port_names_the_fix(directory):
     ours = ["--ip", "10.0.0.1/24"]
-    for name in ("perf", "pingpong", "testpmd"):
-        more = {"perf": ["--server"], "testpmd": ["--target"], "pingpong": []}[name]
+    for name, *more in (("perf", "--server"), ("testpmd", "--target")):
         for device, words in (("net_af_packet0,iface=lo", ("CAP_NET_RAW", "root", "setcap")),
                               ("net_tap0", ("CAP_NET_ADMIN", "root", "setcap"))):
             one_line(name, run_unprivileged(directory, name, "--device", device, *ours, *more), 3, *words)
@@ -444,7 +443,7 @@ def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory)
 @case
 def nobody_listening_is_status_3_everywhere(directory):
     port, clients = ["--device", "net_null0", "--ip", "10.1.0.2/24"], []
-    for name, *more in (("perf", "-p", "18603", "127.0.0.1"), ("pingpong", "-p", "18603", "127.0.0.1"),
+    for name, *more in (("perf", "-p", "18603", "127.0.0.1"),
                         ("testpmd", "--tcp-port", "18603", "--peer", "127.0.0.1")):
         clients.append(Running(directory, name, name, *EAL, "--vdev=net_null0", "--", *port, *more))
     try:
@@ -480,8 +479,8 @@ def an_interrupted_run_leaves_its_results_to_people_and_programs(directory):
 @case
 def output_that_cannot_be_written_is_a_failure(directory):
     del directory
-    for name, arguments in (("perf", ["--op", "write", "-n", "5"]), ("perf", ["--help"]), ("pingpong", ["--help"]),
-                            ("testpmd", ["--help"]), ("rping", ["--help"]), ("nvme-perf", ["--help"])):
+    for name, arguments in (("perf", ["--op", "write", "-n", "5"]), ("perf", ["--help"]), ("testpmd", ["--help"]),
+                            ("nvme-perf", ["--help"])):
         for where in (">/dev/full", ">&-"):
             done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", program(name), *arguments],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
@@ -530,20 +529,25 @@ def a_message_that_moves_is_not_stalled_however_long_it_takes(directory):
 
 
 @case
-def perf_and_pingpong_tell_how_it_goes_and_end_at_once_when_interrupted(directory):
-    perf = Running(directory, "perf", "perf", "--op", "write", "--mode", "bw", "-D", "60", "--loss", "0.01")
-    server = Running(directory, "server", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"), "--device",
-                     "net_memif0", "-p", "18604", "-n", "1000000000", "--ip", "fe80::1/64")
+def perf_tells_how_it_goes_and_ends_at_once_when_interrupted(directory):
+    """With both ends in one process, and each of two."""
+    work = ["--op", "write", "--mode", "bw", "-D", "60"]
+    perf = Running(directory, "perf", "perf", *work, "--loss", "0.01")
+    server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--device",
+                     "net_memif0", "-p", "18604", "--ip", "fe80::1/64", "--server")
     client = None
     try:
         perf.wait_for(r"\.\.\. .*M messages/s, [1-9]\d* packets sent again, \d+ probes\n.*\.\.\. .*M messages/s")
         want(perf.interrupt() == 130 and perf.text().endswith("uroce-perf: interrupted\n"), perf.text())
         server.wait_for("waiting for a client")
-        client = Running(directory, "client", "pingpong", *memif(directory, "client", "02:00:00:00:00:02"), "--device",
-                         "net_memif0", "-p", "18604", "-n", "1000000000", "--ip", "fe80::2/64", "127.0.0.1")
-        client.wait_for(r"(?s)messages sent, .*messages sent, ")
-        for end in (client, server):
-            want(end.interrupt() == 130 and end.text().endswith("uroce-pingpong: interrupted\n"), end.text())
+        client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"), "--device",
+                         "net_memif0", "-p", "18604", "--ip", "fe80::2/64", *work, "127.0.0.1")
+        client.wait_for(r"(?s)messages/s.*messages/s")
+        server.process.send_signal(signal.SIGSTOP)  # otherwise it may end first, as its client has left
+        want(client.interrupt() == 130 and client.text().endswith("uroce-perf: interrupted\n"), client.text())
+        server.process.send_signal(signal.SIGINT)
+        server.process.send_signal(signal.SIGCONT)
+        want(server.finish() == 130 and server.text().endswith("uroce-perf: interrupted\n"), server.text())
     finally:
         for end in (perf, server, client):
             if end:
@@ -557,8 +561,8 @@ def two_signals_at_once_are_told_of_once(directory):
     for number in range(12):
         own = os.path.join(directory, str(number))  # the socket of one that was interrupted stays
         os.mkdir(own)
-        server = Running(own, "server", "pingpong", *memif(own, "server", "02:00:00:00:00:01"), "--device",
-                         "net_memif0", "-p", "18604", "--ip", "fe80::1/64")
+        server = Running(own, "server", "perf", *memif(own, "server", "02:00:00:00:00:01"), "--device",
+                         "net_memif0", "-p", "18604", "--ip", "fe80::1/64", "--server")
         server.wait_for("waiting for a client")
         server.process.send_signal(signal.SIGTERM)
         want(server.interrupt() == 130 and server.text().count("interrupted") == 1, server.text())

@@ -33,7 +33,7 @@ def last_line(name, done, status, *words):
 def an_option_is_not_the_value_of_another(_):
     for name, *words in (("perf", "-d", "--server"), ("perf", "--gateway", "--server"),
                          ("nvmet", "--ip", "--memory=1M"), ("testpmd", "--ip", "--target"),
-                         ("pingpong", "--gateway", "--vlan"), ("decode", "--fly")):
+                         ("perf", "--gateway", "--vlan"), ("decode", "--fly")):
         told = ("unrecognized",) if name == "decode" else ("requires an argument", words[-1])
         one_line(name, run(name, *words, "--dry-run"), 2, *told)
 
@@ -63,8 +63,7 @@ def a_tcp_port_of_another_program_is_named(_):
 def who_waits_for_a_server_says_so(directory):
     """And after some seconds that there is none."""
     port = ("-d", f"net_memif0,role=server,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.2/24")
-    for name, *options in (("pingpong", "-R", "10.0.0.1"), ("perf", "-R", "10.0.0.1"),
-                           ("rping", "-c", "-a", "10.0.0.1"),
+    for name, *options in (("perf", "-R", "10.0.0.1"),
                            ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
         code, _, err = run(name, *port, *options)
         lines = err.splitlines()
@@ -159,20 +158,19 @@ def second_client_of_a_memif_is_told_that_there_is_one(directory):
     first = Running(directory, "first", "testpmd", *port("client", 2), "-p", "18622", "--peer", "127.0.0.1",
                     "--stats-period", "1")
     first.wait_for("Gbit/s")
-    for name, *options in (("testpmd", "--target"), ("perf", "-R", "10.0.0.1"), ("pingpong", "-R", "10.0.0.1"),
-                           ("rping", "-c", "-a", "10.0.0.1"),
+    for name, *options in (("testpmd", "--target"), ("perf", "-R", "10.0.0.1"),
                            ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
         one_line(name, run(name, *port("client", 3), *options), 3, "net_memif0 has no link",
                  "its socket has another client", "a socket and a server of its own")
     want(first.interrupt() == 0, first.text())  # nothing has disturbed it
-    code, out, err = run("pingpong", *port("client", 3), "-R", "10.0.0.1")
+    code, out, err = run("perf", *port("client", 3), "-R", "10.0.0.1")
     want("has no link" not in err, "the socket is free now", code, out, err)
 
 
 @case
 def a_plan_says_that_an_interface_is_not_there(_):
     here = ("-d", "none0", "--ip", "10.0.0.1/24", "--dry-run")
-    for name, *more in (("perf", "--server"), ("pingpong",), ("rping", "-s"), ("testpmd", "--target"),
+    for name, *more in (("perf", "--server"), ("testpmd", "--target"),
                         ("nvmet", "--memory", "1M", "--nqn", "nqn.2026-01.org.example:disks")):
         code, out, err = run(name, *here, *more)
         want(code == 0 and err == "" and "no interface has that name now" in out, name, code, out, err)

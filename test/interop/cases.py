@@ -12,7 +12,9 @@ from scripts import Batch, Script, split  # noqa: F401 (split is for the harness
 NO_BATCH = Batch(())
 IMM = "imm=0x12345678"
 KIB, MIB = 1 << 10, 1 << 20
-FAMILIES = {"IPv4": 4, "IPv6": 6}
+FAMILIES = ("IPv4", "IPv6")
+SETTINGS = {"IPv4": "family=4", "IPv6": "family=6", "IPv4 in a VLAN": "family=4 vlan=1",
+            "IPv6 in a VLAN": "family=6 vlan=1"}
 WORD, ADD = 0x1122334455667788, 0x0102030405060708
 
 
@@ -65,7 +67,7 @@ ATOMICS = {"fetch-and-add": fetch_and_add, "compare-and-swap": compare_and_swap}
 
 
 def case(name, steps, size, linux_asks, family, mtu):
-    settings = f"family={FAMILIES[family]} mtu={mtu} "
+    settings = f"{SETTINGS[family]} mtu={mtu} "
     asks, answers = ((settings + words, lines) for words, lines in steps(size))
     ours, linux = (answers, asks) if linux_asks else (asks, answers)
     role = "Linux asks" if linux_asks else "uroce asks"
@@ -86,8 +88,32 @@ def operations(full):
             yield case(name, steps, 8, linux_asks, family, mtu)
 
 
+def lengths():
+    """SENDs at the path MTUs that operations() leaves out, from one packet to many."""
+    for linux_asks, family, mtu in itertools.product((False, True), FAMILIES, (512, 2048)):
+        for size in (1, 3000, 64 * KIB):
+            yield case("SEND", OPERATIONS["SEND"], size, linux_asks, family, mtu)
+
+
+def each_operation(family, mtus):
+    for linux_asks, mtu in itertools.product((False, True), mtus):
+        for name, steps in OPERATIONS.items():
+            yield case(name, steps, 4 * mtu - 1, linux_asks, family, mtu)
+        for name, steps in ATOMICS.items():
+            yield case(name, steps, 8, linux_asks, family, mtu)
+
+
+def tagged():
+    """In a VLAN, with a priority in our tags.
+
+    RULE("W-1", "VLAN"), RULE("W-3", "VLAN"), RULE("W-8", "VLAN")
+    """
+    for family in ("IPv4 in a VLAN", "IPv6 in a VLAN"):
+        yield from each_operation(family, (1024, 4096))
+
+
 def batches(full):
     yield Batch(errors.SCRIPTS)
     yield Batch(semantics.SCRIPTS)
-    yield Batch(operations(full))
+    yield Batch([*operations(full), *lengths()])
     yield from streams.batches(full)

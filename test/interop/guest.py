@@ -40,7 +40,9 @@ class Network:
         # The kernel's own IPv6 would answer for link-local addresses on the tap.
         steps = [f"ip tuntap add {tap} mode tap && echo 1 > /proc/sys/net/ipv6/conf/{tap}/disable_ipv6 && "
                  f"ip link set {tap} mtu {MTU} up" for tap in (TAP, OTHER_TAP, SECOND_TAP)]
-        for step in (*steps, f"ip addr add {HOST_IP}/24 dev {TAP}", "ip link set lo up"):
+        for step in (*steps, f"ip addr add {HOST_IP}/24 dev {TAP}", "ip link set lo up",
+                     # getaddrinfo() refuses every IPv6 address where there is none but ::1
+                     "ip addr add fd00:9:9::1/128 dev lo nodad"):
             subprocess.run(self.inside("sh", "-ec", step), check=True)
 
     @staticmethod

@@ -88,11 +88,13 @@ def put(root, source, target):
     shutil.copy(os.path.realpath(source), root + target)
 
 
-def put_with_libraries(root, source, target):
+def put_with_libraries(root, source, target, without=None):
+    """The libraries that it needs, but those of the folder `without`."""
     put(root, source, target)
     linked = subprocess.run(["ldd", source], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     for library in re.findall(r"(/\S+\.so\S*)", linked):
-        put(root, library, library)
+        if without is None or not os.path.realpath(library).startswith(os.path.realpath(without)):
+            put(root, library, library)
 
 
 def compile_into(program, sources, libraries):

@@ -4,7 +4,7 @@
 ships, for which uroce's libraries stand in for libibverbs' provider and for librdmacm."""
 import cases
 from guest import TAP
-from pingpong import FAMILIES, PORT
+from ends import FAMILIES, PORT
 
 TARGET, INITIATOR = "iqn.2026-01.test:disk", "iqn.2026-01.test:host"
 OWN = FAMILIES["ipv4"]["ip"]

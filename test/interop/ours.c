@@ -1,27 +1,34 @@
 /* ours.c - our side of a script: uroce, with the lcore polled while it waits */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage: interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE    waits for verbs on TCP; the file: script.h */
+/*
+ * usage: interop-ours EAL-OPTIONS -- IPV4 IPV6 PORT FILE [IPV4 IPV6 VLAN], addresses with /LEN
+ * Waits for verbs on TCP port PORT. FILE: script.h. The last two addresses are in the VLAN, with a priority.
+ */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <uroce/uroce.h>
 
 #include "common/eal.h"
 #include "common/ports.h"
+#include "common/tcp.h"
 #include "start.h"
-#include "pingpong/side.h"
 #include "script.h"
 
 #define EVERYTHING \
 	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
 #define OF_REGION (EVERYTHING | UROCE_ACCESS_MW_BIND)
 #define OF_WINDOW (EVERYTHING & ~UROCE_ACCESS_LOCAL_WRITE)
+#define VLAN_PRIORITY 3
 
 static struct {
 	struct app_port port;
-	struct uroce_addr addr_ipv6;
+	struct uroce_addr addrs[4]; /* IPv4, IPv6, the same in the VLAN */
 	struct uroce_lcore *lcore;
 	struct uroce_pd *pd;
 	struct uroce_mr *mr;
@@ -41,7 +48,7 @@ static void poll_once(void)
 
 static const struct uroce_addr *own_addr(const struct script_settings *settings)
 {
-	return settings->family == 6 ? &ours.addr_ipv6 : &ours.port.addr;
+	return &ours.addrs[2 * (settings->vlan != 0) + (settings->family == 6)];
 }
 
 static int connect_qp(struct uroce_qp *qp, const struct script_end *peer, const struct script_settings *settings)
@@ -283,6 +290,24 @@ static int create(const struct script_settings *settings, struct script_end *own
 	return -error;
 }
 
+/* The peer asks for our MAC before it dials, so this polls the lcore while it waits. Returns a socket, or -1. */
+static int accept_verbs(unsigned port)
+{
+	int listener = app_tcp_listen(port), fd = -1;
+
+	if (listener < 0)
+		return app_complain(-1, "cannot listen on TCP port %u: %s", port, strerror(errno));
+	while (fd < 0) {
+		struct pollfd waiting = { .fd = listener, .events = POLLIN };
+
+		uroce_lcore_poll(ours.lcore);
+		if (poll(&waiting, 1, 0) > 0)
+			fd = accept(listener, NULL, NULL);
+	}
+	close(listener);
+	return fd;
+}
+
 static int run(unsigned port, const char *file)
 {
 	static const struct script_side side = {
@@ -300,14 +325,15 @@ static int run(unsigned port, const char *file)
 		.destroy = destroy,
 	};
 	int error = uroce_pd_alloc(ours.port.device, &ours.pd), exit_code = APP_EXIT_FAILURE;
-	struct side tcp = { .fd = -1 };
+	int fd;
 
 	if (error == 0)
 		error = uroce_mr_reg(ours.pd, script_memory, SCRIPT_MEMORY_BYTES, OF_REGION, &ours.mr);
 	if (error)
 		return app_complain(APP_EXIT_INTERNAL, "memory: %s", strerror(-error));
-	if (side_accept(&tcp, ours.lcore, port) == 0)
-		exit_code = script_run(&side, tcp.fd, file);
+	fd = accept_verbs(port);
+	if (fd >= 0)
+		exit_code = script_run(&side, fd, file);
 	uroce_mr_dereg(ours.mr);
 	uroce_pd_dealloc(ours.pd);
 	return exit_code;
@@ -316,11 +342,18 @@ static int run(unsigned port, const char *file)
 static int open_and_run(const char *device, char **words)
 {
 	struct uroce_engine_config engine_config = { .max_mrs = 16 };
-	struct app_port_config port_config = { .device = device, .port.addresses = { words[0], words[1] } };
+	struct app_port_config port_config = { .device = device };
+	const char *addresses[] = { words[0], words[1], words[4], words[4] ? words[5] : NULL };
 	int exit_code, error;
 
-	if (uroce_addr_parse(words[1], &ours.addr_ipv6, NULL) != 0)
-		return app_complain(APP_EXIT_USAGE, "'%s' is no address: use fe80::1/64", words[1]);
+	for (int i = 0; i < 4 && addresses[i]; i++) {
+		if (uroce_addr_parse(addresses[i], &ours.addrs[i], NULL) != 0)
+			return app_complain(APP_EXIT_USAGE, "'%s' is no address: use fe80::1/64", addresses[i]);
+		port_config.port.addresses[i] = addresses[i];
+		if (i >= 2)
+			port_config.port.vlans[i] =
+				(struct uroce_vlan){ .id = (uint16_t)atoi(words[6]), .priority = VLAN_PRIORITY };
+	}
 	error = uroce_engine_create(&engine_config, &port_config.port.engine);
 	if (error)
 		return app_complain(APP_EXIT_INTERNAL, "engine: %s", strerror(-error));
@@ -336,5 +369,5 @@ static int open_and_run(const char *device, char **words)
 
 int main(int argc, char **argv)
 {
-	return start(argc, argv, 4, "interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE", open_and_run);
+	return start(argc, argv, 4, "interop-ours EAL-OPTIONS -- IPV4 IPV6 PORT FILE [IPV4 IPV6 VLAN]", open_and_run);
 }

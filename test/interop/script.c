@@ -112,6 +112,7 @@ static bool take_setting(struct script_settings *settings, const char *word)
 	return sscanf(word, "timeout=%u", &settings->timeout) == 1 || sscanf(word, "retry=%u", &settings->retry) == 1 ||
 	       sscanf(word, "rnr=%u", &settings->rnr) == 1 || sscanf(word, "mtu=%u", &settings->mtu) == 1 ||
 	       sscanf(word, "family=%u", &settings->family) == 1 || sscanf(word, "srq=%u", &settings->srq) == 1 ||
+	       sscanf(word, "vlan=%u", &settings->vlan) == 1 ||
 	       (strcmp(word, "repair=off") == 0 && (settings->no_repair = true)) ||
 	       (sscanf(word, "qps=%u", &settings->qps) == 1 && settings->qps >= 1 && settings->qps <= SCRIPT_QPS_MAX);
 }

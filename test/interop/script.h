@@ -7,7 +7,7 @@
  *
  * Settings, before all steps:
  *   timeout=N retry=N rnr=N    attributes of the QPs
- *   mtu=N family=4|6           path MTU (1024), which addresses are used (4)
+ *   mtu=N family=4|6 vlan=1    path MTU (1024), which addresses are used (4), and whether those of the VLAN
  *   qps=N srq=1                so many QPs instead of one; they share a receive queue
  *   repair=off                 responses that come before their turn are dropped: uroce only
  * Each other word is a step:
@@ -118,7 +118,7 @@ struct script_end {
 };
 
 struct script_settings {
-	uint32_t timeout, retry, rnr, mtu, family, qps, srq;
+	uint32_t timeout, retry, rnr, mtu, family, vlan, qps, srq;
 	bool no_repair;
 };
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #define COUNTERS "/sys/class/infiniband/" DEVICE "/ports/1/hw_counters"
 #define COUNTERS_MAX 32
 #define IB_PORT 1
+#define GIDS_MAX 16
 #define FIRST_PSN 0xFFFFFE
 #define EVERYTHING \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
@@ -103,8 +105,27 @@ static void poll_once(void)
 	usleep(500);
 }
 
+/* The GID of a global address of an interface "NAME.VLAN". Linux lists it where it likes. */
+static uint8_t vlan_gid_index(uint32_t family)
+{
+	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
+
+	for (uint32_t i = 0; i < GIDS_MAX; i++) {
+		struct ibv_gid_entry entry;
+		char name[IF_NAMESIZE] = "";
+
+		if (ibv_query_gid_ex(verbs.context, IB_PORT, i, &entry, 0) == 0 &&
+		    if_indextoname(entry.ndev_ifindex, name) && strchr(name, '.') && entry.gid.raw[0] != 0xFE &&
+		    (memcmp(entry.gid.raw, mapped, sizeof(mapped)) == 0) == (family == 4))
+			return (uint8_t)i;
+	}
+	return GIDS_MAX; /* libibverbs refuses it */
+}
+
 static uint8_t gid_index(const struct script_settings *settings)
 {
+	if (settings->vlan)
+		return vlan_gid_index(settings->family);
 	return settings->family == 6 ? GID_INDEX_IPV6 : GID_INDEX_IPV4;
 }
 

@@ -15,8 +15,12 @@ import image  # noqa: E402
 from guest import HOST_IP, MTU, TAP, Guest, Network  # noqa: E402
 
 MODULES = ["virtio_pci", "virtio_net", "vfio_pci", "vfio_iommu_type1"]
-PROGRAMS = ["app/uroce-rping", "app/uroce-pingpong", "app/uroce-testpmd", "test/interop/interop-ours",
-            "test/nic/nic-reopen", "test/nic/nic-asleep"]
+PROGRAMS = ["app/uroce-run", "app/uroce-testpmd", "test/interop/interop-ours", "test/nic/nic-reopen",
+            "test/nic/nic-asleep"]
+# What uroce-run gives to programs, at the places where it finds it beside its own folder, and such a program.
+LIBRARIES = ["lib/verbs/liburoce-rdmav34.so", "lib/verbs/liburoce-verbs.so", "lib/verbs/liburoce-preload.so",
+             "lib/rdmacm/librdmacm.so.1"]
+TOOLS = ["rping"]
 DRIVERS = ["bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_vmxnet3", "net_virtio"]
 HUGEPAGES, MEMORY_MIB = 256, 1536
 OWN_TAP, BRIDGE = "own0", "bridge0"
@@ -50,6 +54,13 @@ def programs(build):
     return [os.path.join(build, name) for name in PROGRAMS]
 
 
+def put_libraries(root, build):
+    """Those of the build folder at their places there, the system's at theirs."""
+    for name in LIBRARIES:
+        image.put_with_libraries(root, os.path.join(build, name), "/" + name, without=build)
+    image.put_tools(root, TOOLS)
+
+
 def put_driver(root, folder, name):
     """The library where the loader looks, too, and a link to it where EAL does: a second copy would register twice."""
     library, = glob.glob(f"/usr/lib/*/dpdk/pmds-*/librte_{name}.so")
@@ -68,13 +79,15 @@ def of_machine(build):
     def fill(root):
         for program in programs(build):
             image.put_with_libraries(root, program, "/uroce/" + os.path.basename(program))
+        put_libraries(root, build)
         folder = os.path.dirname(glob.glob("/usr/lib/*/dpdk/pmds-*/librte_bus_pci.so")[0])
         os.makedirs(root + folder)
         for name in DRIVERS:
             put_driver(root, folder, name)
 
     return image.Image("machine", MODULES, os.path.join(HERE, "set-up.sh"), fill,
-                       [*programs(build), os.path.realpath(__file__)], ["libdpdk-dev"])
+                       [*programs(build), *(os.path.join(build, name) for name in LIBRARIES),
+                        os.path.realpath(__file__)], ["libdpdk-dev", "libibverbs1", "rdmacm-utils"])
 
 
 def bridge(network):

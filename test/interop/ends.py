@@ -1,4 +1,4 @@
-# pingpong.py - what runs at both ends: ibv_rc_pingpong, and the scripts of cases.py
+# ends.py - the addresses of both ends, and the scripts of cases.py
 # SPDX-License-Identifier: BSD-3-Clause
 """`ports` are the words by which a program of ours finds its port: EAL's, before the "--"."""
 import atexit
@@ -7,7 +7,7 @@ import shutil
 import tempfile
 
 import cases
-from guest import GUEST_IP, HOST_IP, VLAN
+from guest import HOST_IP, VLAN
 
 PORT = 18515
 # Where Linux keeps the addresses of its own is found by what they are: those of a VLAN appear by themselves.
@@ -17,8 +17,6 @@ FAMILIES = {
     "ipv4 in a VLAN": {"ip": "10.9.100.9/24", "gid": "0000:0000:0000:0000:0000:ffff:0a09:6402", "vlan": VLAN},
     "ipv6 in a VLAN": {"ip": "fd00:9::9/64", "gid": "fd00:0009:0000:0000:0000:0000:0000:0002", "vlan": VLAN},
 }
-# The emulated guest does about 33 000 packets/s; a slow machine a fifth of that.
-SLOW_PACKETS_PER_SECOND = 6000
 
 
 def gid_index(family):
@@ -27,38 +25,6 @@ def gid_index(family):
     port = "/sys/class/infiniband/rxe0/ports/1"
     return (f"cd {port}/gids && for i in *; do grep -q {FAMILIES[family]['gid']} $i && "
             f"grep -qx {netdev} {port}/gid_attrs/ndevs/$i && echo $i && break; done 2>/dev/null")
-
-
-class PingPong:
-    """`role` is what uroce-pingpong is; the guest is the other."""
-    batch = cases.NO_BATCH
-    program, guest_program = "app/uroce-pingpong", "ibv_rc_pingpong"
-
-    def __init__(self, ports, role, family, size, mtu, iterations):
-        self.ports, self.role, self.family = ports, role, family
-        self.size, self.mtu, self.iterations = size, mtu, iterations
-
-    def name(self):
-        return f"{self.family}, uroce is the {self.role}, {self.size} bytes, mtu {self.mtu}, {self.iterations} times"
-
-    def seconds(self):
-        packets = self.iterations * 2 * (-(-self.size // self.mtu) + 1)
-        return 20 + packets // SLOW_PACKETS_PER_SECOND
-
-    def guest_command(self):
-        peer = HOST_IP if self.role == "server" else ""
-        return (f"exec ibv_rc_pingpong -d rxe0 -g $({gid_index(self.family)}) -p {PORT} -s {self.size} "
-                f"-m {self.mtu} -n {self.iterations} {peer}").strip()
-
-    def own_command(self, program):
-        peer = [GUEST_IP] if self.role == "client" else []
-        vlan = ["--vlan", f"{FAMILIES[self.family]['vlan']}:3"] if "vlan" in FAMILIES[self.family] else []
-        return [program, *self.ports, "--", "--ip", FAMILIES[self.family]["ip"], "-p", str(PORT), "-s", str(self.size),
-                "-m", str(self.mtu), "-n", str(self.iterations), *vlan, *peer]
-
-    def outcomes(self, reasons, _own_text, _guest_text):
-        """The programs' statuses tell all."""
-        yield self.name(), reasons, []
 
 
 class Batch:
@@ -80,8 +46,9 @@ class Batch:
         with open(self.file, "w") as file:
             for script in self.scripts:
                 file.write(f"{script.own_words}\n{script.guest_words}\n")
-        addresses = [FAMILIES[family]["ip"] for family in ("ipv4", "ipv6")]
-        return [program, *self.ports, "--", *addresses, str(PORT), self.file]
+        plain, tagged = ([entry["ip"] for entry in FAMILIES.values() if ("vlan" in entry) == in_vlan]
+                         for in_vlan in (False, True))
+        return [program, *self.ports, "--", *plain, str(PORT), self.file, *tagged, str(VLAN)]
 
     def outcomes(self, reasons, own_text, guest_text):
         """Of each script: name, what was wrong, remarks. What is wrong with the programs is so for all that follows."""
