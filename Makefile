@@ -85,7 +85,7 @@ format:
 	git ls-files -z '*.c' '*.h' | xargs -0 -r clang-format -i
 
 bench: packages-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet programs
+	@ninja -C $(BUILD) --quiet programs test/perf/perf-self
 	@test/perf/bench --build $(BUILD) $(ARGS)
 
 bench-peers: packages-build $(BUILD)/build.ninja

@@ -69,54 +69,8 @@ struct perf_failover_result {
 	double resumed_ms;      /* time until the first completion after the first migration; 0: there was none */
 };
 
-/* What a window measures, over all windows: the median, the 10th and the 90th percentile. */
-struct perf_spread {
-	double median, p10, p90;
-};
-
-/* With --limit: the stack compared with the least that any stack must do (baseline.h), in pairs of windows. */
-struct perf_baseline_result {
-	bool measured;
-	double gbit_per_s, messages_per_s; /* medians of the limit step */
-	struct perf_spread fraction;       /* goodput of the stack divided by that of the limit step, for each pair */
-	double over_copy;                  /* goodput of the limit step divided by that without ICRC */
-};
-
-/* With --limit in lat mode: round trips of the stack compared with those of bare frames (raw_pingpong.h). */
-struct perf_raw_pingpong_result {
-	bool measured;
-	double rtt_us;            /* round trip of bare frames, a median */
-	struct perf_spread ratio; /* round trip of the stack divided by that of bare frames, for each pair */
-
-	/* what the loss of one frame costs (recovery.h), in round trips of bare frames */
-	bool lost;
-	struct perf_spread recovery;
-};
-
-/* With --junk: frames that are refused (junk.h). */
-struct perf_junk_result {
-	bool measured;
-	double refused_per_s;     /* frames refused a second while no other frames arrive; the median of the windows */
-	struct perf_spread share; /* the part of its goodput that the case keeps while every second frame is junk */
-};
-
-/* With --lcores: all lcores at once compared with each alone (lcores.h). */
-struct perf_scaling_result {
-	bool measured;
-	struct perf_spread ratio;
-};
-
 struct perf_result {
 	struct perf_case test;
-	struct perf_baseline_result limit;
-	struct perf_raw_pingpong_result bare;
-	struct perf_junk_result junk;
-	struct perf_scaling_result scaling;
-	/*
-	 * Time for a cache line to get from lcore to lcore (core_latency.h); 0: one lcore, or not known. The
-	 * percentiles are known with --lcores.
-	 */
-	struct perf_spread hand_over_ns;
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* sum of both ends; seconds are those of the longer one */
 	uint32_t lcores;

@@ -7,7 +7,6 @@
 
 #include "common/eal.h"
 #include "perf/environment.h"
-#include "perf/baseline.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BUILD "sanitized"
@@ -55,7 +54,6 @@ void perf_environment_collect(const struct perf_options *options, const struct a
 	environment->lcores = options_lcore_count(options);
 	environment->hugepages = eal.hugepages;
 	environment->icrc = uroce_icrc();
-	environment->icrc_ratio = options->test.limit ? perf_baseline_icrc() : 0;
 	environment->port_count = port_count;
 	find_cpu(environment->cpu, sizeof(environment->cpu));
 	for (uint32_t i = 0; i < port_count; i++) {

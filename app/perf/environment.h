@@ -16,8 +16,7 @@ struct perf_environment {
 	char cpu[128];
 	uint32_t lcores;
 	bool hugepages;
-	const char *icrc;  /* implementation of the ICRC */
-	double icrc_ratio; /* K of baseline.h; 0: not measured */
+	const char *icrc; /* implementation of the ICRC */
 	uint32_t port_count;
 	struct {
 		const char *name, *driver;

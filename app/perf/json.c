@@ -12,6 +12,7 @@
 #include "common/eal.h"
 #include "common/names.h"
 #include "common/run_json.h"
+#include "perf/beside.h"
 #include "perf/json.h"
 #include "perf/page.h"
 
@@ -86,12 +87,10 @@ void perf_json_environment(struct perf_json *json, const struct perf_environment
 	for (uint32_t i = 0; i < environment->warning_count; i++)
 		json_array_append_new(warnings, json_string(environment->warnings[i]));
 	json_object_set_new(json->root, "environment",
-			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:o}", "cpu", environment->cpu,
-				      "lcores", (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports,
-				      "hugepages", (int)environment->hugepages, "build", environment->build, "icrc",
-				      environment->icrc, "icrc_over_memcpy",
-				      number_or_null(environment->icrc_ratio, environment->icrc_ratio > 0), "warnings",
-				      warnings));
+			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:s, s:o}", "cpu", environment->cpu, "lcores",
+				      (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports, "hugepages",
+				      (int)environment->hugepages, "build", environment->build, "icrc",
+				      environment->icrc, "warnings", warnings));
 }
 
 static json_t *latency_of(const struct perf_result *result)
@@ -155,41 +154,6 @@ static json_t *failover_of(const struct perf_failover_result *failover)
 			 number_or_null(failover->resumed_ms, failover->resumed_ms > 0));
 }
 
-/* As NAME, NAME_p10 and NAME_p90. */
-static void put_spread(json_t *object, const char *name, const struct perf_spread *spread, bool applies,
-		       bool percentiles)
-{
-	char text[64];
-
-	put_real(object, name, spread->median, applies);
-	snprintf(text, sizeof(text), "%s_p10", name);
-	put_real(object, text, spread->p10, percentiles);
-	snprintf(text, sizeof(text), "%s_p90", name);
-	put_real(object, text, spread->p90, percentiles);
-}
-
-/* Adds the comparisons that were measured beside the case. */
-static void put_comparisons(json_t *object, const struct perf_result *result)
-{
-	const struct perf_case *test = &result->test;
-	bool limit = result->limit.measured, bare = result->bare.measured, lost = result->bare.lost,
-	     junk = result->junk.measured, scaling = result->scaling.measured;
-
-	put_real(object, "limit_gbit_per_s", result->limit.gbit_per_s, limit);
-	put_real(object, "limit_messages_per_s", result->limit.messages_per_s, limit);
-	put_spread(object, "fraction_of_limit", &result->limit.fraction, limit, limit);
-	put_real(object, "limit_over_copy", result->limit.over_copy, limit);
-	put_real(object, "bare_rtt_us", result->bare.rtt_us, bare);
-	put_spread(object, "rtt_over_bare", &result->bare.ratio, bare, bare);
-	json_object_set_new(object, "lost_frame", lost ? json_integer(test->lose) : json_null());
-	put_spread(object, "recovery_rtts", &result->bare.recovery, lost, lost);
-	json_object_set_new(object, "junk", junk ? json_string(perf_junk_names[test->junk]) : json_null());
-	put_real(object, "junk_refused_per_s", result->junk.refused_per_s, junk);
-	put_spread(object, "goodput_beside_junk", &result->junk.share, junk, junk);
-	put_spread(object, "scaling", &result->scaling.ratio, scaling, scaling);
-	put_spread(object, "hand_over_ns", &result->hand_over_ns, result->hand_over_ns.median > 0, scaling);
-}
-
 static bool is_regular(FILE *file)
 {
 	struct stat status;
@@ -222,7 +186,7 @@ static int write_file(struct perf_json *json)
 	return error;
 }
 
-void perf_json_result(struct perf_json *json, const struct perf_result *result)
+void perf_json_result(struct perf_json *json, const struct perf_result *result, const struct perf_beside *beside)
 {
 	const struct perf_case *test = &result->test;
 	const struct perf_tally *tally = &result->tally;
@@ -259,7 +223,8 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "no_read_repair", json_boolean(test->no_read_repair));
 	json_object_set_new(object, "failover", failover_of(&result->failover));
 	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
-	put_comparisons(object, result);
+	if (beside)
+		beside->put(object, result);
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_object_set_new(object, "latency_counts", latency_counts_of(result));
 	json_object_set_new(object, "over_time", series_of(result));

@@ -7,6 +7,7 @@
 #include "perf/environment.h"
 
 struct perf_json;
+struct perf_beside;
 
 /*
  * Checks that both files can be written, so that no result is lost after a long run. Either path may be NULL. An
@@ -18,7 +19,9 @@ struct perf_json *perf_json_open(const char *path, const char *page_path);
 void perf_json_start(struct perf_json *json, int argc, char *const *argv);
 
 void perf_json_environment(struct perf_json *json, const struct perf_environment *environment);
-void perf_json_result(struct perf_json *json, const struct perf_result *result);
+
+/* beside: what adds to the result (beside.h); NULL: nothing. */
+void perf_json_result(struct perf_json *json, const struct perf_result *result, const struct perf_beside *beside);
 
 /* Writes the files and frees json. 0, or -1 after a complaint. */
 int perf_json_close(struct perf_json *json);

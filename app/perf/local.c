@@ -7,11 +7,8 @@
 #include <rte_launch.h>
 
 #include "common/eal.h"
-#include "perf/raw_pingpong.h"
-#include "perf/junk.h"
-#include "perf/baseline.h"
+#include "perf/beside.h"
 #include "perf/local.h"
-#include "perf/core_latency.h"
 #include "perf/result.h"
 #include "perf/setup.h"
 #include "perf/stream.h"
@@ -113,28 +110,14 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	return 0;
 }
 
-/* Is the case measured in windows, in turn with windows of something else? */
-static bool takes_turns(const struct perf_local *local, const struct perf_case *test)
+/* Leaves the case to what a developers' program measures beside it. */
+static int run_beside(const struct perf_local *local, struct perf_result *result)
 {
-	return (test->limit || test->junk || local->lcores->count) && op_takes_turns(&perf_ops[test->op]);
-}
-
-static int run_in_windows(const struct perf_local *local, struct perf_result *result)
-{
-	const struct perf_case *test = &result->test;
 	struct perf_end *ends = local->ends;
-	int error;
+	int error = local->beside->run(ends, result);
 
-	perf_end_begin_windows(ends);
-	error = local->lcores->count   ? perf_lcores_run(local->lcores, ends, result) :
-		test->junk             ? perf_junk_run(ends, &result->junk) :
-		test->mode == PERF_LAT ? perf_raw_pingpong_run(ends, &result->bare) :
-					 perf_baseline_run(ends, &result->limit);
 	ends[0].phase = PHASE_DONE;
-	if (error == -EIO)
-		perf_end_fail(&ends[0], test->junk ? "not every junk frame was refused for what is wrong with it" :
-						     "a frame of the limit step was lost or not right");
-	else if (error)
+	if (error)
 		return error;
 	perf_end_sum_up(&ends[0]);
 	perf_end_sum_up(&ends[1]);
@@ -144,15 +127,13 @@ static int run_in_windows(const struct perf_local *local, struct perf_result *re
 int perf_local_run(const struct perf_local *local, const struct perf_case *test, struct perf_result *result)
 {
 	struct perf_end *ends = local->ends;
-	bool in_windows = takes_turns(local, test);
+	bool beside = local->beside && local->beside->takes(test);
 	int error;
 
-	perf_result_begin(result, test, in_windows ? 1 + local->lcores->count : local->core_count);
+	perf_result_begin(result, test, local->core_count);
 	error = perf_setup_connect_both(ends, test);
-	if (error == 0 && local->core_count == 2)
-		result->hand_over_ns.median = perf_core_latency_ns(0);
 	if (error == 0)
-		error = in_windows ? run_in_windows(local, result) : run(ends, local->core_count, local->failover);
+		error = beside ? run_beside(local, result) : run(ends, local->core_count, local->failover);
 	if (error == 0) {
 		perf_failover_result(local->failover, &result->failover);
 		perf_result_add(result, &ends[0].tally);

@@ -5,14 +5,15 @@
 
 #include "perf/end.h"
 #include "perf/failover.h"
-#include "perf/lcores.h"
+
+struct perf_beside;
 
 /* What the cases run on. */
 struct perf_local {
 	struct perf_end *ends; /* two */
 	uint32_t core_count;   /* 2: ends[1] runs on the first EAL worker */
 	struct perf_failover *failover;
-	struct perf_lcores *lcores; /* with QPs of their own */
+	const struct perf_beside *beside; /* what developers measure beside cases (beside.h); NULL: nothing */
 };
 
 /* Returns 0, or a negative errno if the case could not be set up. Failures of the run are in result->tally. */

@@ -60,10 +60,4 @@ static inline bool op_shares_receives(const struct perf_op_info *op)
 	return op->receives && !op->invalidates;
 }
 
-/* Can the operation be measured in windows that alternate with bare frames, junk or other lcores? */
-static inline bool op_takes_turns(const struct perf_op_info *op)
-{
-	return op->bytes == 0 && !op->flushes;
-}
-
 #endif

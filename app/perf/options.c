@@ -10,7 +10,7 @@
 #include "perf/pair.h"
 #include "perf/rows.h"
 
-#define WINDOWS_SECONDS 1.55 /* 31 windows of 50 ms */
+#define USUAL_SECONDS 0.6
 
 static int check_ends(const struct perf_options *options)
 {
@@ -72,52 +72,16 @@ static int check_size_options(const struct perf_options *options)
 		       APP_EXIT_OK;
 }
 
-/* Windows that alternate need one lcore and a link without faults. */
-static int check_windows(struct perf_options *options)
-{
-	const char *name = options->test.limit ? "--limit" : options->test.junk ? "--junk" : "--lcores";
-
-	if (!options_are_local(options) || options->core_count != 1)
-		return app_complain(APP_EXIT_USAGE,
-				    "%s: both ends on one core of this process: leave out --server, HOST and "
-				    "--nb-cores",
-				    name);
-	if (options->test.iterations || options->test.verify || options->test.both_ways || options->test.rx_rate ||
-	    options->failover_s > 0 || options_have_faults(options))
-		return app_complain(APP_EXIT_USAGE,
-				    "%s: leave out -n, --verify, -b, --rx-rate, --failover and faults of the link",
-				    name);
-	if (options->test.junk && (options->test.limit || options->modes[PERF_LAT]))
-		return app_complain(APP_EXIT_USAGE, "--junk %s: bandwidth only: leave out --limit and --mode lat",
-				    perf_junk_names[options->test.junk]);
-	if (options->lcores &&
-	    (options->test.limit || options->test.junk || options->device || options->modes[PERF_LAT]))
-		return app_complain(APP_EXIT_USAGE,
-				    "--lcores %u: bandwidth on loop only: leave out --limit, --junk, -d and --mode lat",
-				    options->lcores);
-	if (options->test.lose && options->modes[PERF_BW])
-		return app_complain(APP_EXIT_USAGE, "--lose %u: one message after the other: use --mode lat",
-				    options->test.lose);
-	options->modes[PERF_LAT] |= options->test.lose > 0;
-	options->modes[PERF_BW] |= !options->modes[PERF_LAT];
-	return APP_EXIT_OK;
-}
-
 /* A rate alone implies bandwidth. */
 static int check_rate(struct perf_options *options)
 {
-	bool windows = options_take_turns(options);
-
 	if (options->rate_limit == 0)
 		return options->test.burst ? app_complain(APP_EXIT_USAGE, "--burst_size %u: is about --rate_limit",
 							  options->test.burst) :
 					     APP_EXIT_OK;
-	if (options->modes[PERF_LAT] || windows || options->connections)
+	if (options->modes[PERF_LAT] || options->connections)
 		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: bandwidth only: leave out %s",
-				    options->rate_limit,
-				    windows              ? "--limit, --junk and --lcores" :
-				    options->connections ? "--connections" :
-							   "--mode lat");
+				    options->rate_limit, options->connections ? "--connections" : "--mode lat");
 	options->modes[PERF_BW] = true;
 	return APP_EXIT_OK;
 }
@@ -191,21 +155,12 @@ static bool has_windows(const struct perf_options *options)
  */
 static int check_ops(struct perf_options *options)
 {
-	const struct perf_op_info *op = all_lack(options, op_takes_turns);
+	const struct perf_op_info *op = all_lack(options, op_shares_receives);
 	bool any = false;
 	int code = check_sizes(options);
 
 	if (code)
 		return code;
-	if (options_take_turns(options) && op)
-		return app_complain(APP_EXIT_USAGE,
-				    "%s: nothing is measured beside --op %s: use send, send_imm, send_inv, write, "
-				    "write_imm or read",
-				    options->test.limit ? "--limit" :
-				    options->test.junk  ? "--junk" :
-							  "--lcores",
-				    perf_op_names[op - perf_ops]);
-	op = all_lack(options, op_shares_receives);
 	if (options->test.use_srq && op)
 		return app_complain(APP_EXIT_USAGE,
 				    op->receives ?
@@ -228,18 +183,12 @@ static int check_ops(struct perf_options *options)
 static int check(struct perf_options *options)
 {
 	bool any_mode = false;
-	int code = options_take_turns(options) ? check_windows(options) : APP_EXIT_OK;
+	int code = check_size_options(options);
 
 	if (code == APP_EXIT_OK)
-		code = check_size_options(options);
-	if (code == APP_EXIT_OK)
 		code = check_perftest(options);
-	if (code)
-		return code;
-	if (options->test.lose && !options->test.limit)
-		return app_complain(APP_EXIT_USAGE, "--lose %u: what it costs is told in bare round trips: use --limit",
-				    options->test.lose);
-	code = check_ops(options);
+	if (code == APP_EXIT_OK)
+		code = check_ops(options);
 	if (code)
 		return code;
 	for (unsigned i = 0; i < PERF_MODES; i++)
@@ -250,7 +199,7 @@ static int check(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "-D and -n: a case ends after a time or after a number of messages");
 	if (options->test.seconds == 0)
-		options->test.seconds = options_take_turns(options) ? WINDOWS_SECONDS : 0.6;
+		options->test.seconds = USUAL_SECONDS;
 	if (options->failover_s >= options->test.seconds && options->test.iterations == 0)
 		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
 				    options->failover_s, options->test.seconds);

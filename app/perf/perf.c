@@ -1,4 +1,4 @@
-/* perf.c - uroce-perf: bandwidth and latency of RDMA operations, in one process or between two */
+/* perf.c - uroce-perf as a function: bandwidth and latency of RDMA operations, in one process or between two */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "perf/local.h"
 #include "perf/options.h"
 #include "perf/pair.h"
+#include "perf/perf.h"
 #include "perf/remote.h"
 #include "perf/plan.h"
 #include "perf/report.h"
@@ -33,16 +34,16 @@ struct perf {
 	struct drivers_fault *faults[2];
 	struct perf_end ends[2];
 	struct perf_failover failover;
-	struct perf_lcores lcores;
 	struct perf_remote remote;
 	struct perf_environment environment;
 	struct perf_json *json;
+	const struct perf_beside *beside;
 	uint64_t failures;
 };
 
 static int create_engine(struct perf *perf)
 {
-	uint32_t pairs = perf->options.lcores ? perf->options.lcores : 1;
+	uint32_t pairs = 1 + perf->options.more_lcores;
 	uint32_t qps = pairs * (perf->options.test.qps * QPS_PER_QP + perf->options.test.idle * QPS_PER_IDLE) +
 		       perf->options.connections * QPS_PER_QP;
 	struct uroce_engine_config config = {
@@ -126,7 +127,8 @@ static void close_all(struct perf *perf)
 		free(perf->ends[i].latency);
 	}
 	perf_failover_close(&perf->failover);
-	perf_lcores_close(&perf->lcores);
+	if (perf->beside)
+		perf->beside->close();
 	/* Frees late frames before their pool. */
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
@@ -187,8 +189,8 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 	 * then.
 	 */
 	if (perf->json)
-		perf_json_result(perf->json, result);
-	perf_report_result(result);
+		perf_json_result(perf->json, result, perf->beside);
+	perf_report_result(result, perf->beside);
 	if (perf->options.histogram && result->latency)
 		perf_report_histogram(result);
 	perf->failures += has_nothing(result) || misses_the_least(&perf->options, result);
@@ -202,7 +204,7 @@ static int run_cases(struct perf *perf)
 		.ends = perf->ends,
 		.core_count = perf->options.core_count,
 		.failover = &perf->failover,
-		.lcores = &perf->lcores,
+		.beside = perf->beside,
 	};
 	struct perf_result result;
 	struct perf_case test;
@@ -271,8 +273,8 @@ static int measure(struct perf *perf)
 		code = open_ends(perf);
 	if (code == APP_EXIT_OK && perf->options.failover_s > 0)
 		code = perf_failover_open(&perf->failover, &perf->options, perf->engine, perf->faults, perf->ends);
-	if (code == APP_EXIT_OK)
-		code = perf_lcores_open(&perf->lcores, &perf->options, perf->engine);
+	if (code == APP_EXIT_OK && perf->beside)
+		code = perf->beside->open(&perf->options, perf->engine);
 	if (code)
 		return code;
 	perf_environment_collect(&perf->options, perf->pair.ends, perf->port_count, &perf->environment);
@@ -334,19 +336,23 @@ static int start(struct perf *perf, const struct app_args *args)
 	return app_eal_start(args, &config);
 }
 
-int main(int argc, char **argv)
+int perf_main(int argc, char **argv, const struct perf_beside *beside)
 {
 	static struct perf perf = { .remote.link.fd = -1 };
 	struct app_args args;
 	int code;
 
+	perf.beside = beside;
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	app_end_when_interrupted();
 	code = perf_options_parse(args.own_count, args.own, &perf.options);
 	if (code)
 		return code - 1;
-	code = choose_device(&perf.options, &args);
+	if (beside)
+		code = beside->check(&perf.options);
+	if (code == APP_EXIT_OK)
+		code = choose_device(&perf.options, &args);
 	if (code)
 		return code;
 	if (perf.options.dry_run) {

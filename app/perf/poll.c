@@ -111,14 +111,6 @@ void perf_end_begin(struct perf_end *end)
 		perf_stream_post(end, i);
 }
 
-void perf_end_begin_windows(struct perf_end *ends)
-{
-	perf_end_begin(&ends[1]);
-	perf_end_begin(&ends[0]);
-	ends[0].phase = PHASE_DRAIN;
-	ends[1].phase = PHASE_DONE;
-}
-
 /* Remembers the best 10 ms. */
 static void look_at_window(struct perf_end *end)
 {

@@ -8,9 +8,6 @@
 /* Starts a connected case. An end that only responds is done at once. */
 void perf_end_begin(struct perf_end *end);
 
-/* Starts both ends of a connected case that is measured in windows (window.h). */
-void perf_end_begin_windows(struct perf_end *ends);
-
 /*
  * Polls the lcore once, then does the end's work. Call it until the end is done; for an end that only responds, call it
  * as long as the peer needs that.

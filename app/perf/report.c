@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "perf/beside.h"
 #include "perf/report.h"
 
 #define RULER "----------------------------------------------------------------------------------------------"
@@ -28,9 +29,6 @@ void perf_report_environment(const struct perf_environment *environment, const s
 			environment->ports[i].address);
 	fprintf(out, " lcores: %u, hugepages: %s, build: %s\n", environment->lcores,
 		environment->hugepages ? "yes" : "no", environment->build);
-	if (environment->icrc_ratio > 0)
-		fprintf(out, " ICRC code: %s, copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
-			environment->icrc, environment->icrc_ratio);
 	if (options_have_faults(options))
 		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->faults.loss,
 			options->faults.duplicate, options->faults.reorder, options->faults.corrupt,
@@ -144,7 +142,7 @@ static void print_bandwidth(const struct perf_result *result)
 		result->cycles_per_packet);
 }
 
-void perf_report_result(const struct perf_result *result)
+void perf_report_result(const struct perf_result *result, const struct perf_beside *beside)
 {
 	const struct perf_tally *tally = &result->tally;
 
@@ -152,35 +150,8 @@ void perf_report_result(const struct perf_result *result)
 		print_latency(result);
 	else
 		print_bandwidth(result);
-	if (result->limit.measured)
-		fprintf(out,
-			"            limit %.3f Gbit/s, %.3f M messages/s: %.3f of it (p10 %.3f, p90 %.3f); "
-			"%.3f times as fast as the same without ICRC\n",
-			result->limit.gbit_per_s, result->limit.messages_per_s / 1e6, result->limit.fraction.median,
-			result->limit.fraction.p10, result->limit.fraction.p90, result->limit.over_copy);
-	if (result->bare.measured)
-		fprintf(out,
-			"            bare frames %.3f us there and back: the round trip takes %.2f times as long "
-			"(p10 %.2f, p90 %.2f)\n",
-			result->bare.rtt_us, result->bare.ratio.median, result->bare.ratio.p10, result->bare.ratio.p90);
-	if (result->bare.lost)
-		fprintf(out, "            frame %u lost: %.2f bare round trips more (p10 %.2f, p90 %.2f)\n",
-			result->test.lose, result->bare.recovery.median, result->bare.recovery.p10,
-			result->bare.recovery.p90);
-	if (result->junk.measured)
-		fprintf(out,
-			"            junk (%s): %.3f M frames/s are refused; beside as many of them as good ones %.3f "
-			"of the goodput (p10 %.3f, p90 %.3f)\n",
-			perf_junk_names[result->test.junk], result->junk.refused_per_s / 1e6, result->junk.share.median,
-			result->junk.share.p10, result->junk.share.p90);
-	if (result->scaling.measured)
-		fprintf(out,
-			"            %u lcores with QPs of their own: %.3f of what they do alone "
-			"(p10 %.3f, p90 %.3f)\n",
-			result->lcores, result->scaling.ratio.median, result->scaling.ratio.p10,
-			result->scaling.ratio.p90);
-	if (result->hand_over_ns.median > 0)
-		fprintf(out, "            a cache line takes %.0f ns from core to core\n", result->hand_over_ns.median);
+	if (beside)
+		beside->print(out, result);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);

@@ -7,6 +7,8 @@
 #include "perf/end.h"
 #include "perf/environment.h"
 
+struct perf_beside;
+
 /* Chooses where tables go: standard output, or standard error if JSON goes there. */
 void perf_report_open(bool json_on_stdout, bool without_peak);
 
@@ -20,8 +22,8 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 /* Prints the progress of a long case: messages, retransmits and probes of the last `seconds`, and bytes that moved. */
 void perf_report_progress(const struct perf_case *test, const struct perf_tally *last, uint64_t bytes);
 
-/* Prints a row of the table, and further facts. */
-void perf_report_result(const struct perf_result *result);
+/* Prints a row of the table, and further facts. beside: what adds to them (beside.h); NULL: nothing. */
+void perf_report_result(const struct perf_result *result, const struct perf_beside *beside);
 
 /* lat: prints a row for each bucket of the histogram that is not empty. */
 void perf_report_histogram(const struct perf_result *result);

@@ -219,29 +219,11 @@ static const struct option_row rows[] = {
 	  .help = "bw: a case with less than X million messages a second has failed" },
 	{ "report-histogram", 'H', OPTION_FLAG, AT(histogram),
 	  .help = "lat: prints how many messages took how long, too" },
-	{ "limit", 0, OPTION_FLAG, CASE(limit),
-	  .help = "on loop: measures beside it the least that any such stack must do, in 31 pairs of windows that "
-		  "add up "
-		  "to -D each (default 1.55 s). bw: mbuf, headers, copy with ICRC, tx, rx, copy with ICRC; lat: bare "
-		  "frames, back and forth" },
-	{ "lose", 0, OPTION_NUMBER, CASE(lose), 1, PERF_SIZE_MAX, "N", .usual = "", .help =
-	  "with --limit in lat mode: what it costs when the Nth frame with payload of a message is lost (the last "
-		  "one, if "
-	  "it has fewer)" },
-	{ "junk", 0, OPTION_NAME, CASE(junk), PERF_JUNK_NONE + 1, PERF_JUNKS - 1, "KIND", .names = perf_junk_names,
-	  .usual = "", .help = "bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC "
-		  "is wrong "
-	  "(icrc), and what the case keeps beside them; windows as with --limit; req-unserved, req-open, req-bad: "
-		  "requests "
-	  "to connect that nobody answers for, that nobody accepts, or that are none" },
 	{ "icrc", 0, OPTION_OTHER, WHOLE, .parse = parse_icrc, .value = "NAME", .usual = "the best",
 	  .help = "what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal" },
 
 	TITLE("Where"),
 	{ "nb-cores", 0, OPTION_NUMBER, AT(core_count), 1, 2, "N", "1: one core does both ends; 2: one each" },
-	{ "lcores", 0, OPTION_NUMBER, AT(lcores), 2, PERF_LCORES_MAX, "N", .usual = "", .help = "bw on loop: lcores "
-		  "with "
-	  "both ends of QPs of their own each, all at once and each alone; windows as with --limit" },
 	{ "server", 0, OPTION_FLAG, AT(server), .help = "wait for a client; HOST: where the server waits" },
 	{ "port", 'p', OPTION_NUMBER, AT(tcp_port), 1, 65535, "N", "TCP port for the parameters" },
 	{ "rdma_cm", 'R', OPTION_FLAG, AT(by_address),

@@ -315,12 +315,6 @@ static int arm_flow(struct perf_end *end, uint32_t index)
 	return uroce_qp_modify(end->flows[index].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
 }
 
-/* With SACKs a queue pair drops junk by its source port, before it computes the ICRC. */
-static bool has_sacks(const struct perf_case *test)
-{
-	return test->sack_window > 0 && test->junk != PERF_JUNK_ICRC;
-}
-
 static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t index)
 {
 	return (struct uroce_qp_attr){
@@ -337,8 +331,8 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 		.flow_control = end->test.flow_control,
 		.read_repair = end->test.no_read_repair ? UROCE_READ_REPAIR_OFF : UROCE_READ_REPAIR_ANY_ORDER,
 		.cc = (uint8_t)end->test.cc,
-		.sack_window = has_sacks(&end->test) ? (uint16_t)(128u << end->test.sack_window) : 0,
-		.paths = has_sacks(&end->test) ? (uint8_t)end->test.paths : 0,
+		.sack_window = end->test.sack_window ? (uint16_t)(128u << end->test.sack_window) : 0,
+		.paths = end->test.sack_window ? (uint8_t)end->test.paths : 0,
 		.path = { .source = end->port->addr,
 			  .dest = end->peer.addr,
 			  .traffic_class = (uint8_t)end->test.traffic_class },

@@ -3,7 +3,3 @@
 #include "perf/values.h"
 
 const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
-const char *const perf_junk_names[PERF_JUNKS] = {
-	[PERF_JUNK_QPN] = "qpn",           [PERF_JUNK_ICRC] = "icrc",       [PERF_JUNK_REQ_UNSERVED] = "req-unserved",
-	[PERF_JUNK_REQ_OPEN] = "req-open", [PERF_JUNK_REQ_BAD] = "req-bad",
-};

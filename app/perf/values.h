@@ -10,23 +10,12 @@
 #include "drivers/fault/fault.h"
 #include "perf/op.h"
 
-enum perf_junk {
-	PERF_JUNK_NONE,
-	PERF_JUNK_QPN,
-	PERF_JUNK_ICRC,
-	PERF_JUNK_REQ_UNSERVED, /* requests to connect to a port at which nobody listens */
-	PERF_JUNK_REQ_OPEN,     /* requests to connect to a port whose listener does not answer */
-	PERF_JUNK_REQ_BAD,      /* requests to connect, of another management class */
-	PERF_JUNKS
-};
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 extern const char *const perf_mode_names[PERF_MODES];
-extern const char *const perf_junk_names[PERF_JUNKS];
 
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)
-#define PERF_LCORES_MAX 8u
 
 /* Parameters of a measurement that both ends must agree on. */
 struct perf_case {
@@ -47,13 +36,10 @@ struct perf_case {
 	uint32_t burst;         /* messages posted at once */
 	double seconds;         /* when iterations is 0 */
 	uint64_t iterations;    /* messages a QP */
-	uint32_t lose;          /* lat with limit: which frame of a message is lost; 0: none */
-	enum perf_junk junk;
-	bool flow_control;   /* end-to-end credits */
-	bool use_srq;        /* the queue pairs of an end share a receive queue */
-	bool ack_each;       /* no ACK for more than one message */
-	bool no_read_repair; /* read repair OFF; else ANY_ORDER, because both ends are ours */
-	bool limit;          /* compare with the least that any stack must do */
+	bool flow_control;      /* end-to-end credits */
+	bool use_srq;           /* the queue pairs of an end share a receive queue */
+	bool ack_each;          /* no ACK for more than one message */
+	bool no_read_repair;    /* read repair OFF; else ANY_ORDER, because both ends are ours */
 	bool both_ways, verify;
 };
 
@@ -76,7 +62,7 @@ struct perf_options {
 	double failover_s; /* both ends here: how long into a case the first link is cut; 0: no second link */
 	struct drivers_fault_config faults;
 	uint32_t core_count;
-	uint32_t lcores; /* lcores that are both ends of their own QPs; 0: the ends are on core_count lcores */
+	uint32_t more_lcores; /* lcores for what a developers' program measures besides (beside.h) */
 	bool server;
 	bool no_peak;       /* perftest's --noPeak: the table has no peak */
 	const char *host;   /* NULL: a server, or both ends here */
@@ -101,13 +87,7 @@ static inline bool options_are_local(const struct perf_options *options)
 /* Busy lcores of this process. */
 static inline uint32_t options_lcore_count(const struct perf_options *options)
 {
-	return options->lcores ? options->lcores : options->core_count;
-}
-
-/* Do windows of the case alternate with windows of something else? */
-static inline bool options_take_turns(const struct perf_options *options)
-{
-	return options->test.limit || options->test.junk != PERF_JUNK_NONE || options->lcores;
+	return options->core_count + options->more_lcores;
 }
 
 static inline bool options_have_faults(const struct perf_options *options)

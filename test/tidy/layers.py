@@ -27,8 +27,6 @@ MAY_INCLUDE = {
                  "dpdk"},
     "drivers/ethdev/quirks.": {"drivers/ethdev/quirks.", "system", "dpdk"},
     "app/": {"app/", "drivers/", "include/", "system", "dpdk"},
-    # Frames beside the stack are built with its own frame builder and ICRC code, and no other part of it.
-    "app/perf/raw_frame.": {"app/", "drivers/", "lib/wire/", "include/", "system", "dpdk"},
     # It prints frames, and knows no device.
     "app/decode/": {"app/", "lib/cm/", "lib/wire/", "system"},
     # Built against the installed library, too.

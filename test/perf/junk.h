@@ -12,15 +12,31 @@
  * lcore: rx burst, judging, refusing, freeing, and all that it does in an empty poll. Making junk evicts lines of the
  * stack from the caches, to its disadvantage, and leaves the frames in them, to its advantage.
  */
-#ifndef APP_PERF_JUNK_H
-#define APP_PERF_JUNK_H
+#ifndef TEST_PERF_JUNK_H
+#define TEST_PERF_JUNK_H
 
-#include "perf/end.h"
+#include "window.h"
+
+enum perf_junk {
+	PERF_JUNK_NONE,
+	PERF_JUNK_QPN,
+	PERF_JUNK_ICRC,
+	PERF_JUNK_REQ_UNSERVED, /* requests to connect to a port at which nobody listens */
+	PERF_JUNK_REQ_OPEN,     /* requests to connect to a port whose listener does not answer */
+	PERF_JUNK_REQ_BAD,      /* requests to connect, of another management class */
+	PERF_JUNKS
+};
+
+struct perf_junk_result {
+	bool measured;
+	double refused_per_s;     /* frames refused a second while no other frames arrive; the median of the windows */
+	struct perf_spread share; /* the part of its goodput that the case keeps while every second frame is junk */
+};
 
 /*
  * Runs a connected bw case with payload between two ends on this lcore, without the clock of poll.h. Fills in the tally
  * of ends[0] and *result. Returns 0; -ENOMEM; -EIO: a junk frame was not refused, or counted by the wrong counter.
  */
-int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result);
+int perf_junk_run(struct perf_end *ends, enum perf_junk kind, struct perf_junk_result *result);
 
 #endif

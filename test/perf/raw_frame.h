@@ -5,8 +5,8 @@
  *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), for received frames
  * The frames are written by the stack's own frame writer and ICRC code, so that a comparison judges everything else.
  */
-#ifndef APP_PERF_RAW_FRAME_H
-#define APP_PERF_RAW_FRAME_H
+#ifndef TEST_PERF_RAW_FRAME_H
+#define TEST_PERF_RAW_FRAME_H
 
 #include <string.h>
 

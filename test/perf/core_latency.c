@@ -7,8 +7,8 @@
 #include <rte_pause.h>
 
 #include "common/eal.h"
-#include "perf/core_latency.h"
-#include "perf/window.h"
+#include "core_latency.h"
+#include "window.h"
 
 #define SAMPLES 301u
 #define TRIPS 32u /* round trips of a sample */

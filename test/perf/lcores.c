@@ -1,16 +1,17 @@
 /* lcores.c - measures windows of one lcore alone and of all together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_launch.h>
 
 #include "common/eal.h"
-#include "perf/lcores.h"
-#include "perf/core_latency.h"
+#include "lcores.h"
+#include "core_latency.h"
 #include "perf/poll.h"
 #include "perf/result.h"
 #include "perf/setup.h"
-#include "perf/window.h"
+#include "window.h"
 
 #define SETTLE_POLLS 256u
 #define ADDR_BYTES 48u
@@ -55,11 +56,12 @@ static int open_one(struct perf_lcore *one, uint32_t index, const struct perf_op
 	return code;
 }
 
-int perf_lcores_open(struct perf_lcores *lcores, const struct perf_options *options, struct uroce_engine *engine)
+int perf_lcores_open(struct perf_lcores *lcores, uint32_t count, const struct perf_options *options,
+		     struct uroce_engine *engine)
 {
 	int code = APP_EXIT_OK;
 
-	for (uint32_t i = 1; i < options->lcores && code == APP_EXIT_OK; i++)
+	for (uint32_t i = 1; i < count && code == APP_EXIT_OK; i++)
 		code = open_one(&lcores->others[lcores->count++], i, options, engine);
 	return code;
 }
@@ -137,7 +139,7 @@ static double hand_over_ns(const struct perf_lcores *lcores)
 	return most;
 }
 
-static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result)
+static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct perf_scaling_result *scaling)
 {
 	double scalings[WINDOW_PAIRS], distances[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
@@ -155,22 +157,28 @@ static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 	}
 	if (has_failed(lcores, ends) || count == 0)
 		return;
-	result->hand_over_ns = perf_window_spread(distances, count);
-	result->scaling = (struct perf_scaling_result){ true, perf_window_spread(scalings, count) };
+	*scaling = (struct perf_scaling_result){
+		.measured = true,
+		.ratio = perf_window_spread(scalings, count),
+		.hand_over_ns = perf_window_spread(distances, count),
+	};
 }
 
-int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result)
+int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result,
+		    struct perf_scaling_result *scaling)
 {
 	uint32_t connected = 0;
 	int error = 0;
 
+	memset(scaling, 0, sizeof(*scaling));
+	result->lcores = 1 + lcores->count;
 	for (; connected < lcores->count && error == 0; connected++) {
 		error = perf_setup_connect_both(lcores->others[connected].ends, &result->test);
 		if (error == 0)
-			perf_end_begin_windows(lcores->others[connected].ends);
+			perf_window_begin(lcores->others[connected].ends);
 	}
 	if (error == 0)
-		measure(lcores, ends, result);
+		measure(lcores, ends, scaling);
 	for (uint32_t i = 0; i < connected; i++) {
 		struct perf_end *others = lcores->others[i].ends;
 

@@ -1,6 +1,6 @@
 /* raw_frame.c - makes frames that look like the stack's */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "perf/raw_frame.h"
+#include "raw_frame.h"
 #include "wire/encap.h"
 #include "wire/packet.h"
 

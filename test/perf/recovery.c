@@ -5,8 +5,8 @@
 #include <rte_cycles.h>
 
 #include "drivers/fault/fault.h"
-#include "perf/recovery.h"
-#include "perf/window.h"
+#include "recovery.h"
+#include "window.h"
 
 #define LOSE_EVERY 16u
 #define MIN_FRAME_BYTES 90u /* shortest frame that is lost; an acknowledgement is shorter, even over IPv6 */
@@ -55,7 +55,7 @@ static void check_lost(const struct recovery *recovery)
 			      (unsigned long)counts.lost, (unsigned long)recovery->lossy.count, MIN_FRAME_BYTES);
 }
 
-double perf_recovery_run(struct perf_end *ends, uint64_t cycles)
+double perf_recovery_run(struct perf_end *ends, uint32_t lose, uint64_t cycles)
 {
 	const struct perf_case *test = &ends[0].test;
 	uint32_t frames = (test->size_bytes + test->mtu_bytes - 1) / test->mtu_bytes;
@@ -72,7 +72,7 @@ double perf_recovery_run(struct perf_end *ends, uint64_t cycles)
 		return 0;
 	}
 	recovery->ends = ends;
-	recovery->nth = test->lose < frames ? test->lose : frames;
+	recovery->nth = lose < frames ? lose : frames;
 	ends[0].phase = PHASE_MEASURE;
 	exchange_for(recovery, cycles);
 	ends[0].phase = PHASE_DRAIN;

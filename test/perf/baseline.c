@@ -7,9 +7,9 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "perf/baseline.h"
-#include "perf/raw_frame.h"
-#include "perf/window.h"
+#include "baseline.h"
+#include "raw_frame.h"
+#include "window.h"
 
 #define BURST 32u
 #define BURSTS_A_LOOK 8u

@@ -5,12 +5,20 @@
  * a window of what the stack is compared with, WINDOW_PAIRS times. Each pair gives a ratio, and the median of the
  * ratios counts.
  */
-#ifndef APP_PERF_WINDOW_H
-#define APP_PERF_WINDOW_H
+#ifndef TEST_PERF_WINDOW_H
+#define TEST_PERF_WINDOW_H
 
 #include "perf/end.h"
 
 #define WINDOW_PAIRS 31u
+
+/* What a window measures, over all windows: the median, the 10th and the 90th percentile. */
+struct perf_spread {
+	double median, p10, p90;
+};
+
+/* Starts both ends of a connected case. */
+void perf_window_begin(struct perf_end *ends);
 
 /* How many TSC cycles a window has, if all windows of a kind take `seconds` together. */
 uint64_t perf_window_cycles(double seconds);

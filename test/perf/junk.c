@@ -9,9 +9,9 @@
 #include <rte_mbuf.h>
 #include <rte_random.h>
 
-#include "perf/junk.h"
-#include "perf/raw_frame.h"
-#include "perf/window.h"
+#include "junk.h"
+#include "raw_frame.h"
+#include "window.h"
 
 #define BURST 32u
 #define POLL_FRAMES 128u /* frames that an lcore takes from a port in a poll */
@@ -27,6 +27,7 @@ enum { TRANSACTION_AT = 8, LOCAL_ID_AT = 24, SERVICE_AT = 32, QPN_AT_MAD = 56, G
 enum { SERVED_PORT = 7, UNSERVED_PORT = 9 };
 
 struct junk {
+	enum perf_junk kind;
 	struct perf_end *ends, *from, *to;
 	struct perf_raw_frame shape;
 	struct wire_packet request; /* the packet of frames with a MAD */
@@ -63,7 +64,7 @@ static void choose_qpns(struct junk *junk)
 
 static bool is_request(const struct junk *junk)
 {
-	return junk->ends->test.junk >= PERF_JUNK_REQ_UNSERVED;
+	return junk->kind >= PERF_JUNK_REQ_UNSERVED;
 }
 
 /* A valid request to connect: RC, path MTU 1024, from the port's address to the other's. */
@@ -91,9 +92,9 @@ static void make_mad(struct junk *junk)
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		junk->mad[fields[i][0]] = fields[i][1];
-	if (junk->ends->test.junk == PERF_JUNK_REQ_BAD)
+	if (junk->kind == PERF_JUNK_REQ_BAD)
 		junk->mad[1] = 1;
-	junk->mad[SERVICE_AT + 7] = junk->ends->test.junk == PERF_JUNK_REQ_OPEN ? SERVED_PORT : UNSERVED_PORT;
+	junk->mad[SERVICE_AT + 7] = junk->kind == PERF_JUNK_REQ_OPEN ? SERVED_PORT : UNSERVED_PORT;
 	memcpy(junk->mad + GIDS_AT, from, 16);
 	memcpy(junk->mad + GIDS_AT + 16, to, 16);
 	if (!encap_addr_is_ipv4(to)) {
@@ -166,7 +167,7 @@ static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 		junk->request.psn = psn;
 		mbuf->data_len = (uint16_t)wire_frame_build(&junk->shape.template, &junk->request, frame);
 		mbuf->pkt_len = mbuf->data_len;
-	} else if (junk->ends->test.junk == PERF_JUNK_ICRC) {
+	} else if (junk->kind == PERF_JUNK_ICRC) {
 		shape_fill(&junk->shape, mbuf, psn, NULL, true);
 		store_le32(icrc, ~load_le32(icrc));
 	} else {
@@ -275,7 +276,7 @@ static uint64_t count_refused(const struct junk *junk)
 	return perf_end_counter(junk->to, junk->counter);
 }
 
-int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
+int perf_junk_run(struct perf_end *ends, enum perf_junk kind, struct perf_junk_result *result)
 {
 	bool fetches = perf_ops[ends[0].test.op].fetches;
 	struct junk *junk = calloc(1, sizeof(*junk));
@@ -285,10 +286,11 @@ int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
 	memset(result, 0, sizeof(*result));
 	if (junk == NULL)
 		return -ENOMEM;
+	junk->kind = kind;
 	junk->ends = ends;
 	junk->from = &ends[fetches];
 	junk->to = &ends[!fetches];
-	junk->counter = ends[0].test.junk == PERF_JUNK_ICRC ? "rx_icrc_encapsulated" : "drop_unknown_qpn";
+	junk->counter = kind == PERF_JUNK_ICRC ? "rx_icrc_encapsulated" : "drop_unknown_qpn";
 	choose_qpns(junk);
 	make_shape(junk);
 	if (is_request(junk))

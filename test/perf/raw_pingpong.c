@@ -8,10 +8,10 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "perf/raw_pingpong.h"
-#include "perf/recovery.h"
-#include "perf/raw_frame.h"
-#include "perf/window.h"
+#include "raw_pingpong.h"
+#include "recovery.h"
+#include "raw_frame.h"
+#include "window.h"
 
 #define BURST 32u
 #define TRIPS 8u   /* round trips between two readings of the clock, each of which takes a seventh of a round trip */
@@ -96,7 +96,7 @@ static struct bare *create(struct perf_end *ends)
 	return bare;
 }
 
-static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
+static void measure(struct bare *bare, uint32_t lose, struct perf_raw_pingpong_result *result)
 {
 	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS], recoveries[WINDOW_PAIRS];
 	struct perf_end *ends = bare->ends;
@@ -111,7 +111,7 @@ static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 		run_trips(bare, cycles);
 		trips[count] = median_of(&bare->trips) / TRIPS;
 		ratios[count] = median_of(ends[0].latency) / trips[count];
-		recoveries[count] = ends[0].test.lose ? perf_recovery_run(ends, cycles) / trips[count] : 0;
+		recoveries[count] = lose ? perf_recovery_run(ends, lose, cycles) / trips[count] : 0;
 	}
 	*ends[0].latency = bare->all;
 	if (window_failed(ends) || bare->lost || count == 0)
@@ -120,19 +120,19 @@ static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 		.measured = true,
 		.rtt_us = perf_window_spread(trips, count).median * 1e6 / (double)rte_get_tsc_hz(),
 		.ratio = perf_window_spread(ratios, count),
-		.lost = ends[0].test.lose > 0,
+		.lost = lose > 0,
 		.recovery = perf_window_spread(recoveries, count),
 	};
 }
 
-int perf_raw_pingpong_run(struct perf_end *ends, struct perf_raw_pingpong_result *result)
+int perf_raw_pingpong_run(struct perf_end *ends, uint32_t lose, struct perf_raw_pingpong_result *result)
 {
 	struct bare *bare = create(ends);
 	int error = bare ? 0 : -ENOMEM;
 
 	memset(result, 0, sizeof(*result));
 	if (error == 0)
-		measure(bare, result);
+		measure(bare, lose, result);
 	if (error == 0 && bare->lost)
 		error = -EIO;
 	free(bare);

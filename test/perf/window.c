@@ -7,9 +7,10 @@
 
 #include "common/exit.h"
 #include "perf/latency.h"
+#include "perf/poll.h"
 #include "perf/receive.h"
 #include "perf/stream.h"
-#include "perf/window.h"
+#include "window.h"
 
 #define WINDOW_MAX_S 0.3
 #define WARM_UP_S 0.002
@@ -21,6 +22,14 @@ uint64_t perf_window_cycles(double seconds)
 	double window = seconds / WINDOW_PAIRS;
 
 	return (uint64_t)((window > WINDOW_MAX_S ? WINDOW_MAX_S : window) * (double)rte_get_tsc_hz());
+}
+
+void perf_window_begin(struct perf_end *ends)
+{
+	perf_end_begin(&ends[1]);
+	perf_end_begin(&ends[0]);
+	ends[0].phase = PHASE_DRAIN;
+	ends[1].phase = PHASE_DONE;
 }
 
 bool perf_window_goes_on(const struct perf_end *ends)

@@ -1,7 +1,7 @@
 /* core_latency.h - measures how far apart two lcores are */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef APP_PERF_CORE_LATENCY_H
-#define APP_PERF_CORE_LATENCY_H
+#ifndef TEST_PERF_CORE_LATENCY_H
+#define TEST_PERF_CORE_LATENCY_H
 
 /*
  * Nanoseconds until an idle EAL worker sees a cache line that this thread has written: half of a round trip, a median.

@@ -8,10 +8,17 @@
  * Windows of the stack and of the limit step alternate. Each pair gives one ratio, and the median of the ratios is
  * printed.
  */
-#ifndef APP_PERF_BASELINE_H
-#define APP_PERF_BASELINE_H
+#ifndef TEST_PERF_BASELINE_H
+#define TEST_PERF_BASELINE_H
 
-#include "perf/end.h"
+#include "window.h"
+
+struct perf_baseline_result {
+	bool measured;
+	double gbit_per_s, messages_per_s; /* medians of the limit step */
+	struct perf_spread fraction;       /* goodput of the stack divided by that of the limit step, for each pair */
+	double over_copy;                  /* goodput of the limit step divided by that without ICRC */
+};
 
 /* K: the stack's speed of copying 4096 bytes in L2 with their ICRC, divided by that of memcpy(). */
 double perf_baseline_icrc(void);
