@@ -8,12 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "wire/print.h"
-
-static void set_number(json_t *object, const char *key, uint64_t value)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)value));
-}
 
 /* Many readers cannot hold 64 bits in a JSON number, so such values are hexadecimal text. */
 static void set_hex(json_t *object, const char *key, uint64_t value)
@@ -59,7 +55,7 @@ static void set_extensions(json_t *object, const struct wire_packet *packet)
 
 	/* clang-format off */
 #define HEADER(flag, BYTES, bytes) if (row->flag) {
-#define FIELD(bits, member, key, ...) ((bits) > 32 ? set_hex : set_number)(object, key, packet->member);
+#define FIELD(bits, member, key, ...) ((bits) > 32 ? set_hex : json_set_number)(object, key, packet->member);
 #define HEADER_END }
 #include "wire/opcodes.def"
 	/* clang-format on */
@@ -108,10 +104,10 @@ static void set_field(void *context, const struct cm_field *field)
 
 	switch (field->form) {
 	case CM_DECIMAL:
-		set_number(object, name, field->number);
+		json_set_number(object, name, field->number);
 		break;
 	case CM_HEX:
-		(field->digits > 8 ? set_hex : set_number)(object, name, field->number);
+		(field->digits > 8 ? set_hex : json_set_number)(object, name, field->number);
 		break;
 	case CM_GID:
 		set_address(object, name, field->bytes);
@@ -152,27 +148,27 @@ void decode_json_frame(const struct finding *finding)
 	const struct wire_packet *packet = &finding->packet;
 	json_t *object = json_object();
 
-	set_number(object, "frame", finding->frame->number);
+	json_set_number(object, "frame", finding->frame->number);
 	set_address(object, "source", finding->encap.source);
 	set_address(object, "dest", finding->encap.dest);
 	if (finding->encap.vlan)
-		set_number(object, "vlan", finding->encap.vlan_tci & 0xFFF);
-	set_number(object, "source_port", finding->encap.source_port);
+		json_set_number(object, "vlan", finding->encap.vlan_tci & 0xFFF);
+	json_set_number(object, "source_port", finding->encap.source_port);
 	if (finding->has_packet) {
 		json_object_set_new(object, "opcode",
 				    json_sprintf("%s%s", finding->service, wire_opcode(packet->opcode)->name));
-		set_number(object, "opcode_number", finding->opcode);
-		set_number(object, "qpn", packet->dest_qpn);
-		set_number(object, "psn", packet->psn);
+		json_set_number(object, "opcode_number", finding->opcode);
+		json_set_number(object, "qpn", packet->dest_qpn);
+		json_set_number(object, "psn", packet->psn);
 		json_object_set_new(object, "flags", flags_json(packet->flags));
-		set_number(object, "pkey", packet->pkey);
+		json_set_number(object, "pkey", packet->pkey);
 		if (finding->has_headers)
 			set_extensions(object, packet);
 		if (finding->has_srq)
-			set_number(object, "srq", finding->srq);
+			json_set_number(object, "srq", finding->srq);
 		if (!finding->is_foreign)
-			set_number(object, "payload_bytes", packet->payload_bytes);
-		set_number(object, "pad_bytes", packet->pad_bytes);
+			json_set_number(object, "payload_bytes", packet->payload_bytes);
+		json_set_number(object, "pad_bytes", packet->pad_bytes);
 		if (finding->has_mad)
 			json_object_set_new(object, "cm", mad_json(finding));
 		json_object_set_new(object, "icrc", json_string(decode_finding_icrc(finding)));
@@ -180,13 +176,13 @@ void decode_json_frame(const struct finding *finding)
 	if (finding->fault)
 		json_object_set_new(object, "fault", json_string(finding->fault));
 	if (finding->frame->bytes < finding->frame->original_bytes) {
-		set_number(object, "captured_bytes", finding->frame->bytes);
-		set_number(object, "original_bytes", finding->frame->original_bytes);
+		json_set_number(object, "captured_bytes", finding->frame->bytes);
+		json_set_number(object, "original_bytes", finding->frame->original_bytes);
 	}
 	if (finding->rebuilt)
 		json_object_set_new(object, "rebuilds", json_boolean(!finding->differs));
 	if (finding->differs)
-		set_number(object, "differs_at", finding->differs_at);
+		json_set_number(object, "differs_at", finding->differs_at);
 	print_object(object);
 }
 
@@ -194,11 +190,11 @@ void decode_json_totals(const struct decode_totals *totals)
 {
 	json_t *object = json_object(), *passed = json_array();
 
-	set_number(object, "frames", totals->frames);
-	set_number(object, "roce", totals->roce);
-	set_number(object, "bad", totals->bad);
+	json_set_number(object, "frames", totals->frames);
+	json_set_number(object, "roce", totals->roce);
+	json_set_number(object, "bad", totals->bad);
 	if (totals->cut)
-		set_number(object, "cut", totals->cut);
+		json_set_number(object, "cut", totals->cut);
 	for (uint32_t i = 0; i < totals->passed_count; i++)
 		json_array_append_new(passed, json_pack("{s:I, s:I}", "link_type", (json_int_t)totals->passed[i].link,
 							"packets", (json_int_t)totals->passed[i].packets));

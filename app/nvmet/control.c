@@ -121,10 +121,22 @@ static void show(struct control *control, char **words)
 	}
 }
 
-static void put_counts(FILE *out, const struct count *counts, uint32_t count)
+static void show_counts(const struct counts *counts, void *argument)
 {
-	for (uint32_t i = 0; i < count; i++)
-		fprintf(out, " %s=%lu", counts[i].name, counts[i].value);
+	struct control *control = argument;
+	const struct disk *disk = counts->disk;
+
+	if (disk)
+		fprintf(control->out, "namespace %u of %s:", disk->namespace.nsid, disk->subsystem->nqn);
+	else
+		fputs("target", control->out);
+	for (uint32_t i = 0; i < counts->count; i++)
+		fprintf(control->out, " %s=%lu", counts->rows[i].name, counts->rows[i].value);
+	if (disk) {
+		show_times(control, "read", disk->store, 0);
+		show_times(control, "write", disk->store, 1);
+	}
+	fputc('\n', control->out);
 }
 
 /* The lane goes on counting meanwhile. */
@@ -145,19 +157,9 @@ static void show_queues(struct control *control, const struct lane *lane)
 static void stats(struct control *control, char **words)
 {
 	struct server *server = control->server;
-	struct count counts[COUNTS_MAX];
 
 	(void)words;
-	fputs("target", control->out);
-	put_counts(control->out, counts, counts_of_target(server, counts));
-	fputc('\n', control->out);
-	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
-		fprintf(control->out, "namespace %u of %s:", disk->namespace.nsid, disk->subsystem->nqn);
-		put_counts(control->out, counts, counts_of_disk(disk, counts));
-		show_times(control, "read", disk->store, 0);
-		show_times(control, "write", disk->store, 1);
-		fputc('\n', control->out);
-	}
+	counts_each(server, control->disks, show_counts, control);
 	nvmf_target_lock(&server->target);
 	for (uint32_t i = 0; i < server->lane_count; i++)
 		show_queues(control, &server->lanes[i]);

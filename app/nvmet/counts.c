@@ -13,7 +13,7 @@ static uint64_t polls_of(const struct server *server)
 	return polls;
 }
 
-uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX])
+static void count_target(const struct server *server, struct counts *counts)
 {
 	const struct server_counts sum = server_counts(server), *own = &sum;
 	const struct count rows[] = {
@@ -35,11 +35,11 @@ uint32_t counts_of_target(const struct server *server, struct count counts[COUNT
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");
-	memcpy(counts, rows, sizeof(rows));
-	return sizeof(rows) / sizeof(rows[0]);
+	memcpy(counts->rows, rows, sizeof(rows));
+	counts->count = sizeof(rows) / sizeof(rows[0]);
 }
 
-uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX])
+static void count_disk(const struct disk *disk, struct counts *counts)
 {
 	const struct nvmf_counts sum = nvmf_namespace_counts(&disk->namespace), *own = &sum;
 	const struct count rows[] = {
@@ -55,6 +55,18 @@ uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX]
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");
-	memcpy(counts, rows, sizeof(rows));
-	return sizeof(rows) / sizeof(rows[0]);
+	memcpy(counts->rows, rows, sizeof(rows));
+	counts->count = sizeof(rows) / sizeof(rows[0]);
+}
+
+void counts_each(const struct server *server, const struct disks *disks, counts_show *show, void *argument)
+{
+	struct counts counts = { .disk = NULL };
+
+	count_target(server, &counts);
+	show(&counts, argument);
+	for (counts.disk = disks->first; counts.disk; counts.disk = counts.disk->next) {
+		count_disk(counts.disk, &counts);
+		show(&counts, argument);
+	}
 }

@@ -7,13 +7,18 @@
 
 #define COUNTS_MAX 24u
 
-struct count {
-	const char *name;
-	uint64_t value;
+/* The counters of the target, or of a namespace. */
+struct counts {
+	const struct disk *disk; /* NULL: the target */
+	uint32_t count;
+	struct count {
+		const char *name;
+		uint64_t value;
+	} rows[COUNTS_MAX];
 };
 
-/* Each function fills `counts`, and returns the number of counts. */
-uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX]);
-uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX]);
+/* Calls show() with the counters of the target, and then with those of each namespace. */
+typedef void counts_show(const struct counts *counts, void *argument);
+void counts_each(const struct server *server, const struct disks *disks, counts_show *show, void *argument);
 
 #endif

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <uuid/uuid.h>
 
+#include "common/json.h"
 #include "nvmet/counts.h"
 
 /* JSON is UTF-8, so in a name that is not UTF-8 the bytes are shown as question marks. */
@@ -16,29 +17,8 @@ static json_t *describe_name(const char *name)
 	return exact ? exact : json_string(journal_name(name, plain, sizeof(plain)));
 }
 
-static void set_number(json_t *object, const char *key, uint64_t value)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-static void set_counts(json_t *object, const struct count *counts, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		set_number(object, counts[i].name, counts[i].value);
-}
-
-static json_t *describe_target(const struct server *server)
-{
-	struct count counts[COUNTS_MAX];
-	json_t *object = json_object();
-
-	set_counts(object, counts, counts_of_target(server, counts));
-	return object;
-}
-
 static json_t *describe_disk(const struct disk *disk)
 {
-	struct count counts[COUNTS_MAX];
 	char uuid[37];
 	json_t *object;
 
@@ -46,10 +26,22 @@ static json_t *describe_disk(const struct disk *disk)
 	object = json_pack("{s:i, s:o, s:s, s:s, s:o}", "nsid", (int)disk->namespace.nsid, "subsystem",
 			   describe_name(disk->subsystem->nqn), "uuid", uuid, "store",
 			   store_kind_name(disk->store->config.kind), "path", describe_name(disk->path));
-	set_number(object, "blocks", disk->namespace.blocks);
-	set_number(object, "block_bytes", disk->namespace.block_bytes);
-	set_counts(object, counts, counts_of_disk(disk, counts));
+	json_set_number(object, "blocks", disk->namespace.blocks);
+	json_set_number(object, "block_bytes", disk->namespace.block_bytes);
 	return object;
+}
+
+/* Adds the target to the object `root`, a namespace to its array of them. */
+static void describe_counts(const struct counts *counts, void *root)
+{
+	json_t *object = counts->disk ? describe_disk(counts->disk) : json_object();
+
+	for (uint32_t i = 0; i < counts->count; i++)
+		json_set_number(object, counts->rows[i].name, counts->rows[i].value);
+	if (counts->disk)
+		json_array_append_new(json_object_get(root, "namespaces"), object);
+	else
+		json_object_set_new(root, "target", object);
 }
 
 static json_t *describe_controller(const struct nvmf_controller *controller)
@@ -76,13 +68,11 @@ static json_t *describe_controllers(struct nvmf_target *target)
 
 int json_write(struct server *server, const struct disks *disks, FILE *out)
 {
-	json_t *namespaces = json_array(), *root;
+	json_t *root = json_pack("{s:{}, s:[], s:o}", "target", "namespaces", "controllers",
+				 describe_controllers(&server->target));
 	int error;
 
-	for (const struct disk *disk = disks->first; disk; disk = disk->next)
-		json_array_append_new(namespaces, describe_disk(disk));
-	root = json_pack("{s:o, s:o, s:o}", "target", describe_target(server), "namespaces", namespaces, "controllers",
-			 describe_controllers(&server->target));
+	counts_each(server, disks, describe_counts, root);
 	/* Hosts choose their names, and terminals also obey control characters beyond ASCII. */
 	error = root && json_dumpf(root, out, JSON_INDENT(1) | JSON_ENSURE_ASCII) == 0 ? 0 : -1;
 	if (error == 0)

@@ -68,20 +68,17 @@ void ring_close(struct ring *ring)
 
 struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry)
 {
-	struct io_uring_sqe *sqe;
+	struct io_uring_sqe *sqe = ring->workers ? workers_entry(ring->workers) : io_uring_get_sqe(&ring->uring);
 
-	if (ring->workers)
-		return workers_entry(ring->workers, entry);
-	sqe = io_uring_get_sqe(&ring->uring);
-	if (sqe == NULL) {
+	if (sqe == NULL && ring->workers == NULL) {
 		io_uring_submit(&ring->uring);
 		sqe = io_uring_get_sqe(&ring->uring);
 	}
-	if (sqe) {
-		memset(sqe, 0, sizeof(*sqe));
-		io_uring_sqe_set_data(sqe, entry);
-		ring->under_way++;
-	}
+	if (sqe == NULL)
+		return NULL;
+	memset(sqe, 0, sizeof(*sqe));
+	io_uring_sqe_set_data(sqe, entry);
+	ring->under_way += ring->workers == NULL;
 	return sqe;
 }
 
@@ -116,6 +113,13 @@ void ring_wake(const struct ring *ring)
 		workers_wake(ring->workers);
 }
 
+static void complete(void *data, int result)
+{
+	struct ring_entry *entry = data;
+
+	entry->complete(entry, result);
+}
+
 static unsigned poll_io_uring(struct ring *ring)
 {
 	struct io_uring_cqe *cqes[REAP];
@@ -131,12 +135,12 @@ static unsigned poll_io_uring(struct ring *ring)
 	 */
 	count = io_uring_peek_batch_cqe(&ring->uring, cqes, REAP);
 	for (unsigned i = 0; i < count; i++) {
-		struct ring_entry *entry = io_uring_cqe_get_data(cqes[i]);
+		void *data = io_uring_cqe_get_data(cqes[i]);
 		int result = cqes[i]->res;
 
 		ring->under_way--;
 		io_uring_cqe_seen(&ring->uring, cqes[i]);
-		entry->complete(entry, result);
+		complete(data, result);
 	}
 	return count;
 }
@@ -147,5 +151,5 @@ unsigned ring_poll(struct ring *ring)
 
 	while (has_room(ring) && turn_poll(&ring->waiting))
 		count++;
-	return count + (ring->workers ? workers_poll(ring->workers) : poll_io_uring(ring));
+	return count + (ring->workers ? workers_poll(ring->workers, complete) : poll_io_uring(ring));
 }

@@ -7,11 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvmet/entry.h"
 #include "nvmet/turn.h"
 
 struct ring;
 struct io_uring_sqe;
+
+/* A submission. It completes with a number of bytes or a negative errno. */
+struct ring_entry {
+	void (*complete)(struct ring_entry *entry, int result);
+};
 
 /*
  * memory: the buffers of reads and writes, which are registered with the kernel if it allows that. Threads do the work

@@ -22,9 +22,9 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
+/* A copy of counters, whose disk may be gone when they are shown. */
 struct told {
-	struct count counts[COUNTS_MAX];
-	uint32_t count;
+	struct counts counts;
 	char name[16]; /* a namespace's index in the list */
 	char nqn[NVME_NQN_BYTES];
 	uint32_t nsid;
@@ -34,30 +34,30 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t filled;
 	bool open, wanted;
-	struct told target, disks[DISKS_MAX];
-	uint32_t disk_count;
+	struct told told[1 + DISKS_MAX]; /* the target comes first */
+	uint32_t count;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER };
 
-static void add_counts(struct rte_tel_data *data, const struct told *told)
+static void add_counts(struct rte_tel_data *data, const struct counts *counts)
 {
-	for (uint32_t i = 0; i < told->count; i++)
-		rte_tel_data_add_dict_uint(data, told->counts[i].name, told->counts[i].value);
+	for (uint32_t i = 0; i < counts->count; i++)
+		rte_tel_data_add_dict_uint(data, counts->rows[i].name, counts->rows[i].value);
 }
 
 /* With the lock held: puts the copy into the answer. */
 static void put_answer(struct rte_tel_data *data)
 {
-	add_counts(data, &all.target);
-	for (uint32_t i = 0; i < all.disk_count; i++) {
+	add_counts(data, &all.told[0].counts);
+	for (uint32_t i = 1; i < all.count; i++) {
 		struct rte_tel_data *row = rte_tel_data_alloc();
 
 		if (row == NULL)
 			return;
 		rte_tel_data_start_dict(row);
-		rte_tel_data_add_dict_string(row, "subsystem", all.disks[i].nqn);
-		rte_tel_data_add_dict_uint(row, "nsid", all.disks[i].nsid);
-		add_counts(row, &all.disks[i]);
-		if (rte_tel_data_add_dict_container(data, all.disks[i].name, row, 0) != 0)
+		rte_tel_data_add_dict_string(row, "subsystem", all.told[i].nqn);
+		rte_tel_data_add_dict_uint(row, "nsid", all.told[i].nsid);
+		add_counts(row, &all.told[i].counts);
+		if (rte_tel_data_add_dict_container(data, all.told[i].name, row, 0) != 0)
 			rte_tel_data_free(row);
 	}
 }
@@ -96,20 +96,28 @@ void telemetry_open(void)
 	registered = true;
 }
 
+static void keep(const struct counts *counts, void *argument)
+{
+	struct told *told = &all.told[all.count];
+
+	(void)argument;
+	if (all.count > DISKS_MAX)
+		return;
+	told->counts = *counts;
+	if (counts->disk) {
+		told->nsid = counts->disk->namespace.nsid;
+		snprintf(told->nqn, sizeof(told->nqn), "%s", counts->disk->subsystem->nqn);
+		snprintf(told->name, sizeof(told->name), "namespace_%u", all.count - 1);
+	}
+	all.count++;
+}
+
 void telemetry_poll(const struct server *server, const struct disks *disks)
 {
 	pthread_mutex_lock(&all.lock);
 	if (all.wanted) {
-		all.target.count = counts_of_target(server, all.target.counts);
-		all.disk_count = 0;
-		for (const struct disk *disk = disks->first; disk && all.disk_count < DISKS_MAX; disk = disk->next) {
-			struct told *told = &all.disks[all.disk_count];
-
-			told->count = counts_of_disk(disk, told->counts);
-			told->nsid = disk->namespace.nsid;
-			snprintf(told->nqn, sizeof(told->nqn), "%s", disk->subsystem->nqn);
-			snprintf(told->name, sizeof(told->name), "namespace_%u", all.disk_count++);
-		}
+		all.count = 0;
+		counts_each(server, disks, keep, NULL);
 		all.wanted = false;
 		pthread_cond_broadcast(&all.filled);
 	}

@@ -18,7 +18,6 @@
 
 struct job {
 	struct io_uring_sqe sqe;
-	struct ring_entry *entry;
 	int result;
 	STAILQ_ENTRY(job) next;
 };
@@ -153,14 +152,12 @@ void workers_wake(const struct workers *workers)
 	eventfd_read(workers->fd, &times);
 }
 
-struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry)
+struct io_uring_sqe *workers_entry(struct workers *workers)
 {
 	struct job *job = take(&workers->free);
 
 	if (job == NULL)
 		return NULL;
-	memset(&job->sqe, 0, sizeof(job->sqe));
-	job->entry = entry;
 	STAILQ_INSERT_TAIL(&workers->prepared, job, next);
 	return &job->sqe;
 }
@@ -170,7 +167,7 @@ bool workers_have_room(const struct workers *workers)
 	return !STAILQ_EMPTY(&workers->free);
 }
 
-unsigned workers_poll(struct workers *workers)
+unsigned workers_poll(struct workers *workers, workers_completed *completed)
 {
 	struct list done = STAILQ_HEAD_INITIALIZER(done);
 	struct job *job;
@@ -187,12 +184,12 @@ unsigned workers_poll(struct workers *workers)
 	STAILQ_CONCAT(&done, &workers->done);
 	pthread_mutex_unlock(&workers->lock);
 	while ((job = take(&done)) != NULL) {
-		struct ring_entry *entry = job->entry;
+		void *data = (void *)(uintptr_t)job->sqe.user_data;
 		int result = job->result;
 
 		STAILQ_INSERT_HEAD(&workers->free, job, next);
 		workers->under_way--;
-		entry->complete(entry, result);
+		completed(data, result);
 		count++;
 	}
 	return count;
