@@ -4,8 +4,9 @@
  *   gcc -o verbs_sender verbs_sender.c -libverbs
  *   ./verbs_sender DEVICE GID_INDEX HOST [PORT]         rxe0 1 192.0.2.9
  *
- * HOST is where the target listens on TCP. Both sides send lines of text, this program first: "uroce-testpmd 1
- * QUEUE-PAIRS BYTES PATH-MTU ADDRESS RKEY VA", then a line "QPN PSN" for each queue pair. The target connects its queue
+ * HOST is where the target listens on TCP. Each side sends a line of JSON, this program first: "program" and "protocol"
+ * as below, "type" ("ask", and "offer" or "refused" with a "reason"), "qps", "size", "mtu", "addr", "rkey", "va", and
+ * arrays "qp_nums" and "psns" with a number for each queue pair. The target connects its queue
  * pairs before it answers, and serves until the TCP connection ends. Its memory at VA has an area for each queue pair:
  * a message, up to the next multiple of 64, and 64 bytes whose first 8 are for atomics.
  */
@@ -76,27 +77,51 @@ static int dial(const char *host, const char *port)
 	return fd;
 }
 
+/* The number behind "NAME":, perhaps the first one of an array. */
+static uint64_t number_of(const char *line, const char *name)
+{
+	char key[32];
+	const char *at;
+
+	snprintf(key, sizeof(key), "\"%s\":", name);
+	at = strstr(line, key);
+	if (at == NULL) {
+		fprintf(stderr, "the target said: %s", line);
+		exit(1);
+	}
+	at += strlen(key);
+	return strtoull(*at == '[' ? at + 1 : at, NULL, 10);
+}
+
 /* An IPv4 address takes the last four bytes of its GID. */
 static void exchange(int fd, int gid_index, union ibv_gid *peer_gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
-	FILE *line = fdopen(dup(fd), "r");
-	char address[INET6_ADDRSTRLEN], said[64];
+	FILE *in = fdopen(dup(fd), "r");
+	char address[INET6_ADDRSTRLEN], line[1024], said[64] = "";
 	union ibv_gid gid;
 	int is_ipv4;
 
-	if (line == NULL || ibv_query_gid(context, 1, gid_index, &gid) != 0)
+	if (in == NULL || ibv_query_gid(context, 1, gid_index, &gid) != 0)
 		fail("GID");
 	is_ipv4 = memcmp(gid.raw, mapped, sizeof(mapped)) == 0;
 	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? gid.raw + 12 : gid.raw, address, sizeof(address));
-	dprintf(fd, "uroce-testpmd 1 1 %u %u %s 0 0\n%u %u\n", BYTES, MTU, address, qp->qp_num, PSN);
-	if (fscanf(line, "uroce-testpmd 1 1 %*u %*u %63s %u %lu %u %u", said, &peer_rkey, &peer_va, &peer_qpn,
-		   &peer_psn) != 5)
+	dprintf(fd,
+		"{\"program\":\"uroce-testpmd\",\"protocol\":2,\"type\":\"ask\",\"qps\":1,\"size\":%u,\"mtu\":%u,"
+		"\"addr\":\"%s\",\"rkey\":0,\"va\":0,\"qp_nums\":[%u],\"psns\":[%u]}\n",
+		BYTES, MTU, address, qp->qp_num, PSN);
+	if (fgets(line, sizeof(line), in) == NULL)
 		fail("what the target said");
+	peer_rkey = (uint32_t)number_of(line, "rkey");
+	peer_va = number_of(line, "va");
+	peer_qpn = (uint32_t)number_of(line, "qp_nums");
+	peer_psn = (uint32_t)number_of(line, "psns");
+	if (strstr(line, "\"addr\":"))
+		sscanf(strstr(line, "\"addr\":"), "\"addr\":\"%63[^\"]", said);
 	memcpy(peer_gid->raw, mapped, sizeof(mapped));
 	if (inet_pton(AF_INET, said, peer_gid->raw + 12) != 1 && inet_pton(AF_INET6, said, peer_gid->raw) != 1)
 		fail(said);
-	fclose(line);
+	fclose(in);
 }
 
 static void move_to_init(void)

@@ -7,9 +7,6 @@
 
 #include "perf/end.h"
 
-/* Version of the messages, raised whenever two programs could misunderstand each other. */
-#define PERF_MESSAGE_PROTOCOL 3
-
 json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own);
 json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps);
 json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
@@ -25,7 +22,5 @@ int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t
 
 /* completed has room for qps entries. */
 int perf_message_to_stop(const json_t *message, struct perf_tally *tally, uint64_t *completed, uint32_t qps);
-
-bool perf_message_is(const json_t *message, const char *type);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -18,6 +19,7 @@
 #include "perf/stream.h"
 #include "perf/poll.h"
 
+#define PROTOCOL 4
 #define LOOK_S 0.001 /* time between two looks at the socket */
 #define LOOK_CHECKING_S 0.00005
 #define ANSWER_S 60.0 /* how long an answer is waited for */
@@ -43,8 +45,8 @@ static void answer_check(struct perf_remote *remote, const json_t *message)
 		return;
 	}
 	bad = perf_stream_check_target(end, (uint32_t)flow, (uint64_t)first, (uint64_t)count);
-	perf_control_send(&remote->link, json_pack("{s:s, s:I, s:I, s:I}", "type", "checked", "flow", flow, "count",
-						   count, "bad", (json_int_t)bad));
+	app_control_send(&remote->link, json_pack("{s:s, s:I, s:I, s:I}", "type", "checked", "flow", flow, "count",
+						  count, "bad", (json_int_t)bad));
 }
 
 static void handle_check(struct perf_remote *remote, const json_t *message)
@@ -87,85 +89,51 @@ static uint32_t ask_checks(struct perf_remote *remote, bool all)
 			continue;
 		if (!flow->asked && (all || flow->completed == flow->limit)) {
 			flow->asked = true;
-			perf_control_send(&remote->link,
-					  json_pack("{s:s, s:I, s:I, s:I}", "type", "check", "flow", (json_int_t)i,
-						    "first", (json_int_t)flow->checked, "count",
-						    (json_int_t)(flow->completed - flow->checked)));
+			app_control_send(&remote->link,
+					 json_pack("{s:s, s:I, s:I, s:I}", "type", "check", "flow", (json_int_t)i,
+						   "first", (json_int_t)flow->checked, "count",
+						   (json_int_t)(flow->completed - flow->checked)));
 		}
 		waiting += flow->asked;
 	}
 	return waiting;
 }
 
-/* ---- messages while the end polls ---- */
+/* ---- what goes on while a message is waited for ---- */
 
-/* Returns the next message, or NULL if none has arrived. Handles messages about checks itself. */
-static json_t *next_message(struct perf_remote *remote)
+/* Polls once, and asks for the checks that are due. */
+static bool rest(void *argument)
 {
-	json_t *message = perf_control_poll(&remote->link);
-
-	while (message && (perf_message_is(message, "check") || perf_message_is(message, "checked"))) {
-		if (perf_message_is(message, "check"))
-			answer_check(remote, message);
-		else
-			handle_check(remote, message);
-		json_decref(message);
-		message = perf_control_poll(&remote->link);
-	}
-	return message;
-}
-
-/* Polls once, and looks at the socket if that is due. */
-static json_t *poll_once(struct perf_remote *remote)
-{
+	struct perf_remote *remote = argument;
 	struct perf_end *end = remote->end;
-	uint64_t now;
+	bool urgent;
 
 	if (end->flows)
 		perf_end_poll(end);
 	else
 		uroce_lcore_poll(end->lcore);
-	now = rte_rdtsc();
-	if (now < remote->next_look && !(end->unchecked_flows && end->phase < PHASE_DRAIN))
-		return NULL;
-	remote->next_look = now + (uint64_t)((double)rte_get_tsc_hz() * (end->test.verify ? LOOK_CHECKING_S : LOOK_S));
-	if (end->unchecked_flows)
+	urgent = end->unchecked_flows && end->phase < PHASE_DRAIN;
+	remote->link.look_s = urgent ? 0 : end->test.verify ? LOOK_CHECKING_S : LOOK_S;
+	if (urgent)
 		ask_checks(remote, false);
-	return next_message(remote);
+	return true;
 }
 
-/* The other side sent something else than was expected. */
-static void complain_of(const json_t *message)
+static bool take_check(void *argument, const json_t *message)
 {
-	const char *reason = json_string_value(json_object_get(message, "reason"));
-
-	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "it lost the thread");
+	if (app_control_is(message, "check"))
+		answer_check(argument, message);
+	else if (app_control_is(message, "checked"))
+		handle_check(argument, message);
+	else
+		return false;
+	return true;
 }
 
-/* Waits for a message of this type. NULL after a complaint. */
-static json_t *expect(struct perf_remote *remote, const char *type, double seconds)
-{
-	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
-	json_t *message = NULL;
-
-	while (message == NULL && !remote->link.closed) {
-		message = poll_once(remote);
-		if (message == NULL && seconds > 0 && rte_rdtsc() > end) {
-			app_complain(APP_EXIT_FAILURE, "the other side did not answer in %.0f s", seconds);
-			return NULL;
-		}
-	}
-	if (message == NULL || perf_message_is(message, type))
-		return message;
-	complain_of(message);
-	json_decref(message);
-	return NULL;
-}
-
-/* As expect(), for a message without contents. */
+/* Waits for a message without contents. */
 static int expect_only(struct perf_remote *remote, const char *type, double seconds)
 {
-	json_t *message = expect(remote, type, seconds);
+	json_t *message = app_control_expect(&remote->link, type, seconds);
 
 	json_decref(message);
 	return message ? 0 : -1;
@@ -173,42 +141,31 @@ static int expect_only(struct perf_remote *remote, const char *type, double seco
 
 /* ---- the connection ---- */
 
-static int send_hello(struct perf_remote *remote)
+/* The server waits for a client of its own kind; strangers are refused. */
+static int meet_client(struct perf_remote *remote, const struct app_control_config *config, unsigned tcp_port)
 {
-	return perf_control_send(&remote->link, json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol",
-							  PERF_MESSAGE_PROTOCOL, "version", uroce_version()));
-}
+	while (remote->first == NULL) {
+		int listener = app_control_listen(config, tcp_port), error;
 
-static int handle_hello(struct perf_remote *remote)
-{
-	json_t *message = expect(remote, "hello", ANSWER_S);
-	json_int_t protocol = json_integer_value(json_object_get(message, "protocol"));
-
-	json_decref(message);
-	if (message == NULL)
-		return -1;
-	if (protocol != PERF_MESSAGE_PROTOCOL)
-		return app_complain(-1, "the other side speaks protocol %ld, this is %d: use the same version on both",
-				    (long)protocol, PERF_MESSAGE_PROTOCOL);
+		if (listener < 0)
+			return -1;
+		perf_report_waiting(tcp_port);
+		error = app_control_accept(&remote->link, config, listener);
+		close(listener);
+		if (error)
+			return error;
+		remote->first = app_control_expect(&remote->link, NULL, ANSWER_S);
+		if (remote->first == NULL)
+			app_control_close(&remote->link);
+	}
 	return 0;
 }
 
-/* A stranger is told that a server waits here for a client; the client may still connect after that. */
-static int meet_client(struct perf_remote *remote, unsigned tcp_port)
-{
-	for (;;) {
-		int code = perf_control_accept(&remote->link, remote->end->lcore, tcp_port);
-
-		if (code || (send_hello(remote) == 0 && handle_hello(remote) == 0))
-			return code;
-		perf_control_close(&remote->link);
-	}
-}
-
 /* The connection waits for answers at least as long as the queue pairs do, because it has to report their end. */
-static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, const struct perf_options *options)
+static int open_pipe(struct perf_remote *remote, const struct app_control_config *config, struct uroce_engine *engine,
+		     const struct perf_options *options)
 {
-	const struct app_pipe_config config = {
+	const struct app_pipe_config pipe = {
 		.engine = engine,
 		.port = remote->end->port,
 		.host = options->host,
@@ -217,29 +174,34 @@ static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, co
 		.patience_s = PIPE_PATIENCE_S,
 	};
 
-	return perf_control_open_pipe(&remote->link, remote->end->lcore, &config);
+	return app_control_open_pipe(&remote->link, config, &pipe, perf_report_waiting_by_address, NULL);
 }
 
 int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, struct perf_end *end,
 		     const struct perf_options *options)
 {
+	const struct app_control_config config = {
+		.program = "uroce-perf",
+		.protocol = PROTOCOL,
+		.port_option = "-p",
+		.host_option = "HOST",
+		.rest = rest,
+		.take = take_check,
+		.argument = remote,
+	};
 	int code = APP_EXIT_OK;
 
 	memset(remote, 0, sizeof(*remote));
 	remote->link.fd = -1;
 	remote->end = end;
 	if (options->by_address)
-		code = open_pipe(remote, engine, options);
+		code = open_pipe(remote, &config, engine, options);
 	else if (options->server)
-		code = meet_client(remote, options->tcp_port);
+		code = meet_client(remote, &config, options->tcp_port);
 	else
-		code = perf_control_connect(&remote->link, end->lcore, options->host, options->tcp_port);
-	if (code)
-		return code < 0 ? APP_EXIT_ENVIRONMENT : code;
-	if ((options->by_address || !options->server) && (send_hello(remote) || handle_hello(remote)))
-		return APP_EXIT_ENVIRONMENT;
-	remote->open = true;
-	return APP_EXIT_OK;
+		code = app_control_dial(&remote->link, &config, options->host, options->tcp_port);
+	remote->open = code == 0;
+	return code < 0 ? APP_EXIT_ENVIRONMENT : code;
 }
 
 void perf_remote_part(struct perf_remote *remote)
@@ -249,17 +211,19 @@ void perf_remote_part(struct perf_remote *remote)
 	if (!remote->open || remote->link.closed)
 		return;
 	remote->open = false;
-	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "bye")) != 0)
+	if (app_control_say(&remote->link, "bye") != 0)
 		return;
 	if (server)
-		perf_control_wait_closed(&remote->link, PART_S);
+		app_control_wait_closed(&remote->link, PART_S);
 	else
 		expect_only(remote, "bye", PART_S);
 }
 
 void perf_remote_close(struct perf_remote *remote)
 {
-	perf_control_close(&remote->link);
+	json_decref(remote->first);
+	remote->first = NULL;
+	app_control_close(&remote->link);
 }
 
 /* ---- a case ---- */
@@ -302,7 +266,7 @@ static void check_rest(struct perf_remote *remote)
 	uint64_t end = rte_rdtsc() + (uint64_t)(ANSWER_S * (double)rte_get_tsc_hz());
 
 	while (remote->end->tally.errors == 0 && !remote->link.closed && ask_checks(remote, true) && rte_rdtsc() < end)
-		json_decref(poll_once(remote));
+		json_decref(app_control_next(&remote->link));
 	for (unsigned i = 0; i < SETTLE_POLLS; i++)
 		perf_end_poll(remote->end);
 }
@@ -322,9 +286,9 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 
 	if (error || perf_setup_prepare(remote->end, test, &memory->own) != 0)
 		return -1;
-	if (perf_control_send(&remote->link, perf_message_of_case(test, &memory->own)) != 0)
+	if (app_control_send(&remote->link, perf_message_of_case(test, &memory->own)) != 0)
 		return -1;
-	message = expect(remote, "ready", ANSWER_S);
+	message = app_control_expect(&remote->link, "ready", ANSWER_S);
 	if (message == NULL)
 		return -1;
 	error = perf_message_to_peer(message, &memory->peer, test->qps);
@@ -334,7 +298,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 	perf_report_connection(test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return -1;
-	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "go")) != 0)
+	if (app_control_say(&remote->link, "go") != 0)
 		return -1;
 	return expect_only(remote, "going", ANSWER_S);
 }
@@ -346,10 +310,10 @@ static int run_client(struct perf_remote *remote)
 
 	perf_end_begin(remote->end);
 	while (!perf_end_is_done(remote->end) && error == 0) {
-		json_t *message = poll_once(remote);
+		json_t *message = app_control_next(&remote->link);
 
 		if (message)
-			complain_of(message);
+			app_control_complain(message);
 		error = message || remote->link.closed ? -1 : 0;
 		json_decref(message);
 	}
@@ -363,7 +327,7 @@ static int run_client(struct perf_remote *remote)
 static int give_up(struct perf_remote *remote)
 {
 	remote->open = false;
-	perf_control_give_up(&remote->link);
+	app_control_give_up(&remote->link);
 	return -1;
 }
 
@@ -375,11 +339,11 @@ static int stop_client(struct perf_remote *remote, struct case_memory *memory, s
 	json_t *message;
 	int error;
 
-	if (perf_control_send(&remote->link, perf_message_of_stop("stop", end)) != 0)
+	if (app_control_send(&remote->link, perf_message_of_stop("stop", end)) != 0)
 		return -1;
 	if (end->unreachable)
 		return give_up(remote);
-	message = expect(remote, "stopped", ANSWER_S);
+	message = app_control_expect(&remote->link, "stopped", ANSWER_S);
 	if (message == NULL)
 		return -1;
 	error = perf_message_to_stop(message, &other, memory->completed, end->test.qps);
@@ -420,7 +384,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct perf_remote *remo
 	va_start(arguments, format);
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
-	perf_control_send(&remote->link, json_pack("{s:s, s:s}", "type", "refused", "reason", reason));
+	app_control_refuse(&remote->link, reason);
 	return app_complain(-1, "refused a case of the client: %s", reason);
 }
 
@@ -454,7 +418,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote, "%s",
 			      remote->end->failure[0] ? remote->end->failure : "the server's QPs do not connect");
-	if (perf_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
+	if (app_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
 		return -1;
 	return expect_only(remote, "go", ANSWER_S);
 }
@@ -467,9 +431,9 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 	int error;
 
 	perf_end_begin(end);
-	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "going")) != 0)
+	if (app_control_say(&remote->link, "going") != 0)
 		return -1;
-	stop = expect(remote, "stop", 0);
+	stop = app_control_expect(&remote->link, "stop", 0);
 	if (stop == NULL) {
 		perf_end_sum_up(end);
 		return -1;
@@ -480,11 +444,11 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 		return refuse(remote, "its numbers make no sense");
 	end->stopped |= other.errors > 0;
 	while (!perf_end_is_done(end) && !remote->link.closed)
-		json_decref(poll_once(remote));
+		json_decref(app_control_next(&remote->link));
 	check_rest(remote);
 	check_final(remote, &other, memory->completed);
 	perf_end_sum_up(end);
-	return perf_control_send(&remote->link, perf_message_of_stop("stopped", end));
+	return app_control_send(&remote->link, perf_message_of_stop("stopped", end));
 }
 
 static int serve_case(struct perf_remote *remote, const json_t *message, uint64_t *failures)
@@ -507,18 +471,17 @@ int perf_remote_serve(struct perf_remote *remote, uint64_t *failures)
 	int error = 0;
 
 	while (error == 0) {
-		json_t *message = NULL;
+		json_t *message = remote->first ? remote->first : app_control_expect(&remote->link, NULL, 0);
 
-		while (message == NULL && !remote->link.closed)
-			message = poll_once(remote);
+		remote->first = NULL;
 		if (message == NULL)
 			return -1;
-		if (perf_message_is(message, "bye")) {
+		if (app_control_is(message, "bye")) {
 			json_decref(message);
 			return 0;
 		}
-		error = perf_message_is(message, "case") ? serve_case(remote, message, failures) :
-							   refuse(remote, "not a case");
+		error = app_control_is(message, "case") ? serve_case(remote, message, failures) :
+							  refuse(remote, "not a case");
 		json_decref(message);
 	}
 	return error;

@@ -1,8 +1,7 @@
 /* remote.h - runs cases between two processes: the client says what to do, the server does its half */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages, each with a type:
- *   hello -> hello       once: the protocol's number
+ * Messages of common/control.h:
  *   case -> ready        the parameters and the client's QPs; the server's QPs. Or -> refused, with the reason
  *   go -> going          both are connected: begin
  *   check -> checked     in either direction: are these messages right in your memory? (write --verify)
@@ -12,14 +11,14 @@
 #ifndef APP_PERF_REMOTE_H
 #define APP_PERF_REMOTE_H
 
+#include "common/control.h"
 #include "perf/end.h"
-#include "perf/control.h"
 
 struct perf_remote {
-	struct perf_control link;
+	struct app_control link;
 	struct perf_end *end;
-	uint64_t next_look; /* when to look at the socket next, TSC */
-	bool open;          /* both ends have said hello, and neither has said bye */
+	json_t *first; /* server: the client's first message, until it is handled */
+	bool open;     /* neither end has said bye */
 };
 
 /* Returns APP_EXIT_OK, or the exit code after a complaint. */

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -44,30 +43,19 @@ static void catch_signals(void)
 /* ---- a target serves one peer at a time ---- */
 
 /* Accepts a new peer if there is none; notices when the present one has left. */
-static void look_after_peer(int listener, int *connection)
+static void look_after_peer(int listener, struct app_control *peer)
 {
-	struct pollfd waiting = { .fd = *connection >= 0 ? *connection : listener, .events = POLLIN };
-	char byte;
+	struct pollfd waiting = { .fd = listener, .events = POLLIN };
 
-	if (poll(&waiting, 1, 0) <= 0)
-		return;
-	if (*connection < 0) {
-		*connection = accept(listener, NULL, NULL);
-		/*
-		 * Closes the connection of a refused peer at once: otherwise further lines of the peer would be read
-		 * below, byte by byte.
-		 */
-		if (*connection >= 0 && !terms_serve(&traffic, &(struct exchange_line){ .fd = *connection })) {
-			close(*connection);
-			*connection = -1;
-		}
-	} else if (recv(*connection, &byte, 1, MSG_DONTWAIT) <= 0) {
+	if (peer->fd < 0 && poll(&waiting, 1, 0) > 0) {
+		if (app_control_accept(peer, &terms_control, listener) == 0 && !terms_serve(&traffic, peer))
+			app_control_close(peer);
+	} else if (peer->fd >= 0 && app_control_is_over(peer)) {
 		printf("the peer has left\n");
 		show_port_stats(&traffic, SHOW_ALL);
 		fflush(stdout);
 		traffic_drop_flows(&traffic);
-		close(*connection);
-		*connection = -1;
+		app_control_close(peer);
 	}
 }
 
@@ -75,15 +63,10 @@ static void look_after_peer(int listener, int *connection)
  * The initiator's side: tells the user once that the target has closed its end of the connection. If the target was
  * killed, the kernel has closed that end.
  */
-static void watch_target(int *dialled)
+static void watch_target(struct app_control *target)
 {
-	struct pollfd waiting = { .fd = *dialled, .events = POLLIN };
-	char byte;
-
-	if (poll(&waiting, 1, 0) <= 0 || recv(*dialled, &byte, 1, MSG_DONTWAIT) > 0)
-		return;
-	prompt_notice("the peer's program has ended: its TCP connection is closed\n", stderr);
-	*dialled = -1;
+	if (!target->closed && app_control_is_over(target))
+		prompt_notice("the peer's program has ended: its TCP connection is closed\n", stderr);
 }
 
 static void tell_rate(FILE *out)
@@ -117,17 +100,16 @@ static void tell(void (*write)(FILE *), FILE *where)
 	free(text);
 }
 
-/* TCP sockets, -1: none. */
 struct house {
-	int listener; /* a target's listening socket */
-	int dialled;  /* an initiator's connection to its target */
+	int listener;               /* a target's listening socket; -1: none */
+	struct app_control *target; /* an initiator's connection to its target */
 };
 
 /* Runs besides the prompt until the end: prints statistics and deaths, and serves peers. */
 static void *keep_house(void *argument)
 {
 	const struct house *house = argument;
-	int listener = house->listener, dialled = house->dialled, connection = -1;
+	struct app_control peer = { .fd = -1 };
 	uint64_t told_ms = app_now_ms();
 
 	show_rate(&traffic, NULL);
@@ -146,13 +128,12 @@ static void *keep_house(void *argument)
 		tell(verbose_tell, stdout);
 		tell(tell_links, stdout);
 		tell(tell_deaths, stderr);
-		if (listener >= 0)
-			look_after_peer(listener, &connection);
-		if (dialled >= 0)
-			watch_target(&dialled);
+		if (house->listener >= 0)
+			look_after_peer(house->listener, &peer);
+		if (house->target->fd >= 0)
+			watch_target(house->target);
 	}
-	if (connection >= 0)
-		close(connection);
+	app_control_close(&peer);
 	return NULL;
 }
 
@@ -275,16 +256,15 @@ static int open_ports(void)
 	return code;
 }
 
-/* The initiator's side: tells the target about our queue pairs and connects them. Returns a descriptor, or -1. */
-static int meet_target(void)
+/* The initiator's side: tells the target about our queue pairs and connects them. Returns 0 or -1. */
+static int meet_target(struct app_control *target)
 {
-	struct exchange_line line = { .fd = exchange_dial(settings.peer, settings.tcp_port) };
-
-	if (line.fd >= 0 && terms_ask(&traffic, &line) != 0) {
-		close(line.fd);
-		line.fd = -1;
-	}
-	return line.fd;
+	if (app_control_dial(target, &terms_control, settings.peer, settings.tcp_port) != 0)
+		return -1;
+	if (terms_ask(&traffic, target) == 0)
+		return 0;
+	app_control_close(target);
+	return -1;
 }
 
 /* ---- running ---- */
@@ -348,20 +328,21 @@ static int run_traffic(void)
 {
 	struct house house;
 	pthread_t keeper;
-	int listener = -1, connection = -1, code;
+	struct app_control target = { .fd = -1 };
+	int listener = -1, code;
 	uint32_t dead;
 
 	if (traffic_open(&traffic) != 0 || traffic_launch(&traffic) != 0)
 		return APP_EXIT_INTERNAL;
 	if (settings.target)
-		listener = exchange_listen(settings.tcp_port);
+		listener = app_control_listen(&terms_control, settings.tcp_port);
 	else if (settings.peer[0])
-		connection = meet_target();
+		meet_target(&target);
 	else if (traffic.port_count == 2 && traffic_connect_ports(&traffic) != 0)
 		return APP_EXIT_INTERNAL;
-	if ((settings.target && listener < 0) || (settings.peer[0] && connection < 0))
+	if ((settings.target && listener < 0) || (settings.peer[0] && target.fd < 0))
 		return quit_is_wanted() ? APP_EXIT_INTERRUPTED : APP_EXIT_ENVIRONMENT;
-	house = (struct house){ .listener = listener, .dialled = connection };
+	house = (struct house){ .listener = listener, .target = &target };
 	if (pthread_create(&keeper, NULL, keep_house, &house) != 0)
 		return APP_EXIT_INTERNAL;
 	print_banner();
@@ -378,8 +359,7 @@ static int run_traffic(void)
 		code = APP_EXIT_ENVIRONMENT;
 	dead = settings.target || meet_serves() ? 0 : dead; /* deaths of a peer's queue pairs are no failure */
 	meet_end();
-	if (connection >= 0)
-		close(connection);
+	app_control_close(&target);
 	if (listener >= 0)
 		close(listener);
 	return code ? code : dead ? APP_EXIT_FAILURE : APP_EXIT_OK;

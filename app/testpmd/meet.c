@@ -17,7 +17,8 @@
 
 static struct {
 	struct traffic *traffic;
-	_Atomic(struct app_pipe *) pipe;
+	struct app_control control;
+	_Atomic bool connected;
 	unsigned port;
 	bool serves, begun; /* for the main thread only */
 	_Atomic bool ending;
@@ -40,7 +41,8 @@ static bool nobody_quits(void)
 	return !quit_is_wanted();
 }
 
-static struct app_pipe *open_pipe(const char *host, unsigned port)
+/* Returns 0 or -1. */
+static int connect_peer(const char *host, unsigned port)
 {
 	const struct app_pipe_config config = {
 		.engine = meet.traffic->engine,
@@ -49,17 +51,17 @@ static struct app_pipe *open_pipe(const char *host, unsigned port)
 		.service = (uint16_t)port,
 		.patience_s = PATIENCE_S,
 	};
-	int code;
+	int code = app_control_open_pipe(&meet.control, &terms_control, &config, tell_listening,
+					 host ? nobody_quits : keep_waiting);
 
-	return app_pipe_open(&config, tell_listening, host ? nobody_quits : keep_waiting, &code);
+	atomic_store(&meet.connected, code == APP_EXIT_OK);
+	return code == APP_EXIT_OK ? 0 : -1;
 }
 
 /* Stays connected until the peer leaves, or this side does. */
 static void stay(void)
 {
-	char byte;
-
-	while (keep_waiting() && app_pipe_receive(meet.pipe, &byte, 1) == -EAGAIN)
+	while (keep_waiting() && !app_control_is_over(&meet.control))
 		usleep(LOOK_US);
 	if (keep_waiting()) {
 		printf("the peer has left\n");
@@ -71,38 +73,29 @@ static void stay(void)
 static void part(void)
 {
 	traffic_drop_flows(meet.traffic);
-	app_pipe_close(meet.pipe);
-	meet.pipe = NULL;
+	app_control_close(&meet.control);
+	atomic_store(&meet.connected, false);
 }
 
-static void *serve(void *unused)
-{
-	(void)unused;
-	while (keep_waiting()) {
-		struct exchange_line line = { .fd = -1 };
-
-		meet.pipe = line.pipe = open_pipe(NULL, meet.port);
-		if (meet.pipe == NULL)
-			break;
-		if (terms_serve(meet.traffic, &line))
-			stay();
-		part();
-	}
-	return NULL;
-}
-
+/* A server meets one peer after the other, a client has met one. */
 static void *keep_company(void *unused)
 {
 	(void)unused;
-	stay();
-	part();
+	if (!meet.serves)
+		stay();
+	while (meet.serves && keep_waiting() && connect_peer(NULL, meet.port) == 0) {
+		if (terms_serve(meet.traffic, &meet.control))
+			stay();
+		part();
+	}
+	if (!meet.serves)
+		part();
 	return NULL;
 }
 
-static int begin(struct traffic *traffic, void *(*run)(void *))
+static int begin(void)
 {
-	meet.traffic = traffic;
-	if (pthread_create(&meet.thread, NULL, run, NULL) != 0)
+	if (pthread_create(&meet.thread, NULL, keep_company, NULL) != 0)
 		return app_complain(-1, "no thread for the peer: %s", strerror(errno));
 	meet.begun = true;
 	return 0;
@@ -111,7 +104,7 @@ static int begin(struct traffic *traffic, void *(*run)(void *))
 /* May a peer be met now? If not, complains: there is a peer already, or the command line names one. */
 static bool is_free(struct traffic *traffic)
 {
-	if (meet.begun && !meet.serves && meet.pipe == NULL)
+	if (meet.begun && !meet.serves && !atomic_load(&meet.connected))
 		meet_end(); /* the peer has left */
 	if (meet.begun)
 		app_complain(APP_EXIT_FAILURE, "there is a peer, or one is waited for: disconnect first");
@@ -128,24 +121,22 @@ int meet_listen(struct traffic *traffic, unsigned port)
 	if (!is_free(traffic))
 		return -1;
 	atomic_store(&meet.ending, false);
+	meet.traffic = traffic;
 	meet.port = port;
 	meet.serves = true;
-	return begin(traffic, serve);
+	return begin();
 }
 
 int meet_connect(struct traffic *traffic, const char *host, unsigned port)
 {
-	struct exchange_line line = { .fd = -1 };
-
 	if (!is_free(traffic))
 		return -1;
 	atomic_store(&meet.ending, false);
 	meet.traffic = traffic;
 	meet.serves = false;
-	meet.pipe = line.pipe = open_pipe(host, port);
-	if (meet.pipe == NULL)
+	if (connect_peer(host, port) != 0)
 		return -1;
-	if (terms_ask(traffic, &line) == 0 && begin(traffic, keep_company) == 0)
+	if (terms_ask(traffic, &meet.control) == 0 && begin() == 0)
 		return 0;
 	part();
 	return -1;

@@ -1,7 +1,7 @@
 /* meet.h - serves peers by address, and connects to one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lines of exchange.h are sent over a connection by address of the first port, with one peer at a time. A thread
+ * The messages of terms.h are sent over a connection by address of the first port, with one peer at a time. A thread
  * waits for peers, and notices when the present peer has left. All calls come from the main thread.
  */
 #ifndef APP_TESTPMD_MEET_H

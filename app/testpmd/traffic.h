@@ -12,11 +12,22 @@
 
 #include "common/objects.h"
 #include "common/ports.h"
-#include "testpmd/exchange.h"
 #include "testpmd/keys.h"
 #include "testpmd/settings.h"
 
 #define TRAFFIC_WORKERS 16
+#define EXCHANGE_QPS_MAX 1024
+
+/* What an end tells the other (terms.h): its queue pairs, and what they are for. */
+struct exchange {
+	uint32_t qps, size, mtu, rkey;
+	uint32_t sack_window; /* packets; 0: no SACKs */
+	uint32_t paths;       /* of each queue pair; 0 and 1: one */
+	uint32_t pkey;
+	uint64_t va;
+	struct uroce_addr addr;
+	uint32_t qpn[EXCHANGE_QPS_MAX], psn[EXCHANGE_QPS_MAX];
+};
 
 /* One queue pair. */
 struct flow {

@@ -6,6 +6,7 @@ never ends by a signal, and a program that serves serves the next one.
 
 No root, hugepages or NIC needed.
 """
+import json
 import os
 import socket
 import stat
@@ -120,16 +121,24 @@ def a_capture_of_any_content_is_decoded_or_refused(directory):
 
 # What a TCP peer may say instead of the truth.
 JUNK = [b"", b"\n", b"\0" * 100, NOISE[:5000], WORD.encode() + b"\n", b"%n%n%n%s\n", b"GET / HTTP/1.0\r\n\r\n"]
+
+
+def ask(**changes):
+    """What an initiator sends, with some of it changed or, if None, left out."""
+    message = {"program": "uroce-testpmd", "protocol": 2, "type": "ask", "qps": 1, "size": 64, "mtu": 256,
+               "addr": "10.0.0.9", "rkey": 1, "va": 1, "qp_nums": [5], "psns": [5], **changes}
+    return json.dumps({name: value for name, value in message.items() if value is not None}).encode() + b"\n"
+
+
 TESTPMD_JUNK = JUNK + [
-    b"uroce-testpmd 1\n", b"uroce-testpmd 1 0 1 256 10.0.0.9 1 1\n", b"uroce-testpmd 1 1025 1 256 10.0.0.9 1 1\n",
-    b"uroce-testpmd 1 4294967295 1 256 10.0.0.9 1 1\n", b"uroce-testpmd 1 -1 1 256 10.0.0.9 1 1\n",
-    b"uroce-testpmd 1 1 4294967295 256 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 1 1 1 77 10.0.0.9 1 1\n1 1\n",
-    b"uroce-testpmd 1 1 1 0 10.0.0.9 1 1\n1 1\n", b"uroce-testpmd 1 1 0 256 10.0.0.9 1 1\n1 1\n",
-    b"uroce-testpmd 1 1 1 256 300.0.0.9 1 1\n1 1\n", b"uroce-testpmd 1 1 1 256 " + b"9" * 200 + b" 1 1\n1 1\n",
-    b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1\n4294967295 4294967295\n",
-    b"uroce-testpmd 1 2 1 256 10.0.0.9 1 1\n1 1\nx y\n",
-    b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1 77\n1 1\n", b"uroce-testpmd 1 1 1 256 10.0.0.9 1 1 4294967295\n1 1\n",
-    b"no %n%n%n\n", b"no \x1b[2J\x1b]0;ours\x07\n", b"\x1b[31mred\n"]
+    b"uroce-testpmd 1 1 64 256 10.0.0.9 1 1\n5 5\n", b"{}\n", b"{\n", b"[]\n", b"{" * 100000, b"{" + b" " * 9000000,
+    ask(program=None), ask(program="uroce-perf"), ask(protocol=1), ask(protocol="2"), ask(type="offer"), ask(type=7),
+    *(ask(**{name: value}) for name, values in (
+        ("qps", (None, 0, 1025, 4294967295, -1, 1.5, "1", [])), ("size", (None, 0, 4294967295, 4294967296)),
+        ("mtu", (None, 0, 77, 8192)), ("addr", (None, "300.0.0.9", "9" * 200, 7)), ("rkey", (None, -1, 4294967296)),
+        ("va", (None, -1, 2 ** 63)), ("qp_nums", (None, [], [1, 1], [16777216], ["x"], 5)), ("psns", (None, [], [-1])),
+        ("sack_window", (77, 4294967295, "x")), ("paths", (256,)), ("pkey", (65536,))) for value in values),
+    ask(type="refused", reason="%n%n%n"), ask(type="refused", reason="\x1b[2J\x1b]0;ours\x07"), b"\x1b[31mred\n"]
 
 
 def wait_for_port(server, port):
@@ -146,10 +155,10 @@ def wait_for_port(server, port):
 def tell(port, content):
     """Says it, hears what comes back for a moment, and goes."""
     with socket.create_connection(("127.0.0.1", port), 10) as peer:
-        peer.sendall(content)
-        peer.shutdown(socket.SHUT_WR)
         peer.settimeout(5)
         try:
+            peer.sendall(content)
+            peer.shutdown(socket.SHUT_WR)
             while peer.recv(4096):
                 pass
         except OSError:
@@ -171,7 +180,7 @@ def a_target_outlives_any_peer(directory):
         for content in TESTPMD_JUNK:
             tell(18610, content)
             want(target.process.poll() is None, content[:60], target.text()[-2000:])
-        tell(18610, b"uroce-testpmd 1 1 64 256 10.0.0.9 1 1\n5 5\n")
+        tell(18610, ask())
         target.wait_for("serving 1 queue")
         want(target.interrupt() == 0, target.text()[-2000:])
         want(is_tame(target.text()), target.text()[-2000:])
@@ -187,29 +196,27 @@ def a_peer_that_never_gets_to_the_end_is_not_waited_for(directory):
     try:
         with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
             began = time.monotonic()
-            while "did not say in 10 s who it is" not in target.text():
+            while "did not answer in 10 s" not in target.text():
                 want(time.monotonic() - began < 60, "still waits", target.text()[-2000:])
                 try:
-                    slow.send(b"u")
+                    slow.send(b"{")
                 except OSError:
                     pass  # it has been left
                 time.sleep(0.5)
         with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
-            slow.send(b"u")
+            slow.send(b"{")
             time.sleep(0.5)
             want(target.interrupt(8) == 0, target.text()[-2000:])
     finally:
         target.kill()
 
 
-def perf_message(text):
-    return struct.pack(">I", len(text)) + text
+FROM_PERF = b'{"program":"uroce-perf","protocol":4,"type":'
 
 
-PERF_JUNK = [NOISE[:5000], b"\0\0\0\0", b"\xff\xff\xff\xff{}", perf_message(b"{"), perf_message(b"[" * 60000),
-             perf_message(b"[]"), perf_message(b"null"), perf_message(b"{\"type\":7}"),
-             perf_message(b"{\"type\":\"case\"}"),
-             perf_message(b"\xff\xfe"), perf_message(b"{\"type\":\"hello\",\"version\":1e999}")]
+PERF_JUNK = [NOISE[:5000], b"\0\0\0\0", b"\xff\xff\xff\xff{}", b"{\n", b"[" * 60000 + b"\n", b"[]\n", b"null\n",
+             b"{}\n", b"{\"type\":7}\n", b"{\"type\":\"case\"}\n", b"\xff\xfe\n", b"{\"protocol\":1e999}\n",
+             FROM_PERF.replace(b"4", b"3") + b"\"case\"}\n"]
 
 
 # TC-G-15

@@ -14,9 +14,9 @@
 
 #include <uroce/uroce.h>
 
+#include "common/control.h"
 #include "common/eal.h"
 #include "common/ports.h"
-#include "common/tcp.h"
 #include "start.h"
 #include "script.h"
 
@@ -293,10 +293,11 @@ static int create(const struct script_settings *settings, struct script_end *own
 /* The peer asks for our MAC before it dials, so this polls the lcore while it waits. Returns a socket, or -1. */
 static int accept_verbs(unsigned port)
 {
-	int listener = app_tcp_listen(port), fd = -1;
+	const struct app_control_config config = { .port_option = "PORT" };
+	int listener = app_control_listen(&config, port), fd = -1;
 
 	if (listener < 0)
-		return app_complain(-1, "cannot listen on TCP port %u: %s", port, strerror(errno));
+		return -1;
 	while (fd < 0) {
 		struct pollfd waiting = { .fd = listener, .events = POLLIN };
 

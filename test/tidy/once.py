@@ -13,9 +13,10 @@ HOMES = [
     ("app/", r"\brte_cfgfile_", (), "use app_ini_read()"),
     ("app/", r"\bclock_gettime\(CLOCK_MONOTONIC", ("app/common/clock.",), APP),
     ("app/", r"^static int check\(const char", (), "use app_check()"),
-    ("app/", r"\bsocket\(AF_INET", ("app/common/tcp.",), APP),
+    ("app/", r"\bsocket\(AF_INET", ("app/common/control.",), APP),
     ("app/", r"^struct \w*histogram \{", ("app/common/histogram.",), APP),
-    ("app/", r'\\"\w+\\": ?[%\[{\\]', (), "let jansson write JSON"),
+    # The example is for hosts without jansson.
+    ("app/", r'\\"\w+\\": ?[%\[{\\]', ("app/examples/verbs_sender.",), "let jansson write JSON"),
     # Besides, uroce-perf has regions for all of its ends, uroce-nvmet for all of its ports; examples show everything.
     ("app/", r"\buroce_pd_alloc\(", ("app/common/objects.", "app/examples/", "app/nvmet/server.", "app/perf/end."),
      APP),
