@@ -423,7 +423,8 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	return expect_only(remote, "go", ANSWER_S);
 }
 
-static int run_server(struct perf_remote *remote, struct case_memory *memory)
+/* Adds the client's errors to *failures. */
+static int run_server(struct perf_remote *remote, struct case_memory *memory, uint64_t *failures)
 {
 	struct perf_end *end = remote->end;
 	struct perf_tally other;
@@ -443,6 +444,7 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 	if (error)
 		return refuse(remote, "its numbers make no sense");
 	end->stopped |= other.errors > 0;
+	*failures += other.errors;
 	while (!perf_end_is_done(end) && !remote->link.closed)
 		json_decref(app_control_next(&remote->link));
 	check_rest(remote);
@@ -457,7 +459,7 @@ static int serve_case(struct perf_remote *remote, const json_t *message, uint64_
 	int error = set_up_server(remote, message, &memory);
 
 	if (error == 0) {
-		error = run_server(remote, &memory);
+		error = run_server(remote, &memory, failures);
 		perf_report_served(remote->end);
 	}
 	*failures += remote->end->tally.errors + remote->end->tally.bad_bytes;

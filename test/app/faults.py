@@ -258,7 +258,7 @@ def was_given_up(text):
 @case(Veth)
 def a_killed_peer_is_given_up(directory, wire):
     """By its retries, for no TCP connection tells that it is gone."""
-    by_address = verified(directory, "--op", "write", "-D", "600", "-R")
+    by_address = verified(directory, "--op", "read", "-D", "600", "-R")
     with Pair(directory, wire, "perf", *by_address, server=("-R",), dest="10.77.0.2") as pair:
         wait_for_frames(pair, 1000)
         pair.server.kill()
