@@ -93,7 +93,7 @@ def pair(made, target_words="", client_words="", before="", before_target=""):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = f"-p {free.getsockname()[1]}"
-    target = made.open(before_target + pmd, *ends[0], f"--target {port} {target_words}".strip(), until="serving peers")
+    target = made.open(before_target + pmd, *ends[0], f"--server {port} {target_words}".strip(), until="serving peers")
     client = made.open(pmd, *ends[1], f"--peer 127.0.0.1 {port} -q 1 {client_words}".strip(),
                        until="lists the commands")
     return target, client
@@ -147,7 +147,7 @@ def served(made, words):
     store = f"--device net_memif0,role=server,socket={SOCKET},socket-abstract=no --ip 10.1.0.1/24 --no-dad"
     target = made.open(f"build/app/uroce-nvmet {store} {words}", until="nvme connect")
     device = f"--device net_memif0,role=client,socket={SOCKET},socket-abstract=no"
-    return target, f"build/app/uroce-nvme-perf --connect 10.1.0.1 {device} --ip 10.1.0.2/24 --no-dad"
+    return target, f"build/app/uroce-nvme-perf --peer 10.1.0.1 {device} --ip 10.1.0.2/24 --no-dad"
 
 
 # ---- what breaks: as the sender sees it ----
@@ -306,7 +306,7 @@ def conflict(made):
     before = wired(made, 9000)
     pair(made, before=before)
     made.breaks("A program starts with the address of the target, at another interface.")
-    made.run(before + "build/app/uroce-testpmd -- --device other --ip 10.1.0.1/24 --target", "is held by")
+    made.run(before + "build/app/uroce-testpmd -- --device other --ip 10.1.0.1/24 --server", "is held by")
 
 
 def wrong_nqn(made):

@@ -106,7 +106,7 @@ def page(build):
 
 def tell(folder, terminals):
     device, ip = memif("server", 1)
-    target = Terminal(["build/app/uroce-testpmd -- -i", f"--device {device}", f"--ip {ip} --target"], folder)
+    target = Terminal(["build/app/uroce-testpmd -- -i", f"--device {device}", f"--ip {ip} --server"], folder)
     terminals.append(target)
     target.read_until("serving peers")
     page = ["# A session", "",

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uroce/types.h>
+
 #include "common/eal.h"
 
 bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *value)
@@ -86,6 +88,37 @@ int app_number_expect_real(const char *option, const char *text, double low, dou
 	return APP_EXIT_OK;
 }
 
+/* Seconds of a unit of time; 0: there is no such unit. */
+static double seconds_of(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = { { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "h", 3600 } };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].unit) == 0)
+			return units[i].seconds;
+	}
+	return 0;
+}
+
+int app_duration_expect(const char *option, const char *text, const char *unit, double low, double high,
+			double *seconds)
+{
+	double scale = seconds_of(unit), value;
+	char *end;
+
+	value = strtod(text, &end) * (*end ? seconds_of(end) : scale);
+	/* written so that a NaN is refused; an unknown unit gives 0 */
+	if (text[0] < '0' || text[0] > '9' || (*end && seconds_of(end) == 0) ||
+	    !(value >= low * scale && value <= high * scale))
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a time such as 5s or 200ms, from %.10g%s to %.10g%s",
+				    option, text, low, unit, high, unit);
+	*seconds = value;
+	return APP_EXIT_OK;
+}
+
 bool app_probability_parse(const char *text, double *value)
 {
 	char *end;
@@ -99,4 +132,37 @@ bool app_probability_parse(const char *text, double *value)
 		return false;
 	*value = number;
 	return true;
+}
+
+/*
+ * Returns the number at *text, and moves *text behind it. If there is no number, or one above `most`, returns most + 1.
+ */
+static unsigned long take_number(const char **text, unsigned long most)
+{
+	char *end;
+	unsigned long value = strtoul(*text, &end, 10);
+
+	if (**text < '0' || **text > '9' || value > most)
+		return most + 1;
+	*text = end;
+	return value;
+}
+
+int app_vlan_expect(const char *option, const char *text, void *vlan)
+{
+	const char *at = text;
+	unsigned long id = take_number(&at, UROCE_VLAN_ID_MAX), priority = 0;
+
+	if (id <= UROCE_VLAN_ID_MAX && *at == ':') {
+		at++;
+		priority = take_number(&at, UROCE_VLAN_PRIORITY_MAX);
+	}
+	if (id > UROCE_VLAN_ID_MAX || priority > UROCE_VLAN_PRIORITY_MAX || *at)
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
+			"as 100 or 100:3",
+			option, text, UROCE_VLAN_ID_MAX, UROCE_VLAN_PRIORITY_MAX);
+	*(struct uroce_vlan *)vlan = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
+	return APP_EXIT_OK;
 }

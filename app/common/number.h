@@ -24,7 +24,20 @@ int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t
 int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes);
 int app_number_expect_real(const char *option, const char *text, double low, double high, double *value);
 
+/*
+ * Parses a time into seconds: a number with us, ms, s, m or h behind it; a bare number is in `unit`, "us" or "s". low
+ * and high: the range, in that unit. Returns APP_EXIT_OK, or APP_EXIT_USAGE after a complaint.
+ */
+int app_duration_expect(const char *option, const char *text, const char *unit, double low, double high,
+			double *seconds);
+
 /* Parses "0.01" or "1%", from 0 to 1. Returns false, and leaves *value as it is, if the text is neither. */
 bool app_probability_parse(const char *text, double *value);
+
+/*
+ * Parses "100" or "100:3" into a struct uroce_vlan, with a complaint if it is wrong. Returns APP_EXIT_OK or
+ * APP_EXIT_USAGE.
+ */
+int app_vlan_expect(const char *option, const char *text, void *vlan);
 
 #endif

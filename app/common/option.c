@@ -1,4 +1,4 @@
-/* option.c - settings of programs as a table of rows, for command line, file and help */
+/* option.c - settings of a program: one row each, for the command line, INI files, a prompt and help */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/option.h"
 
@@ -15,9 +15,25 @@
 #define WIDTH 110u
 #define COLUMN 29u
 #define TEXT_BYTES 1536u
-#define ROW_0 256 /* what getopt_long() returns for the first row */
+#define ROW_0 512 /* what getopt_long() returns for the first row */
+#define HINT_0 65536
 
-enum { HELP = ROW_0 - 2, VERSION };
+enum { HELP = 256, HELP_TABLE, VERSION };
+
+static long double low_of(const struct option_row *row)
+{
+	return row->high > 0 ? row->low : row->word->low;
+}
+
+static long double high_of(const struct option_row *row)
+{
+	return row->high > 0 ? row->high : row->word->high;
+}
+
+static const char *const *names_of(const struct option_row *row)
+{
+	return row->names ? row->names : row->word->names;
+}
 
 /* ---- values ---- */
 
@@ -41,24 +57,24 @@ static uint64_t load(const struct option_row *row, const void *place)
 /* "poll, yield or sleep" */
 static void list_names(const struct option_row *row, char *text, size_t room)
 {
-	size_t bytes = 0;
+	size_t bytes = 0, low = (size_t)low_of(row), high = (size_t)high_of(row);
 
-	for (uint64_t i = row->low; i <= row->high && bytes < room; i++)
+	for (size_t i = low; i <= high && bytes < room; i++)
 		bytes += (size_t)snprintf(text + bytes, room - bytes, "%s%s",
-					  i == row->low  ? "" :
-					  i == row->high ? " or " :
-							   ", ",
-					  row->names[i]);
+					  i == low  ? "" :
+					  i == high ? " or " :
+						      ", ",
+					  names_of(row)[i]);
 }
 
 static int parse_name(const struct option_row *row, const char *name, const char *text, void *place)
 {
 	char names[OPTION_VALUE_BYTES];
 
-	for (uint64_t i = row->low; i <= row->high; i++) {
-		if (strcmp(text, row->names[i]) != 0)
+	for (size_t i = (size_t)low_of(row); i <= (size_t)high_of(row); i++) {
+		if (strcmp(text, names_of(row)[i]) != 0)
 			continue;
-		if (row->kind == OPTION_NAMES)
+		if (row->word->kind == OPTION_NAMES)
 			((bool *)place)[i] = true;
 		else
 			*(uint32_t *)place = (uint32_t)i;
@@ -80,27 +96,44 @@ static int parse_mtu(const char *name, const char *text, uint32_t *bytes)
 
 static int parse_number(const struct option_row *row, const char *name, const char *text, void *place)
 {
-	uint64_t value = 0;
-	int code = row->kind == OPTION_SIZE ? app_size_expect(name, text, row->low, row->high, &value) :
-		   row->kind == OPTION_FLAG ? app_number_expect(name, text, 0, 1, &value) :
-					      app_number_expect(name, text, row->low, row->high, &value);
+	enum option_kind kind = row->word->kind;
+	uint64_t low = (uint64_t)low_of(row), high = (uint64_t)high_of(row), value = 0;
+	int code = kind == OPTION_SIZE ? app_size_expect(name, text, low, high, &value) :
+		   kind == OPTION_FLAG ? app_number_expect(name, text, 0, 1, &value) :
+					 app_number_expect(name, text, low, high, &value);
 
 	if (code == APP_EXIT_OK)
 		store(row, place, value);
 	return code;
 }
 
+static int parse_text(const struct option_row *row, const char *name, const char *text, void *place)
+{
+	if (row->points)
+		*(const char **)place = text;
+	else if (strlen(text) >= row->bytes)
+		return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", name, text, row->bytes - 1);
+	else
+		strcpy(place, text);
+	return APP_EXIT_OK;
+}
+
 int app_option_parse_value(const struct option_row *row, const char *name, const char *text, void *settings)
 {
 	void *place = (char *)settings + row->offset;
 
-	switch (row->kind) {
+	if (row->parse)
+		return row->parse(name, text, place);
+	switch (row->word->kind) {
 	case OPTION_FLAG:
 	case OPTION_NUMBER:
 	case OPTION_SIZE:
 		return parse_number(row, name, text, place);
+	case OPTION_DURATION:
+		return app_duration_expect(name, text, row->word->unit, (double)low_of(row), (double)high_of(row),
+					   place);
 	case OPTION_REAL:
-		return app_number_expect_real(name, text, row->least, row->most, place);
+		return app_number_expect_real(name, text, (double)low_of(row), (double)high_of(row), place);
 	case OPTION_PROBABILITY:
 		return app_probability_parse(text, place) ?
 			       APP_EXIT_OK :
@@ -110,21 +143,8 @@ int app_option_parse_value(const struct option_row *row, const char *name, const
 	case OPTION_NAME:
 	case OPTION_NAMES:
 		return parse_name(row, name, text, place);
-	case OPTION_WORD:
-		*(const char **)place = text;
-		return APP_EXIT_OK;
 	case OPTION_TEXT:
-		if (strlen(text) >= row->bytes)
-			return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", name, text,
-					    row->bytes - 1);
-		strcpy(place, text);
-		return APP_EXIT_OK;
-	case OPTION_OTHER:
-		return row->parse(name, text, place);
-	case OPTION_SAME:
-	case OPTION_INSTEAD:
-	case OPTION_TITLE:
-		break;
+		return parse_text(row, name, text, place);
 	}
 	return APP_EXIT_INTERNAL;
 }
@@ -134,30 +154,31 @@ const char *app_option_format(const struct option_row *row, const void *settings
 	const void *place = (const char *)settings + row->offset;
 	const char *word;
 
-	switch (row->kind) {
+	if (row->parse)
+		return "";
+	switch (row->word->kind) {
 	case OPTION_FLAG:
 	case OPTION_NUMBER:
 	case OPTION_SIZE:
 	case OPTION_MTU:
 		snprintf(text, OPTION_VALUE_BYTES, "%" PRIu64, load(row, place));
 		return text;
+	case OPTION_DURATION:
+		snprintf(text, OPTION_VALUE_BYTES, "%gs", *(const double *)place);
+		return text;
 	case OPTION_REAL:
 	case OPTION_PROBABILITY:
 		snprintf(text, OPTION_VALUE_BYTES, "%g", *(const double *)place);
 		return text;
 	case OPTION_NAME:
-		return row->names[*(const uint32_t *)place];
-	case OPTION_WORD:
-		word = *(const char *const *)place;
-		return word ? word : "";
-	case OPTION_TEXT:
-		return place;
+		return names_of(row)[*(const uint32_t *)place];
 	case OPTION_NAMES:
-	case OPTION_OTHER:
-	case OPTION_SAME:
-	case OPTION_INSTEAD:
-	case OPTION_TITLE:
-		break;
+		return "";
+	case OPTION_TEXT:
+		if (!row->points)
+			return place;
+		memcpy(&word, place, sizeof(word));
+		return word ? word : "";
 	}
 	return "";
 }
@@ -166,17 +187,44 @@ const char *app_option_format(const struct option_row *row, const void *settings
 
 void app_option_format_range(const struct option_row *row, char *text, size_t room)
 {
-	if (row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE) {
-		snprintf(text, room, "%" PRIu64 " ... %" PRIu64, row->low, row->high);
-	} else if (row->kind == OPTION_REAL) {
-		snprintf(text, room, "%g ... %g", row->least, row->most);
-	} else {
-		snprintf(text, room, "%s",
-			 row->kind == OPTION_PROBABILITY ? "0 ... 1, or 0% ... 100%" :
-			 row->kind == OPTION_FLAG        ? "0 ... 1" :
-			 row->kind == OPTION_MTU         ? "256, 512, 1024, 2048 or 4096" :
-							   "text");
+	const char *unit = row->word->kind == OPTION_DURATION ? row->word->unit : "";
+
+	switch (row->word->kind) {
+	case OPTION_NUMBER:
+	case OPTION_SIZE:
+		snprintf(text, room, "%.0Lf ... %.0Lf", low_of(row), high_of(row));
+		break;
+	case OPTION_DURATION:
+	case OPTION_REAL:
+		snprintf(text, room, "%.10Lg%s ... %.10Lg%s", low_of(row), unit, high_of(row), unit);
+		break;
+	case OPTION_PROBABILITY:
+		snprintf(text, room, "0 ... 1, or 0%% ... 100%%");
+		break;
+	case OPTION_FLAG:
+		snprintf(text, room, "0 ... 1");
+		break;
+	case OPTION_MTU:
+		snprintf(text, room, "256, 512, 1024, 2048 or 4096");
+		break;
+	case OPTION_NAME:
+	case OPTION_NAMES:
+		list_names(row, text, room);
+		break;
+	case OPTION_TEXT:
+		snprintf(text, room, "text");
+		break;
 	}
+}
+
+void app_option_format_help(const struct option_row *row, char *text, size_t room)
+{
+	const char *unit = row->word->unit;
+
+	if (unit && row->word->kind == OPTION_DURATION)
+		unit = strcmp(unit, "us") == 0 ? "N microseconds, or 5ms, 1s" : "N seconds, or 200ms, 5m";
+	snprintf(text, room, "%s%s%s%s%s", row->word->help, unit ? ", " : "", unit ? unit : "", row->more ? "; " : "",
+		 row->more ? row->more : "");
 }
 
 /* A tab stands for a blank at which no line may end. */
@@ -186,25 +234,34 @@ static void keep_together(char *text)
 		*text = *text == ' ' ? '\t' : *text;
 }
 
+/* Writes the default, or nothing if the row has none. */
+static const char *format_usual(const struct option_set *set, const struct option_row *row, char *text)
+{
+	const char *usual = row->usual ? row->usual : "";
+
+	if (row->usual == NULL && row->word->kind != OPTION_FLAG && row->parse == NULL && set->usual) {
+		usual = app_option_format(row, set->usual, text);
+		usual = *usual ? usual : "none";
+	}
+	return usual;
+}
+
 /* Writes the range and the default in brackets into text, or leaves text as it is if the row has neither. */
 static void format_bounds(const struct option_set *set, const struct option_row *row, char *text, size_t room)
 {
-	bool ranged = row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE || row->kind == OPTION_REAL ||
-		      row->kind == OPTION_PROBABILITY || row->kind == OPTION_MTU;
-	char value[OPTION_VALUE_BYTES], range[64] = "";
-	const char *usual = row->usual ? row->usual : "";
+	bool ranged = row->word->kind != OPTION_FLAG && row->word->kind != OPTION_TEXT &&
+		      (row->parse == NULL || high_of(row) > 0);
+	char value[OPTION_VALUE_BYTES], range[OPTION_VALUE_BYTES] = "";
+	const char *usual = format_usual(set, row, value);
 
-	if (row->usual == NULL && row->kind != OPTION_FLAG && row->kind != OPTION_OTHER) {
-		usual = app_option_format(row, set->usual, value);
-		usual = *usual ? usual : "none";
-	}
 	if (ranged)
 		app_option_format_range(row, range, sizeof(range));
-	keep_together(range);
+	if (row->word->kind != OPTION_NAMES)
+		keep_together(range);
 	if (ranged || *usual)
 		snprintf(text, room, "(%s%s%s%s)", range, ranged && *usual ? "; " : "", *usual ? "default " : "",
 			 usual);
-	if (row->usual == NULL)
+	if (row->usual == NULL && row->word->kind != OPTION_NAMES)
 		keep_together(text);
 }
 
@@ -235,36 +292,65 @@ static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *t
 void app_option_print_help(const struct option_set *set, const struct option_row *row, FILE *out, unsigned at,
 			   unsigned column, const char *more)
 {
-	char text[TEXT_BYTES], bounds[TEXT_BYTES / 2] = "";
+	char help[TEXT_BYTES], text[2 * TEXT_BYTES], bounds[TEXT_BYTES / 2] = "";
 
 	format_bounds(set, row, bounds, sizeof(bounds));
-	snprintf(text, sizeof(text), "%s%s%s%s", row->help, *bounds ? " " : "", bounds, more);
+	app_option_format_help(row, help, sizeof(help));
+	snprintf(text, sizeof(text), "%s%s%s%s", help, *bounds ? " " : "", bounds, more);
 	print_wrapped(out, at, column, text);
 }
 
 static void print_help(const struct option_set *set)
 {
-	bool has_version_letter = true;
-
 	fputs(set->head, stdout);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct option_row *row = &set->rows[i];
+		const struct option_word *word = row->word;
 		char letter[8] = "    ";
 		int at;
 
-		has_version_letter &= row->letter != 'V';
-		if (row->kind == OPTION_TITLE)
-			printf("\n%s\n", row->help);
-		if (row->kind == OPTION_TITLE || row->kind == OPTION_INSTEAD || row->help == NULL)
+		if (row->title)
+			printf("\n%s\n", row->title);
+		if (word == NULL || word->help == NULL || row->only_in_file)
 			continue;
-		if (row->letter)
-			snprintf(letter, sizeof(letter), row->name ? "-%c, " : "-%c  ", row->letter);
-		at = printf("  %s%s%s%s%s", letter, row->name ? "--" : "", row->name ? row->name : "",
-			    row->value ? " " : "", row->value ? row->value : "");
+		if (word->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", word->letter);
+		at = printf("  %s--%s%s%s", letter, word->name, word->value ? " " : "", word->value ? word->value : "");
 		app_option_print_help(set, row, stdout, (unsigned)at, COLUMN, "");
 	}
-	printf("  -h, --help                 this text\n  %s--version\n%s", has_version_letter ? "-V, " : "    ",
+	printf("  -h, --help                 this text\n  -V, --version              versions of uroce, DPDK and "
+	       "libibverbs\n%s",
 	       set->tail);
+}
+
+static void print_row(const struct option_set *set, const struct option_row *row)
+{
+	const struct option_word *word = row->word;
+	char value[OPTION_VALUE_BYTES], range[OPTION_VALUE_BYTES];
+
+	app_option_format_range(row, range, sizeof(range));
+	printf("%s\t%.1s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", word->name, row->only_in_file ? "=" : &word->letter,
+	       word->value ? word->value : "", word->unit ? word->unit : "", range, format_usual(set, row, value),
+	       row->section ? row->section : "", word->help, row->more ? row->more : "");
+}
+
+static void print_table(const struct option_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->rows[i].word && set->rows[i].word->help)
+			print_row(set, &set->rows[i]);
+	}
+	for (const struct option_alias *alias = set->aliases; alias && alias->program; alias++) {
+		if (strcmp(alias->program, set->program) == 0)
+			printf("%s\t\t%s\t\t\t\t\t--%s, as in %s\t\n", alias->name,
+			       alias->word->value ? alias->word->value : "", alias->word->name, alias->tool);
+	}
+}
+
+static void print_version(const struct option_set *set)
+{
+	printf("%s %d.%d.%d (DPDK %s, libibverbs %s)\n", set->program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
+	       UROCE_VERSION_PATCH, APP_DPDK_VERSION, APP_IBVERBS_VERSION);
 }
 
 /* ---- the command line ---- */
@@ -273,8 +359,7 @@ size_t app_option_find(const struct option_set *set, const char *name)
 {
 	size_t i = 0;
 
-	while (!(set->rows[i].name && strcmp(set->rows[i].name, name) == 0) &&
-	       !(set->rows[i].key && strcmp(set->rows[i].key, name) == 0))
+	while (set->rows[i].word == NULL || strcmp(set->rows[i].word->name, name) != 0)
 		i++;
 	return i;
 }
@@ -289,45 +374,47 @@ static size_t find_letter(const struct option_set *set, int letter)
 {
 	size_t i = 0;
 
-	while (i < set->count && (set->rows[i].letter != letter || set->rows[i].kind == OPTION_SAME ||
-				  set->rows[i].kind == OPTION_INSTEAD))
+	while (i < set->count && (set->rows[i].word == NULL || set->rows[i].word->letter != letter))
 		i++;
 	return i;
 }
 
-/* What to use instead of this option; NULL: nothing is known. word: without dashes, perhaps with "=value". */
-static const char *find_instead(const struct option_set *set, int letter, const char *word)
+/* Returns the index of the row with this word; set->count: no row has it. */
+static size_t find_word(const struct option_set *set, const struct option_word *word)
 {
-	size_t bytes = strcspn(word, "=");
+	size_t i = 0;
 
-	for (size_t i = 0; i < set->count; i++) {
-		const struct option_row *row = &set->rows[i];
-
-		if (row->kind != OPTION_INSTEAD)
-			continue;
-		if (letter ? row->letter == letter :
-			     row->name && strncmp(row->name, word, bytes) == 0 && row->name[bytes] == '\0')
-			return row->help;
-	}
-	return NULL;
+	while (i < set->count && set->rows[i].word != word)
+		i++;
+	return i;
 }
 
 /* Refuses what getopt_long() has answered with '?' or ':'. */
-static int refuse(const struct option_set *set, const char *word, int letter)
+static int refuse(const char *word, int letter)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
-	const char *instead = letter == ':' || (is_long && optopt) ? NULL : find_instead(set, optopt, word + 2);
 
 	if (letter == ':')
 		return is_long ? app_complain(APP_EXIT_USAGE, "option '%s' requires an argument", word) :
 				 app_complain(APP_EXIT_USAGE, "option requires an argument -- '%c'", optopt);
 	if (is_long && optopt)
 		return app_complain(APP_EXIT_USAGE, "option '%s' takes no argument", word);
-	if (instead)
-		return optopt ? app_complain(APP_EXIT_USAGE, "-%c: %s", optopt, instead) :
-				app_complain(APP_EXIT_USAGE, "%s: %s", word, instead);
 	return optopt ? app_complain(APP_EXIT_USAGE, "invalid option -- '%c'; --help lists them", optopt) :
 			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word);
+}
+
+static int refuse_hinted(const struct option_hint *hint, const char *word)
+{
+	char name[80];
+
+	if (strncmp(word, "--", 2) == 0)
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	else
+		snprintf(name, sizeof(name), "-%c", hint->letter);
+	if (hint->instead)
+		return app_complain(APP_EXIT_USAGE, "%s: %s", name, hint->instead);
+	return app_complain(APP_EXIT_USAGE, "%s: use --%s%s%s", name, hint->now->name, hint->now->value ? " " : "",
+			    hint->now->value ? hint->now->value : "");
 }
 
 /*
@@ -342,36 +429,74 @@ static bool is_option(const struct option_set *set, const char *given)
 		return false;
 	bytes = strcspn(optarg + 2, "=");
 	for (size_t i = 0; i < set->count; i++) {
-		const char *name = set->rows[i].name;
+		const struct option_word *word = set->rows[i].word;
 
-		if (name && bytes == strlen(name) && strncmp(name, optarg + 2, bytes) == 0)
+		if (word && bytes == strlen(word->name) && strncmp(word->name, optarg + 2, bytes) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* Converts the rows for getopt_long(): count + 3 options, 3 * count + 6 letters. */
-static void make_options(const struct option_set *set, struct option *options, char *letters)
-{
-	bool has_version_letter = find_letter(set, 'V') == set->count;
+/* What getopt_long() gets; a hint is an option, so that no longer word is taken for its completion. */
+struct getopt_words {
+	struct option *options;
+	char *letters;
+};
 
-	letters += sprintf(letters, "%s:h%s", set->ends_at_word ? "+" : "", has_version_letter ? "V" : "");
+static bool is_of(const struct option_set *set, const char *program)
+{
+	return strcmp(set->program, program) == 0;
+}
+
+static bool add_hints(const struct option_set *set, struct option *options, char *letters)
+{
+	for (size_t i = 0; set->hints && set->hints[i].program; i++) {
+		const struct option_hint *hint = &set->hints[i];
+
+		if (!is_of(set, hint->program))
+			continue;
+		if (hint->name)
+			*options++ = (struct option){ hint->name, optional_argument, NULL, HINT_0 + (int)i };
+		if (hint->letter)
+			*letters++ = hint->letter;
+	}
+	return true;
+}
+
+static bool make_words(const struct option_set *set, struct getopt_words *words)
+{
+	size_t count = set->count + 4, hints = 0;
+	struct option *options;
+	char *letters;
+
+	for (const struct option_alias *alias = set->aliases; alias && alias->program; alias++)
+		count++;
+	while (set->hints && set->hints[hints].program)
+		hints++;
+	options = words->options = calloc(count + hints, sizeof(*options));
+	letters = words->letters = calloc(3 * (count + hints), 1);
+	if (options == NULL || letters == NULL)
+		return false;
+	letters += sprintf(letters, "%s:hV", set->ends_at_word ? "+" : "");
 	*options++ = (struct option){ "help", no_argument, NULL, HELP };
+	*options++ = (struct option){ "help-table", no_argument, NULL, HELP_TABLE };
 	*options++ = (struct option){ "version", no_argument, NULL, VERSION };
 	for (size_t i = 0; i < set->count; i++) {
-		const struct option_row *row = &set->rows[i];
-		size_t same = row->kind == OPTION_SAME ? find_letter(set, row->letter) : i;
-		bool valued = set->rows[same].value != NULL;
+		const struct option_word *word = set->rows[i].word;
 
-		if (row->kind == OPTION_TITLE || row->kind == OPTION_INSTEAD)
+		if (word == NULL || set->rows[i].only_in_file)
 			continue;
-		if (row->name)
-			*options++ = (struct option){ row->name, valued ? required_argument : no_argument, NULL,
-						      ROW_0 + (int)same };
-		if (row->letter && row->kind != OPTION_SAME)
-			letters += sprintf(letters, valued ? "%c:" : "%c", row->letter);
+		*options++ = (struct option){ word->name, word->value ? required_argument : no_argument, NULL,
+					      ROW_0 + (int)i };
+		if (word->letter)
+			letters += sprintf(letters, word->value ? "%c:" : "%c", word->letter);
 	}
-	*options = (struct option){ NULL, 0, NULL, 0 };
+	for (const struct option_alias *alias = set->aliases; alias && alias->program; alias++) {
+		if (is_of(set, alias->program))
+			*options++ = (struct option){ alias->name, alias->word->value ? required_argument : no_argument,
+						      NULL, ROW_0 + (int)find_word(set, alias->word) };
+	}
+	return add_hints(set, options, letters);
 }
 
 /* last: the last word that was parsed. */
@@ -380,79 +505,116 @@ static int parse_option(const struct option_set *set, size_t i, const char *last
 	const struct option_row *row = &set->rows[i];
 	char name[64];
 
-	if (row->letter && (set->by_letter || row->name == NULL))
-		snprintf(name, sizeof(name), "-%c", row->letter);
+	if (row->word->letter && set->by_letter)
+		snprintf(name, sizeof(name), "-%c", row->word->letter);
 	else
-		snprintf(name, sizeof(name), "--%s", row->name);
-	if (row->value && is_option(set, last))
+		snprintf(name, sizeof(name), "--%s", row->word->name);
+	if (row->word->value && is_option(set, last))
 		return app_complain(APP_EXIT_USAGE, "option '%s' requires an argument, and '%s' is an option", name,
 				    optarg);
 	if (set->origins)
 		set->origins[i] = OPTION_FROM_LINE;
-	return app_option_parse_value(row, name, row->kind == OPTION_FLAG ? "1" : optarg, settings);
+	return app_option_parse_value(row, name, row->word->value ? optarg : "1", settings);
+}
+
+/* letter: what getopt_long() returned. last: the last word that was parsed. */
+static int parse_letter(const struct option_set *set, int letter, const char *last, void *settings)
+{
+	size_t i;
+
+	if (letter == '?' || letter == ':')
+		return refuse(last, letter);
+	if (letter >= HINT_0)
+		return refuse_hinted(&set->hints[letter - HINT_0], last);
+	if (letter >= ROW_0)
+		return parse_option(set, (size_t)(letter - ROW_0), last, settings);
+	i = find_letter(set, letter);
+	if (i < set->count)
+		return parse_option(set, i, last, settings);
+	for (i = 0; set->hints[i].letter != letter || !is_of(set, set->hints[i].program); i++)
+		;
+	return refuse_hinted(&set->hints[i], "-");
+}
+
+/* Answers an option that every program has. Returns true if it is one of them. */
+static bool answer(const struct option_set *set, int letter)
+{
+	if (letter == 'h' || letter == HELP)
+		print_help(set);
+	else if (letter == HELP_TABLE)
+		print_table(set);
+	else if (letter == 'V' || letter == VERSION)
+		print_version(set);
+	else
+		return false;
+	return true;
 }
 
 int app_option_parse(const struct option_set *set, int argc, char **argv, void *settings)
 {
-	struct option *options = calloc(set->count + 3, sizeof(*options));
-	char *letters = calloc(3 * set->count + 6, 1);
-	int letter, code = options && letters ? APP_EXIT_OK : APP_EXIT_INTERNAL;
-	bool told = false;
+	struct getopt_words words;
+	int letter, code = make_words(set, &words) ? APP_EXIT_OK : APP_EXIT_INTERNAL;
+	bool answered = false;
 
 	opterr = 0; /* getopt's own message names neither the program nor a remedy */
-	if (code == APP_EXIT_OK)
-		make_options(set, options, letters);
-	while (code == APP_EXIT_OK && !told && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		told = letter == 'h' || letter == HELP || letter == VERSION ||
-		       (letter == 'V' && find_letter(set, 'V') == set->count);
-		if (letter == '?' || letter == ':')
-			code = refuse(set, argv[optind - 1], letter);
-		else if (letter == 'h' || letter == HELP)
-			print_help(set);
-		else if (told)
-			printf("%s %d.%d.%d\n", set->program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
-			       UROCE_VERSION_PATCH);
-		else
-			code = parse_option(set, letter < ROW_0 ? find_letter(set, letter) : (size_t)(letter - ROW_0),
-					    argv[optind - 1], settings);
+	while (code == APP_EXIT_OK && !answered &&
+	       (letter = getopt_long(argc, argv, words.letters, words.options, NULL)) != -1) {
+		answered = answer(set, letter);
+		if (!answered)
+			code = parse_letter(set, letter, argv[optind - 1], settings);
 	}
 	opterr = 1; /* for EAL, which uses getopt, too */
-	free(options);
-	free(letters);
-	return told || code ? 1 + code : 0;
+	free(words.options);
+	free(words.letters);
+	return answered || code ? 1 + code : 0;
 }
 
 /* ---- a file ---- */
 
-/* "service, io-queues and pool" */
+static bool is_key_of(const struct option_row *row, const char *section)
+{
+	return row->word && row->section && (*row->section == '\0' || strcmp(row->section, section) == 0);
+}
+
+/* "port, io-queues and pool" */
 static void list_keys(const struct option_set *set, const char *section, char *text, size_t room)
 {
 	size_t bytes = 0, last = set->count;
 
-	for (size_t i = 0; i < set->count; i++) {
-		if (set->rows[i].key && (set->rows[i].section == NULL || strcmp(set->rows[i].section, section) == 0))
-			last = i;
-	}
+	for (size_t i = 0; i < set->count; i++)
+		last = is_key_of(&set->rows[i], section) ? i : last;
 	for (size_t i = 0; i < set->count && bytes < room; i++) {
-		if (set->rows[i].key && (set->rows[i].section == NULL || strcmp(set->rows[i].section, section) == 0))
+		if (is_key_of(&set->rows[i], section))
 			bytes += (size_t)snprintf(text + bytes, room - bytes, "%s%s",
 						  bytes == 0 ? "" :
 						  i == last  ? " and " :
 							       ", ",
-						  set->rows[i].key);
+						  set->rows[i].word->name);
 	}
+}
+
+/* Refuses a key that the section does not have. */
+static int refuse_key(const struct option_set *set, const char *section, const char *key, const char *where)
+{
+	char keys[TEXT_BYTES] = "";
+
+	list_keys(set, section, keys, sizeof(keys));
+	for (const struct option_hint *hint = set->hints; *keys && hint && hint->program; hint++) {
+		if (is_of(set, hint->program) && hint->name && strcmp(hint->name, key) == 0)
+			return hint->instead ? app_complain(APP_EXIT_USAGE, "%s: %s", where, hint->instead) :
+					       app_complain(APP_EXIT_USAGE, "%s: use %s=", where, hint->now->name);
+	}
+	return *keys ? app_complain(APP_EXIT_USAGE, "%s: no such key; %s are", where, keys) :
+		       app_complain(APP_EXIT_USAGE, "%s: no such section", where);
 }
 
 int app_option_parse_key(const struct option_set *set, const char *section, const char *key, const char *where,
 			 const char *text, void *settings)
 {
-	char keys[TEXT_BYTES] = "";
-
 	for (size_t i = 0; i < set->count; i++) {
 		const struct option_row *row = &set->rows[i];
 
-		if (row->key == NULL || strcmp(row->key, key) != 0 ||
-		    (row->section && strcmp(row->section, section) != 0))
+		if (!is_key_of(row, section) || strcmp(row->word->name, key) != 0)
 			continue;
 		if (set->origins && set->origins[i] == OPTION_FROM_LINE)
 			return APP_EXIT_OK; /* the command line has precedence */
@@ -460,7 +622,5 @@ int app_option_parse_key(const struct option_set *set, const char *section, cons
 			set->origins[i] = OPTION_FROM_FILE;
 		return app_option_parse_value(row, where, text, settings);
 	}
-	list_keys(set, section, keys, sizeof(keys));
-	return *keys ? app_complain(APP_EXIT_USAGE, "%s: no such key; %s are", where, keys) :
-		       app_complain(APP_EXIT_USAGE, "%s: no such section", where);
+	return refuse_key(set, section, key, where);
 }

@@ -2,43 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/ports.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/eal.h"
-
-/*
- * Returns the number at *text, and moves *text behind it. If there is no number, or one above `most`, returns most + 1.
- */
-static unsigned long parse_number(const char **text, unsigned long most)
-{
-	char *end;
-	unsigned long value = strtoul(*text, &end, 10);
-
-	if (**text < '0' || **text > '9' || value > most)
-		return most + 1;
-	*text = end;
-	return value;
-}
-
-int app_vlan_expect(const char *option, const char *text, void *vlan)
-{
-	const char *at = text;
-	unsigned long id = parse_number(&at, UROCE_VLAN_ID_MAX), priority = 0;
-
-	if (id <= UROCE_VLAN_ID_MAX && *at == ':') {
-		at++;
-		priority = parse_number(&at, UROCE_VLAN_PRIORITY_MAX);
-	}
-	if (id > UROCE_VLAN_ID_MAX || priority > UROCE_VLAN_PRIORITY_MAX || *at)
-		return app_complain(
-			APP_EXIT_USAGE,
-			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
-			"as 100 or 100:3",
-			option, text, UROCE_VLAN_ID_MAX, UROCE_VLAN_PRIORITY_MAX);
-	*(struct uroce_vlan *)vlan = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
-	return APP_EXIT_OK;
-}
 
 int app_port_open(const struct app_port_config *config, struct app_port *port)
 {

@@ -5,7 +5,8 @@
 
 #include <uroce/uroce.h>
 
-#include "common/option.h"
+#include "common/number.h"
+#include "common/words.h"
 #include "drivers/port/port.h"
 
 struct app_port_config {
@@ -37,32 +38,11 @@ int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_of
 void app_port_close(struct app_port *port);
 void app_loop_close(struct app_port ports[2]);
 
-/*
- * Parses "100" or "100:3" into a struct uroce_vlan, with a complaint if it is wrong. Returns APP_EXIT_OK or
- * APP_EXIT_USAGE.
- */
-int app_vlan_expect(const char *option, const char *text, void *vlan);
-
-/* Rows for settings with a device, an ip, a gateway, a vlan and a no_dad. */
+/* Rows for settings with a vlan and a no_dad. */
 /* clang-format off */
 #define APP_VLAN_ROW(type)                                                                                    \
-	{ "vlan", 0, OPTION_OTHER, OPTION_AT(type, vlan), .parse = app_vlan_expect, .value = "ID[:PRIO]",        \
-	  .help = "frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a "    \
-		  "priority alone; priority 0 ... 7", .usual = "none; the same at both ends" }
-#define APP_NO_DAD_HELP                                                                                       \
-	"addresses are used at once: the network is not asked first (0.45 s) whether another station has them"
-#define APP_NO_DAD_ROW(type)                                                                                  \
-	{ "no-dad", 0, OPTION_FLAG, OPTION_AT(type, no_dad), .help = APP_NO_DAD_HELP }
-#define APP_PORT_ROWS(type)                                                                                   \
-	{ "ip", 0, OPTION_WORD, OPTION_AT(type, ip), .value = "ADDR/LEN",                                     \
-	  .help = "our address on the port, IPv4 or IPv6", .usual = "" },                                     \
-	{ "device", 'd', OPTION_WORD, OPTION_AT(type, device), .value = "DEV",                                \
-	  .help = "port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL",   \
-	  .usual = "the first that was given to EAL" },                                                       \
-	{ "gateway", 0, OPTION_WORD, OPTION_AT(type, gateway), .value = "ADDR",                               \
-	  .help = "router for a peer outside the network of --ip" },                                          \
-	APP_VLAN_ROW(type),                                                                                   \
-	APP_NO_DAD_ROW(type)
+	{ WORD_OF(VLAN), OPTION_AT(type, vlan), .parse = app_vlan_expect, .usual = "none; the same at both ends" }
+#define APP_NO_DAD_ROW(type) { WORD_OF(NO_DAD), OPTION_AT(type, no_dad) }
 /* clang-format on */
 
 #endif

@@ -8,7 +8,7 @@
 #include "cm/print.h"
 #include "common/capture_file.h"
 #include "common/exit.h"
-#include "common/option.h"
+#include "common/words.h"
 #include "decode/finding.h"
 #include "decode/json.h"
 #include "decode/story.h"
@@ -25,26 +25,24 @@ struct options {
 #define AT(member) OPTION_AT(struct options, member)
 
 static const struct option_row rows[] = {
-	{ "check", 'c', OPTION_FLAG, AT(check),
-	  .help = "also build each frame anew from what was read; it must be the same byte for byte" },
-	{ "json", 'j', OPTION_FLAG, AT(json), .help = "a JSON object a line instead, the last one with the totals" },
-	{ "cm", 'm', OPTION_FLAG, AT(cm),
-	  .help = "instead only what was said to connect and disconnect: the messages of each connection, with seconds "
-		  "since the first frame, and how it ended" },
-	{ "dry-run", 0, OPTION_FLAG, AT(dry), .help = "print what would be read and told, and end" },
+	{ WORD_OF(REBUILD), AT(check) },
+	{ WORD_OF(JSON_LINES), AT(json) },
+	{ WORD_OF(CM), AT(cm) },
+	{ WORD_OF(DRY_RUN), AT(dry) },
 };
 
 static const struct option_set option_set = {
 	.program = "uroce-decode",
 	OPTION_ROWS(rows),
-	.head = "usage: uroce-decode [--check] [--json | --cm] FILE.pcap[ng]     (-: standard input)\n"
+	OPTION_SPELLINGS,
+	.head = "usage: uroce-decode [--rebuild] [--json-lines | --cm] FILE.pcap[ng]     (-: standard input)\n"
 		"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
 		"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
 		"A message of connection management (QP 1) follows with its fields; what is not shown is 0.\n"
 		"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for "
 		"that\ncovers the rest; it is not bad. The last line then counts those, too, and the packets of link "
 		"types\nother than Ethernet, which are not looked at.\n",
-	.tail = "A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
+	.tail = "A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --rebuild\n"
 		"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n",
 };
 
@@ -152,8 +150,8 @@ static int read_options(int argc, char **argv, struct options *options)
 		return code;
 	if (options->json && options->cm)
 		return 1 + app_complain(APP_EXIT_USAGE,
-					"--json and --cm given: --json has each message with its fields, --cm tells "
-					"them to people; leave one out");
+					"--json-lines and --cm cannot be combined: --json-lines has each CM message "
+					"with its fields. Remove one");
 	if (argc - optind != 1)
 		return 1 + app_complain(APP_EXIT_USAGE, "%d files given: name one, as in uroce-decode FILE.pcap",
 					argc - optind);

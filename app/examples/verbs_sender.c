@@ -1,4 +1,4 @@
-/* verbs_sender.c - a program over libibverbs, on a Linux host, that sends requests to a uroce-testpmd --target */
+/* verbs_sender.c - a program over libibverbs, on a Linux host, that sends requests to a uroce-testpmd --server */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   gcc -o verbs_sender verbs_sender.c -libverbs

@@ -116,7 +116,9 @@ static int connect_link(struct host *host, struct link *link)
 	struct nvmf_hello hello = { .qid = link->qid, .commands = link->depth, .responses = link->depth };
 	struct uroce_cm_options options = { .private_data = words,
 					    .private_bytes = sizeof(words),
-					    .timeout = host->config.alternate ? TIMEOUT_WITH_ALTERNATE : 0,
+					    .timeout = host->config.alternate ? TIMEOUT_WITH_ALTERNATE :
+										host->config.timeout,
+					    .retry_cnt = host->config.retry_cnt,
 					    .alternate = host->config.alternate };
 	struct uroce_qp_init_attr init = {
 		.send_cq = host->objects.cq,

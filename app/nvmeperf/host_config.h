@@ -16,6 +16,7 @@ struct host_config {
 	uint32_t data_bytes;          /* the most that a command has */
 	uint32_t keep_alive_ms;
 	uint32_t in_capsule_bytes;          /* writes up to this size carry their data in the capsule; 0: none */
+	uint8_t timeout, retry_cnt;         /* ACK timeout code and retransmissions of each QP; 0: the CM's default */
 	const struct uroce_path *alternate; /* alternate path of each queue; NULL: none */
 	void (*poll)(void *argument);
 	void *argument;

@@ -61,6 +61,8 @@ static struct host_config host_config(void)
 		.queues = all.options.queues,
 		.keep_alive_ms = KEEP_ALIVE_MS,
 		.in_capsule_bytes = all.options.in_capsule_bytes,
+		.timeout = (uint8_t)all.options.timeout,
+		.retry_cnt = (uint8_t)all.options.retry_cnt,
 		.alternate = all.options.failover_s > 0 ? &all.failover.path : NULL,
 		.poll = poll_once,
 	};
@@ -196,6 +198,8 @@ static int open_port(void)
 	struct uroce_port_config config = {
 		.addresses = { all.local ? HOST_ADDRESS : all.options.ip },
 		.gateways = { all.options.gateway },
+		.vlans = { all.options.vlan },
+		.record_path = all.options.record,
 		.no_dad = all.options.no_dad,
 		.queue_count = (uint16_t)(all.local ? 0 : all.options.port_queues),
 	};

@@ -7,7 +7,7 @@
 
 #include "common/eal.h"
 #include "common/number.h"
-#include "common/option.h"
+#include "common/ports.h"
 #include "nvmet/settings.h"
 
 const char *const options_rw_names[OPTIONS_RWS] = { "read", "write", "randread", "randwrite", "rw", "randrw" };
@@ -51,9 +51,10 @@ static int parse_depths(const char *option, const char *text, void *place)
 
 static int parse_rw(const char *option, const char *text, void *rws)
 {
-	static const struct option_row names = { .kind = OPTION_NAMES,
-						 .high = OPTIONS_RWS - 1,
-						 .names = options_rw_names };
+	static const struct option_word kinds = { .kind = OPTION_NAMES,
+						  .high = OPTIONS_RWS - 1,
+						  .names = options_rw_names };
+	static const struct option_row names = { .word = &kinds };
 	char copy[256], *rest = copy, *word;
 	int code = APP_EXIT_OK;
 
@@ -68,7 +69,6 @@ static int parse_rw(const char *option, const char *text, void *rws)
 
 #define AT(member) OPTION_AT(struct options, member)
 #define WHOLE 0, sizeof(struct options)
-#define SECONDS(member) OPTION_REAL, AT(member), .least = 0.01, .most = 86400, .value = "S"
 
 static const struct options defaults = {
 	.service = SETTINGS_SERVICE,
@@ -82,63 +82,53 @@ static const struct options defaults = {
 	.rws = { [2] = true },
 	.in_capsule_bytes = 4096,
 	.port_queues = 1,
+	.timeout = 17,
+	.retry_cnt = 7,
 	.seconds = 1,
 };
 
 /* clang-format off */
 static const struct option_row rows[] = {
-	{ "connect", 0, OPTION_WORD, AT(connect), .value = "ADDR", .usual = "",
-	  .help = "a target, uroce-nvmet or any other" },
-	{ "nqn", 0, OPTION_WORD, AT(nqn), .value = "NQN", .help = "its subsystem", .usual = "" },
-	{ "device", 'd', OPTION_WORD, AT(device), .value = "DEV", .usual = "",
-	  .help = "with --connect: our port: eth1, net_memif0,..., a PCI address, or one given to EAL" },
-	{ "ip", 0, OPTION_WORD, AT(ip), .value = "ADDR/LEN", .help = "with --connect: our address on it", .usual = "" },
-	{ "gateway", 0, OPTION_WORD, AT(gateway), .value = "ADDR", .help = "router for a target outside of LEN" },
-	{ "no-dad", 0, OPTION_FLAG, AT(no_dad), .help =
-	  "--ip is used at once: the network is not asked first (0.45 s) whether another station has it" },
-	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where the target listens" },
-	{ "nsid", 0, OPTION_NUMBER, AT(nsid), 1, NVMF_NAMESPACES_MAX, "N", "namespace" },
-	{ "rw", 0, OPTION_OTHER, AT(rws), .parse = parse_rw, .value = "WHAT[,...]", .usual = "randread",
-	  .help = "read, write, randread, randwrite, rw, randrw" },
-	{ "bs", 'b', OPTION_OTHER, WHOLE, .parse = parse_sizes, .value = "N[,...]", .usual = "4k",
-	  .help = "bytes a command: 512 ... 1M" },
-	{ "iodepth", 'q', OPTION_OTHER, WHOLE, .parse = parse_depths, .value = "N[,...]", .usual = "32",
-	  .help = "commands under way in each queue, 1 ... 1023" },
-	{ "queues", 0, OPTION_NUMBER, AT(queues), 1, 128, "N", "I/O queues" },
-	{ "rwmixread", 0, OPTION_NUMBER, AT(read_percent), 0, 100, "N", "of rw and randrw: percent of reads" },
-	{ "port-queues", 0, OPTION_NUMBER, AT(port_queues), 1, 16, "N",
-	  "queue pairs of the port, and lcores of one thread: over net_memif as many as the target has; without "
-	  "--connect it has as many" },
-	{ "thinktime", 0, OPTION_NUMBER, AT(think_us), 0, 10000000, "N",
-	  "microseconds without a new command after each answer" },
-	{ "verify", 0, OPTION_FLAG, AT(verify), .help = "what is read is compared with what was written; a case "
-		  "that only "
-	  "reads writes first, one that only writes reads at the end" },
-	{ "runtime", 0, SECONDS(seconds), .help = "seconds a case" },
-	{ "store", 's', OPTION_WORD, AT(store), .value = "WHERE", .usual = "memory:16M",
-	  .help = "of our own target: memory:SIZE, null:SIZE, PATH[:SIZE]" },
-	{ "block", 0, OPTION_OTHER, AT(block_bytes), .parse = settings_block_parse, .value = "N", .usual = "512",
-	  .help = "its blocks: 512, 4096" },
-	{ "in-capsule", 0, OPTION_SIZE, AT(in_capsule_bytes), 0, 16384, "N",
-	  "writes up to so many bytes travel with their command" },
-	{ "bare", 0, OPTION_FLAG, AT(bare), .help = "without --connect: the same messages without NVMe beside "
-		  "each case: "
-	  "SEND, WRITE, SEND; with depth 1 one READ" },
-	{ "failover", 0, SECONDS(failover_s), .usual = "", .help = "without --connect: a second link is the alternate "
-	  "path of each queue; the first one is cut S seconds into a case" },
-	{ "cycles", 0, OPTION_NUMBER, AT(cycles), 1, 1000000000, "N", .usual = "",
-	  .help = "instead: connect and disconnect all queues so often" },
-	{ "json", 0, OPTION_WORD, AT(json), .value = "FILE", .help = "writes the results there, too" },
-	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print the cases that would be measured, and end" },
+	{ WORD_OF(PEER), AT(connect), .usual = "", .more = "uroce-nvmet or any other target" },
+	{ WORD_OF(NQN), AT(nqn), .usual = "" },
+	{ WORD_OF(DEVICE), AT(device), .usual = "", .more = "with --peer" },
+	{ WORD_OF(IP), AT(ip), .usual = "", .more = "with --peer" },
+	{ WORD_OF(GATEWAY), AT(gateway) },
+	APP_VLAN_ROW(struct options),
+	APP_NO_DAD_ROW(struct options),
+	{ WORD_OF(PORT), AT(service) },
+	{ WORD_OF(NSID), AT(nsid) },
+	{ WORD_OF(RW), AT(rws), .parse = parse_rw, .usual = "randread" },
+	{ WORD_OF(BS), WHOLE, .parse = parse_sizes, .usual = "4k" },
+	{ WORD_OF(IODEPTH), WHOLE, .parse = parse_depths, .usual = "32" },
+	{ WORD_OF(QUEUES), AT(queues) },
+	{ WORD_OF(RWMIXREAD), AT(read_percent) },
+	{ WORD_OF(PORT_QUEUES), AT(port_queues), .more = "the own target has as many" },
+	{ WORD_OF(THINKTIME), AT(think_s) },
+	{ WORD_OF(VERIFY), AT(verify),
+	  .more = "a case that only reads writes first, one that only writes reads at the end" },
+	{ WORD_OF(DURATION), AT(seconds), .more = "per case" },
+	{ WORD_OF(STORE), AT(store), .usual = "memory:16M", .more = "of the own target" },
+	{ WORD_OF(BLOCK), AT(block_bytes), .parse = settings_block_parse, .usual = "512", .more = "of the own target" },
+	{ WORD_OF(IN_CAPSULE), AT(in_capsule_bytes) },
+	{ WORD_OF(BARE), AT(bare), .more = "without --peer" },
+	{ WORD_OF(FAILOVER), AT(failover_s), .usual = "", .more = "without --peer" },
+	{ WORD_OF(CYCLES), AT(cycles), .usual = "" },
+	{ WORD_OF(TIMEOUT), AT(timeout), .low = 1, .high = 31 },
+	{ WORD_OF(RETRY_CNT), AT(retry_cnt), .low = 1, .high = 7 },
+	{ WORD_OF(RECORD), AT(record) },
+	{ WORD_OF(JSON), AT(json) },
+	{ WORD_OF(DRY_RUN), AT(dry_run) },
 };
 /* clang-format on */
 
 static const struct option_set option_set = {
 	.program = "uroce-nvme-perf",
 	OPTION_ROWS(rows),
+	OPTION_SPELLINGS,
 	.usual = &defaults,
 	.head = "uroce-nvme-perf [EAL options] -- [options]\n"
-		"An NVMe over RDMA host that measures and verifies, in fio's words. Without --connect it has a target\n"
+		"An NVMe over RDMA host that measures and verifies, in fio's words. Without --peer it has a target\n"
 		"of its own in the same process, over loop ports: both ends on one core.\n\n",
 	.tail = "\nExit: 0 all was right, 1 failed, 2 usage, 3 environment, 130 interrupted.\n",
 };
@@ -149,31 +139,30 @@ static int check_ends(const struct options *options)
 	struct uroce_addr addr, own;
 
 	if (options->connect == NULL) {
-		if (options->device || options->ip || options->gateway || options->nqn)
+		if (options->device || options->ip || options->gateway || options->nqn || options->vlan.id ||
+		    options->vlan.priority)
 			return app_complain(APP_EXIT_USAGE,
-					    "--device, --ip, --gateway and --nqn are about a target: add --connect "
-					    "ADDR");
+					    "--device, --ip, --gateway, --vlan and --nqn need a target: add "
+					    "--peer ADDR");
 		return APP_EXIT_OK;
 	}
 	if (uroce_addr_parse(options->connect, &addr, NULL) != 0)
-		return app_complain(APP_EXIT_USAGE, "--connect %s: use an address such as 10.0.0.1", options->connect);
+		return app_complain(APP_EXIT_USAGE, "--peer %s: use an address such as 10.0.0.1", options->connect);
 	if (options->nqn == NULL || options->ip == NULL)
-		return app_complain(APP_EXIT_USAGE,
-				    "--connect %s: add --nqn NQN, the target's, and --ip ADDR/LEN, ours",
+		return app_complain(APP_EXIT_USAGE, "--peer %s: add --nqn NQN, the target's, and --ip ADDR/LEN, ours",
 				    options->connect);
-	if (uroce_addr_parse(options->ip, &own, NULL) == 0 && app_check_peer("--connect", &own, &addr))
+	if (uroce_addr_parse(options->ip, &own, NULL) == 0 && app_check_peer("--peer", &own, &addr))
 		return APP_EXIT_USAGE;
 	if (!nvmf_nqn_is_valid(options->nqn))
 		return app_complain(APP_EXIT_USAGE,
 				    "--nqn %s: use a name such as nqn.2026-01.org.example:disk1, at most %u characters",
 				    options->nqn, NVME_NQN_MAX);
 	if (options->bare)
-		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: leave out --connect");
+		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: leave out --peer");
 	if (options->failover_s > 0)
-		return app_complain(APP_EXIT_USAGE, "--failover: both ends are in this process: leave out --connect");
+		return app_complain(APP_EXIT_USAGE, "--failover: both ends are in this process: leave out --peer");
 	if (options->store || options->block_bytes)
-		return app_complain(APP_EXIT_USAGE,
-				    "--store and --block are about our own target: leave out --connect %s",
+		return app_complain(APP_EXIT_USAGE, "--store and --block are about our own target: leave out --peer %s",
 				    options->connect);
 	return APP_EXIT_OK;
 }
@@ -210,7 +199,7 @@ static int check(struct options *options)
 	if (options->in_capsule_bytes % 16)
 		return app_complain(APP_EXIT_USAGE, "--in-capsule %u: use a multiple of 16", options->in_capsule_bytes);
 	if (options->failover_s >= options->seconds)
-		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than --runtime, which is %g s",
+		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than --duration, which is %g s",
 				    options->failover_s, options->seconds);
 	return options->connect ? APP_EXIT_OK : check_disk(options);
 }

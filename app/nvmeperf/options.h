@@ -14,7 +14,7 @@
 extern const char *const options_rw_names[OPTIONS_RWS];
 
 struct options {
-	const char *connect, *nqn, *device, *ip, *gateway, *store, *json;
+	const char *connect, *nqn, *device, *ip, *gateway, *store, *record, *json;
 	uint32_t service, nsid, queues, read_percent, block_bytes;
 	uint32_t sizes[OPTIONS_LIST_MAX], size_count, depths[OPTIONS_LIST_MAX], depth_count;
 	bool rws[OPTIONS_RWS];
@@ -22,7 +22,9 @@ struct options {
 	uint32_t in_capsule_bytes;
 	uint32_t port_queues; /* queues of a port, and lcores; one thread polls all of them */
 	uint64_t cycles;
-	uint32_t think_us;
+	struct uroce_vlan vlan;
+	uint32_t timeout, retry_cnt; /* of each queue's QP */
+	double think_s;
 	double seconds, failover_s; /* failover_s 0: the link is not cut */
 	struct settings_disk disk;  /* the disk of our own target, if connect is not given */
 };

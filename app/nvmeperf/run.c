@@ -139,7 +139,7 @@ static void handle_done(struct run *run, const struct host_done *done)
 		run->status = done->status;
 	if (run->counts) {
 		run->done++;
-		run->think_until_ns = run->now_ns + run->options->think_us * 1000ull;
+		run->think_until_ns = run->now_ns + (uint64_t)(1e9 * run->options->think_s);
 		app_histogram_record(&run->times, run->now_ns - command->begun_ns);
 	}
 	if (contents == NULL)
@@ -296,7 +296,7 @@ static int measure(struct run *run, json_t *results)
 		code = work(run, PHASE_READ_BACK, 0);
 	if (code == APP_EXIT_OK && run->failover && run->failover->resumed_ns == 0)
 		code = app_complain(APP_EXIT_FAILURE,
-				    "nothing has ended since the link was cut: use a longer --runtime");
+				    "nothing has ended since the link was cut: use a longer --duration");
 	if (code == APP_EXIT_OK || done)
 		report(run, rate, results);
 	if (code == APP_EXIT_OK && (run->wrong || run->failed))

@@ -12,13 +12,14 @@
 #include "nvmet/idle.h"
 #include "nvmet/lane.h"
 #include "nvmet/plan.h"
+#include "nvmet/reload.h"
 #include "nvmet/telemetry.h"
 #include "nvmf/change.h"
 
 #define END_SECONDS 5u
 #define LOOK_NS 20000000ull /* time between two looks at the control socket and the like */
 
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t stopping, reloading;
 
 static struct {
 	struct settings settings;
@@ -28,6 +29,13 @@ static struct {
 	struct disks disks;
 	struct control *control;
 } all;
+
+/* SIGHUP with --config */
+static void read_again(int number)
+{
+	(void)number;
+	reloading = 1;
+}
 
 static void stop(int number)
 {
@@ -71,6 +79,7 @@ static void prepare(struct server_config *config)
 		config->devices[i] = settings->ports[i].device;
 		config->addresses[i] = settings->ports[i].ip;
 		config->gateways[i] = settings->ports[i].gateway[0] ? settings->ports[i].gateway : NULL;
+		config->vlans[i] = settings->ports[i].vlan;
 	}
 }
 
@@ -92,13 +101,14 @@ static int add_subsystems(void)
 static int add_disks(void)
 {
 	for (uint32_t i = 0; i < all.settings.disk_count; i++) {
-		const struct settings_disk *settings = &all.settings.disks[i];
+		struct settings_disk *settings = &all.settings.disks[i];
 		struct nvmf_subsystem *subsystem = nvmf_target_find(&all.server.target, settings->subsystem);
 		char error[STORE_ERROR_BYTES];
 		const struct disk *disk = disks_add(&all.disks, subsystem, settings, error);
 
 		if (disk == NULL)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
+		settings->nsid = disk->namespace.nsid; /* for a later reload */
 		printf("namespace %u of %s: %s%s%s, %lu blocks of %u bytes%s\n", disk->namespace.nsid, subsystem->nqn,
 		       store_kind_name(settings->kind), settings->kind == STORE_FILE ? " " : "",
 		       settings->kind == STORE_FILE ? settings->path : "", disk->namespace.blocks,
@@ -177,6 +187,10 @@ static void run(void)
 			telemetry_poll(&all.server, &all.disks);
 			if (all.control)
 				control_poll(all.control);
+			if (reloading) {
+				reloading = 0;
+				reload(&all.settings, &all.server, &all.disks);
+			}
 		}
 		idle_rest(&idle, lane, worked, LOOK_NS);
 	}
@@ -272,7 +286,9 @@ int main(int argc, char **argv)
 	config.worker_count = all.settings.nb_cores - 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL); /* a terminal that closes sends SIGHUP: hosts are told then, too */
+	/* a terminal that closes sends SIGHUP, too: a target without a file ends */
+	action.sa_handler = all.settings.config[0] ? read_again : stop;
+	sigaction(SIGHUP, &action, NULL);
 	code = app_eal_start(&args, &config);
 	if (code == APP_EXIT_OK)
 		code = check_cores();

@@ -10,7 +10,7 @@
 #include "common/ini.h"
 #include "common/names.h"
 #include "common/number.h"
-#include "common/option.h"
+#include "common/ports.h"
 #include "nvmet/identity.h"
 
 #define IN_CAPSULE_BYTES 4096u
@@ -211,6 +211,11 @@ static int parse_gateway(const char *option, const char *text, void *place)
 	return parse_text(option, text, last_port(place)->gateway, SETTINGS_TEXT_BYTES);
 }
 
+static int parse_vlan(const char *option, const char *text, void *place)
+{
+	return app_vlan_expect(option, text, &last_port(place)->vlan);
+}
+
 static int parse_uuid_of_last(const char *option, const char *text, void *place)
 {
 	struct settings *settings = place;
@@ -222,62 +227,45 @@ static int parse_uuid_of_last(const char *option, const char *text, void *place)
 
 #define AT(member) OPTION_AT(struct settings, member)
 #define WHOLE 0, sizeof(struct settings)
-#define TARGET(by_key) .section = "target", .key = by_key
+#define TARGET .section = "target"
 
 static struct settings usual; /* the defaults; static and not const, because it is large and mostly zeros */
 
 /* clang-format off */
 static const struct option_row rows[] = {
-	{ "device", 'd', OPTION_OTHER, WHOLE, .parse = parse_device, .value = "DEV",
-	  .usual = "the first that was given to EAL",
-	  .help = "port: eth1 or net_af_packet0,iface=eth1, net_memif0,..., a PCI address, or one given to EAL; "
-		  "once for "
-		  "each port" },
-	{ "ip", 0, OPTION_OTHER, WHOLE, .parse = parse_ip, .value = "ADDR/LEN",
-	  .help = "our address on the last --device, IPv4 or IPv6" },
-	{ "gateway", 0, OPTION_OTHER, WHOLE, .parse = parse_gateway, .value = "ADDR", .usual = "none",
-	  .help = "router of that address for hosts outside of LEN" },
-	{ "no-dad", 0, OPTION_FLAG, AT(no_dad), TARGET("no-dad"), .help =
-	  "addresses are used at once: the network is not asked first (0.45 s) whether another station has them" },
-	{ "port", 'p', OPTION_NUMBER, AT(service), 1, 65535, "N", "where hosts connect", TARGET("service") },
-	{ "file", 0, OPTION_OTHER, WHOLE, .parse = add_disk, .value = "PATH[:SIZE]",
-	  .help = "a namespace in a file or on a block device; SIZE makes one that is empty or not there" },
-	{ "memory", 0, OPTION_OTHER, WHOLE, .parse = add_disk, .value = "SIZE",
-	  .help = "a namespace in memory: 512, 64k, 16M, 1G" },
-	{ "store", 's', OPTION_OTHER, WHOLE, .parse = add_disk, .value = "WHERE",
-	  .help = "a namespace: memory:SIZE, null:SIZE (keeps nothing), PATH[:SIZE]; each one is another "
-		  "namespace of the "
-		  "same subsystem" },
-	{ "block", 0, OPTION_OTHER, AT(all.block_bytes), .parse = settings_block_parse, .value = "N", .usual = "512",
-	  .help = "bytes of a block of the namespaces: 512, 4096" },
-	{ "buffered", 0, OPTION_FLAG, AT(all.buffered), .help = "files go through the page cache; default: O_DIRECT" },
-	{ "threads", 0, OPTION_FLAG, AT(threads), .help = "threads read and write files, not io_uring" },
-	{ "read-only", 0, OPTION_FLAG, AT(all.read_only), .help = "nothing is written" },
-	{ "uuid", 0, OPTION_OTHER, WHOLE, .parse = parse_uuid_of_last, .value = "UUID",
-	  .help = "which disk the last --file is: of a device, always the same; files keep it themselves" },
-	{ "nqn", 0, OPTION_OTHER, AT(subsystems[0].nqn), .parse = parse_nqn, .value = "NQN",
-	  .help = "name of the subsystem", .usual = "nqn.2026-01.uroce:UUID, of this machine" },
-	{ "host-nqn", 0, OPTION_OTHER, AT(subsystems[0]), .parse = parse_hosts, .value = "NQN", .usual = "any",
-	  .help = "a host that may connect; several times for several" },
-	{ "config", 0, OPTION_TEXT, AT(config), .value = "FILE", .usual = "",
-	  .help = "all that, and several subsystems, in an INI file: [target], [port.N], [subsystem.N], "
-		  "[namespace.N]" },
-	{ "control", 0, OPTION_TEXT, AT(control), .value = "PATH",
-	  .help = "socket for uroce-nvmetcli, which asks and tells the target while it runs" },
-	{ "record", 0, OPTION_TEXT, AT(record), .value = "DIR", TARGET("record"),
-	  .help = "a connection that fails leaves its last frames there, and why" },
-	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = app_idle_names, TARGET("idle"), .help =
-	  "with nothing to do: poll on, for a core of its own; yield the core to others; sleep until something comes" },
-	{ "nb-cores", 0, OPTION_NUMBER, AT(nb_cores), 1, LANES_MAX, "N", TARGET("nb-cores"),
-	  .help = "lcores that serve hosts: each has its connections, and a queue of each port" },
-	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print what would be served, and end" },
+	{ WORD_OF(DEVICE), WHOLE, .parse = parse_device, .usual = "the first that was given to EAL",
+	  .more = "once for each port" },
+	{ WORD_OF(IP), WHOLE, .parse = parse_ip, .more = "of the last --device" },
+	{ WORD_OF(GATEWAY), WHOLE, .parse = parse_gateway, .usual = "none" },
+	{ WORD_OF(VLAN), WHOLE, .parse = parse_vlan, .more = "of the last --device", .usual = "none" },
+	{ WORD_OF(NO_DAD), AT(no_dad), TARGET },
+	{ WORD_OF(PORT), AT(service), TARGET, .more = "of NVMe over RDMA" },
+	{ WORD_OF(FILE), WHOLE, .parse = add_disk },
+	{ WORD_OF(MEMORY), WHOLE, .parse = add_disk, .usual = "" },
+	{ WORD_OF(STORE), WHOLE, .parse = add_disk, .more = "each one is another namespace of the subsystem" },
+	{ WORD_OF(BLOCK), AT(all.block_bytes), .parse = settings_block_parse, .usual = "512" },
+	{ WORD_OF(BUFFERED), AT(all.buffered) },
+	{ WORD_OF(THREADS), AT(threads) },
+	{ WORD_OF(READ_ONLY), AT(all.read_only) },
+	{ WORD_OF(UUID), WHOLE, .parse = parse_uuid_of_last,
+	  .more = "the last --file; a block device needs the same one at every start, files keep theirs" },
+	{ WORD_OF(NQN), AT(subsystems[0].nqn), .parse = parse_nqn, .usual = "nqn.2026-01.uroce:UUID of this machine" },
+	{ WORD_OF(HOST_NQN), AT(subsystems[0]), .parse = parse_hosts, .usual = "any" },
+	{ WORD_OF(CONFIG), AT(config), .usual = "",
+	  .more = "[target], [port.N], [subsystem.N] and [namespace.N]; SIGHUP reads hosts and namespaces again" },
+	{ WORD_OF(CONTROL), AT(control) },
+	{ WORD_OF(RECORD), AT(record), TARGET },
+	{ WORD_OF(IDLE), AT(idle), TARGET },
+	{ WORD_OF(NB_CORES), AT(nb_cores), .low = 1, .high = LANES_MAX, TARGET,
+	  .more = "each has its connections, and a queue of each port" },
+	{ WORD_OF(DRY_RUN), AT(dry_run) },
 
 	/* only in a file */
-	{ NULL, 0, OPTION_NUMBER, AT(queue_depth), 2, 1024, TARGET("queue-depth") },
-	{ NULL, 0, OPTION_NUMBER, AT(io_queues), 1, 128, TARGET("io-queues") },
-	{ NULL, 0, OPTION_OTHER, AT(in_capsule_bytes), .parse = parse_in_capsule, TARGET("in-capsule") },
-	{ NULL, 0, OPTION_OTHER, AT(max_data_bytes), .parse = parse_max_data, TARGET("max-data") },
-	{ NULL, 0, OPTION_SIZE, AT(pool_bytes), 4 << 20, 1ull << 40, TARGET("pool") },
+	{ WORD_OF(QUEUE_DEPTH), AT(queue_depth), TARGET, .only_in_file = true, .usual = "128" },
+	{ WORD_OF(IO_QUEUES), AT(io_queues), TARGET, .only_in_file = true, .usual = "128" },
+	{ WORD_OF(IN_CAPSULE), AT(in_capsule_bytes), .parse = parse_in_capsule, TARGET, .only_in_file = true },
+	{ WORD_OF(MAX_DATA), AT(max_data_bytes), .parse = parse_max_data, TARGET, .only_in_file = true },
+	{ WORD_OF(POOL), AT(pool_bytes), TARGET, .only_in_file = true },
 };
 /* clang-format on */
 
@@ -286,6 +274,7 @@ static enum option_origin origins[sizeof(rows) / sizeof(rows[0])];
 static const struct option_set option_set = {
 	.program = "uroce-nvmet",
 	OPTION_ROWS(rows),
+	OPTION_SPELLINGS,
 	.usual = &usual,
 	.origins = origins,
 	.head = "uroce-nvmet [EAL options] -- [options]\n"
@@ -303,29 +292,35 @@ static const struct option_set option_set = {
 
 /* clang-format off */
 static const struct option_row port_rows[] = {
-	{ NULL, 0, OPTION_TEXT, PORT_AT(device), .key = "device" },
-	{ NULL, 0, OPTION_TEXT, PORT_AT(ip), .key = "ip" },
-	{ NULL, 0, OPTION_TEXT, PORT_AT(gateway), .key = "gateway" },
+	{ WORD_OF(DEVICE), PORT_AT(device), .section = "" },
+	{ WORD_OF(IP), PORT_AT(ip), .section = "" },
+	{ WORD_OF(GATEWAY), PORT_AT(gateway), .section = "" },
+	{ WORD_OF(VLAN), PORT_AT(vlan), .parse = app_vlan_expect, .section = "" },
 };
 static const struct option_row subsystem_rows[] = {
-	{ NULL, 0, OPTION_OTHER, SUBSYSTEM_AT(nqn), .parse = parse_nqn, .key = "nqn" },
-	{ NULL, 0, OPTION_TEXT, SUBSYSTEM_AT(serial), .key = "serial" },
-	{ NULL, 0, OPTION_TEXT, SUBSYSTEM_AT(model), .key = "model" },
-	{ NULL, 0, OPTION_OTHER, 0, sizeof(struct settings_subsystem), .parse = parse_hosts, .key = "hosts" },
+	{ WORD_OF(NQN), SUBSYSTEM_AT(nqn), .parse = parse_nqn, .section = "" },
+	{ WORD_OF(SERIAL), SUBSYSTEM_AT(serial), .section = "" },
+	{ WORD_OF(MODEL), SUBSYSTEM_AT(model), .section = "" },
+	{ WORD_OF(HOST_NQN), 0, sizeof(struct settings_subsystem), .parse = parse_hosts, .section = "" },
 };
 static const struct option_row disk_rows[] = {
-	{ NULL, 0, OPTION_OTHER, DISK_AT(subsystem), .parse = parse_nqn, .key = "subsystem" },
-	{ NULL, 0, OPTION_NUMBER, DISK_AT(nsid), 1, NVMF_NAMESPACES_MAX, .key = "nsid" },
-	{ NULL, 0, OPTION_OTHER, 0, sizeof(struct settings_disk), .parse = settings_disk_parse, .key = "store" },
-	{ NULL, 0, OPTION_OTHER, DISK_AT(block_bytes), .parse = settings_block_parse, .key = "block" },
-	{ NULL, 0, OPTION_OTHER, DISK_AT(uuid), .parse = parse_uuid, .key = "uuid" },
-	{ NULL, 0, OPTION_FLAG, DISK_AT(buffered), .key = "buffered" },
-	{ NULL, 0, OPTION_FLAG, DISK_AT(read_only), .key = "read-only" },
+	{ WORD_OF(SUBSYSTEM), DISK_AT(subsystem), .parse = parse_nqn, .section = "" },
+	{ WORD_OF(NSID), DISK_AT(nsid), .low = 1, .high = NVMF_NAMESPACES_MAX, .section = "" },
+	{ WORD_OF(STORE), 0, sizeof(struct settings_disk), .parse = settings_disk_parse, .section = "" },
+	{ WORD_OF(BLOCK), DISK_AT(block_bytes), .parse = settings_block_parse, .section = "" },
+	{ WORD_OF(UUID), DISK_AT(uuid), .parse = parse_uuid, .section = "" },
+	{ WORD_OF(BUFFERED), DISK_AT(buffered), .section = "" },
+	{ WORD_OF(READ_ONLY), DISK_AT(read_only), .section = "" },
 };
 /* clang-format on */
 
-static const struct option_set port_set = { OPTION_ROWS(port_rows) }, subsystem_set = { OPTION_ROWS(subsystem_rows) },
-			       disk_set = { OPTION_ROWS(disk_rows) };
+#define FILE_SET(rows)                                                        \
+	{                                                                     \
+		.program = "uroce-nvmet", OPTION_ROWS(rows), OPTION_SPELLINGS \
+	}
+
+static const struct option_set port_set = FILE_SET(port_rows), subsystem_set = FILE_SET(subsystem_rows),
+			       disk_set = FILE_SET(disk_rows);
 
 struct file {
 	struct settings *settings;
@@ -433,4 +428,19 @@ int settings_read(struct settings *settings, int argc, char **argv)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
 	code = complete(settings);
 	return code ? 1 + code : 0;
+}
+
+int settings_reread(const struct settings *old, struct settings *new)
+{
+	int code;
+
+	*new = *old;
+	memset(new->ports, 0, sizeof(new->ports));
+	memset(new->subsystems, 0, sizeof(new->subsystems));
+	memset(new->disks, 0, sizeof(new->disks));
+	new->port_count = new->subsystem_count = new->disk_count = 0;
+	code = complete(new);
+	memcpy(new->ports, old->ports, sizeof(new->ports));
+	new->port_count = old->port_count;
+	return code;
 }

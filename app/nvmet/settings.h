@@ -16,6 +16,7 @@ struct settings_port {
 	/* origin, for complaints: "FILE: [section]", or the option; empty: several options */
 	char where[SETTINGS_WHERE_BYTES];
 	char device[SETTINGS_TEXT_BYTES], ip[SETTINGS_TEXT_BYTES], gateway[SETTINGS_TEXT_BYTES];
+	struct uroce_vlan vlan;
 };
 
 struct settings_subsystem {
@@ -53,6 +54,12 @@ struct settings {
 
 /* Returns 0 to go on, with plan_check() (plan.h); or 1 + the exit code. */
 int settings_read(struct settings *settings, int argc, char **argv);
+
+/*
+ * Reads the file of --config again: *new is *old with the subsystems and namespaces of the file. Returns APP_EXIT_OK, or
+ * the exit code after a complaint.
+ */
+int settings_reread(const struct settings *old, struct settings *new);
 
 /* For rows: reads 512 or 4096 into 32 bits. Returns APP_EXIT_OK, or complains. */
 int settings_block_parse(const char *where, const char *text, void *bytes);

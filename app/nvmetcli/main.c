@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/exit.h"
-#include "common/option.h"
+#include "common/words.h"
 
 #define PATIENCE_S 10
 
@@ -22,17 +22,16 @@ struct options {
 static const struct options defaults = { .path = "/run/uroce-nvmet.sock" };
 
 static const struct option_row rows[] = {
-	{ "socket", 's', OPTION_WORD, OPTION_AT(struct options, path), .value = "PATH",
-	  .help = "the target's --control" },
-	{ "dry-run", 0, OPTION_FLAG, OPTION_AT(struct options, dry),
-	  .help = "print what would be asked and where, and end" },
+	{ WORD_OF(CONTROL), OPTION_AT(struct options, path) },
+	{ WORD_OF(DRY_RUN), OPTION_AT(struct options, dry) },
 };
 
 static const struct option_set option_set = {
 	.program = "uroce-nvmetcli",
 	OPTION_ROWS(rows),
+	OPTION_SPELLINGS,
 	.usual = &defaults,
-	.head = "uroce-nvmetcli [-s SOCKET] COMMAND [ARGUMENTS]\n"
+	.head = "uroce-nvmetcli [--control PATH] COMMAND [ARGUMENTS]\n"
 		"Queries and controls a running uroce-nvmet; \"uroce-nvmetcli help\" lists the commands:\n"
 		"show, controllers, stats, json, add, remove, resize, disconnect.\n\n",
 	.tail = "\nExit: 0 done, 1 the target refused, 2 usage, 3 no target listens there.\n",

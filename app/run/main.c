@@ -10,7 +10,8 @@
 #include "common/exit.h"
 #include "common/ini.h"
 #include "common/names.h"
-#include "common/option.h"
+#include "common/number.h"
+#include "common/words.h"
 #include "run/check.h"
 #include "run/claim.h"
 #include "run/place.h"
@@ -26,6 +27,8 @@ struct settings {
 	uint32_t mtu_bytes;
 	uint32_t idle, sack_window; /* of app_idle_names and app_sack_windows */
 	uint32_t paths;             /* 0: one */
+	struct uroce_vlan vlan;
+	const char *record;
 	bool print_env, explain, check, no_dad;
 };
 
@@ -42,36 +45,28 @@ static int parse_more(const char *name, const char *text, void *place)
 
 #define AT(member) OPTION_AT(struct settings, member)
 
+#define IN_FILE .section = SECTION
+
+/* clang-format off */
 static const struct option_row rows[] = {
-	{ "config", 'c', OPTION_WORD, AT(config), .value = "FILE",
-	  .help = "an INI file with a section [port]; otherwise " USUAL_CONFIG ", if there" },
-	{ "device", 'd', OPTION_WORD, AT(device), .value = "PORT", .section = SECTION, .key = "device",
-	  .help = "eth1, net_memif0,role=server or a NIC's address" },
-	{ "ip", 0, OPTION_OTHER, AT(ip), .value = "ADDR/LEN", .parse = parse_more, .section = SECTION, .key = "ip",
-	  .help = "an address of the port, not the kernel's, or the first one free of 10.0.0.1-10.0.0.9/24; again for "
-		  "more" },
-	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .parse = parse_more, .section = SECTION,
-	  .key = "gateway", .help = "of the address in the same place" },
-	{ "mtu", 0, OPTION_MTU, AT(mtu_bytes), .value = "BYTES", .section = SECTION, .key = "mtu", .usual = "",
-	  .help = "the largest path MTU; otherwise the largest that passes" },
-	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", "what the stack does when nothing comes",
-	  .names = app_idle_names, .section = SECTION, .key = "idle" },
-	{ "sack-window", 0, OPTION_NAME, AT(sack_window), 0, APP_SACK_WINDOWS - 1, "N", .names = app_sack_windows,
-	  .section = SECTION, .key = "sack-window",
-	  .help = "connections of rdma_cm to another uroce keep what comes behind a lost packet, so that only that "
-		  "is sent again (SACKs), and have so many packets in flight; off: as with every peer" },
-	{ "paths", 0, OPTION_NUMBER, AT(paths), 4, 64, "N", .section = SECTION, .key = "paths", .usual = "",
-	  .help = "such connections spread their requests over N UDP source ports, if both ends have been told to, so "
-		  "that they take several ways through switches; otherwise one" },
-	{ "no-dad", 0, OPTION_FLAG, AT(no_dad), .section = SECTION, .key = "no-dad",
-	  .help = "the address is used at once: the network is not asked first (0.45 s) whether another station has "
-		  "it" },
-	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
-	  .help = "failed completions are explained on standard error" },
-	{ "check", 0, OPTION_FLAG, AT(check), .help = "say what would work here and what is missing; no program" },
-	{ "print-env", 0, OPTION_FLAG, AT(print_env),
-	  .help = "print what a shell in a container evaluates, instead of running a program" },
+	{ WORD_OF(CONFIG), AT(config), .more = "section [port]", .usual = USUAL_CONFIG ", if it exists" },
+	{ WORD_OF(DEVICE), AT(device), IN_FILE },
+	{ WORD_OF(IP), AT(ip), .parse = parse_more, IN_FILE, .more = "not one of the kernel's; repeatable",
+	  .usual = "the first free address of 10.0.0.1-10.0.0.9/24" },
+	{ WORD_OF(GATEWAY), AT(gateway), .parse = parse_more, IN_FILE, .more = "of the ip in the same place" },
+	{ WORD_OF(MTU), AT(mtu_bytes), IN_FILE, .usual = "the largest that passes", .more = "the largest" },
+	{ WORD_OF(IDLE), AT(idle), IN_FILE },
+	{ WORD_OF(SACK_WINDOW), AT(sack_window), IN_FILE, .more = "of rdma_cm connections between uroce programs" },
+	{ WORD_OF(PATHS), AT(paths), .low = 4, .high = 64, IN_FILE, .usual = "",
+	  .more = "of rdma_cm connections, if both ends have the option" },
+	{ WORD_OF(VLAN), AT(vlan), .parse = app_vlan_expect, .usual = "none", IN_FILE },
+	{ WORD_OF(NO_DAD), AT(no_dad), IN_FILE },
+	{ WORD_OF(RECORD), AT(record), IN_FILE },
+	{ WORD_OF(EXPLAIN), AT(explain), IN_FILE },
+	{ WORD_OF(CHECK), AT(check) },
+	{ WORD_OF(PRINT_ENV), AT(print_env) },
 };
+/* clang-format on */
 
 static const struct settings usual = { .idle = 2, .sack_window = 1 };
 
@@ -80,6 +75,7 @@ static enum option_origin origins[sizeof(rows) / sizeof(rows[0])];
 static const struct option_set set = {
 	.program = "uroce-run",
 	OPTION_ROWS(rows),
+	OPTION_SPELLINGS,
 	.head = "usage: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 		"\n"
 		"Runs a program that was written for RDMA, as it is, over uroce: it finds a device uroce0,\n"
@@ -231,6 +227,12 @@ static void set_environment(const struct settings *settings, const char *librari
 		snprintf(text, sizeof(text), "%u", settings->paths);
 		say_setting(settings, "paths", "UROCE_PATHS", text);
 	}
+	if (settings->vlan.id || settings->vlan.priority) {
+		snprintf(text, sizeof(text), "%u:%u", settings->vlan.id, settings->vlan.priority);
+		say_setting(settings, "vlan", "UROCE_VLAN", text);
+	}
+	if (settings->record)
+		say_setting(settings, "record", "UROCE_RECORD", settings->record);
 	if (settings->no_dad)
 		say_setting(settings, "no-dad", "UROCE_NO_DAD", "1");
 	if (settings->explain)

@@ -168,7 +168,7 @@ static void set_command(const struct words *words)
 		return;
 	if (changed.depth > the_traffic->depth) {
 		app_complain(APP_EXIT_USAGE,
-			     "depth %u: the queues have room for 1 to %u: start with a larger --tx-depth",
+			     "tx-depth %u: the queues have room for 1 to %u: start with a larger --tx-depth",
 			     changed.depth, the_traffic->depth);
 		return;
 	}
@@ -218,6 +218,13 @@ static void load_command(const struct words *words)
 	snprintf(file_to_load, sizeof(file_to_load), "%s", words->second);
 }
 
+/* The file gives the same session: faults that were injected at the prompt are not settings. */
+static void save_command(const struct words *words)
+{
+	if (settings_save(the_traffic->settings, words->third) == 0)
+		printf("settings are in %s: uroce-testpmd --config %s\n", words->third, words->third);
+}
+
 static void help_command(const struct words *words)
 {
 	help_print(words->second[0] ? words->second : NULL, stdout);
@@ -241,7 +248,7 @@ static const struct command {
 	{ "show qp QPN", .run_for = show_qp },
 	{ "why QPN", .run_for = show_why },
 	{ "migrate QPN", .run_for = paths_migrate },
-	{ "set size|depth|burst|mix|stats-period|verbose VALUE", set_command },
+	{ "set size|tx-depth|burst|mix|stats-period|verbose VALUE", set_command },
 	{ "inject loss|dup|reorder|corrupt P", inject_command },
 	{ "inject loss|dup|reorder|corrupt P port N", inject_command },
 	{ "inject cut|mend", cut_command },
@@ -250,6 +257,7 @@ static const struct command {
 	{ "capture FILE|stop", capture_command },
 	{ "capture FILE bytes N", capture_command },
 	{ "load FILE", load_command },
+	{ "save config FILE", save_command },
 	{ "show port info|stats|xstats all", show_port_command },
 	{ "show port info|stats|xstats N", show_port_command },
 	{ "show config fwd|rxtx|cores", show_command },

@@ -51,11 +51,12 @@ static const struct section {
 	  NULL },
 	{ "peers",
 	  "listen [PORT]               serve peers that connect by address, one at a time\n"
-	  "                            (1 ... 65535; default: that of --tcp-port, which is 18516)\n"
+	  "                            (1 ... 65535; default: that of --port, which is 18516)\n"
 	  "connect ADDRESS [PORT]      connect queue pairs to a peer that listens; then \"start\"\n"
 	  "disconnect                  stop, and leave the peer; or serve no peers any more\n",
 	  NULL },
 	{ "prompt",
+	  "save config FILE            write all settings that differ from the defaults to an INI file for --config\n"
 	  "load FILE                   run the commands in a file; # begins a comment\n"
 	  "help [SECTION]              all commands, or those of one section: traffic, show, faults, capture,\n"
 	  "                            peers or prompt\n"

@@ -115,9 +115,11 @@ static void *keep_house(void *argument)
 	show_rate(&traffic, NULL);
 	while (!quit_is_wanted()) {
 		uint64_t period_ms;
+		double period_s;
 
 		usleep(TICK_MS * 1000);
-		period_ms = 1000ull * __atomic_load_n(&settings.stats_period, __ATOMIC_RELAXED);
+		__atomic_load(&settings.stats_period_s, &period_s, __ATOMIC_RELAXED);
+		period_ms = (uint64_t)(1000 * period_s);
 		if (period_ms == 0) {
 			show_rate(&traffic, NULL);
 			told_ms = app_now_ms();
@@ -301,15 +303,27 @@ static void print_banner(void)
 		       settings.mix, settings.size, settings.depth);
 	else
 		printf("no queue pairs yet: \"connect\" or \"listen\"");
-	printf(settings.interactive ? "; \"help\" lists the commands\n" : "; until Ctrl-C\n");
+	if (settings.interactive)
+		printf("; \"help\" lists the commands\n");
+	else if (settings.duration_s > 0)
+		printf("; for %g s\n", settings.duration_s);
+	else
+		printf("; until Ctrl-C\n");
 	fflush(stdout);
+}
+
+static void wait_until(double end)
+{
+	while (!quit_is_wanted() && app_now_seconds() < end)
+		usleep(TICK_MS * 1000);
 }
 
 static int run_commands(void)
 {
+	double began = app_now_seconds();
 	int code = APP_EXIT_OK;
 
-	if (settings.auto_start || (!settings.interactive && !settings.cmdline_file[0]))
+	if (settings.auto_start || settings.duration_s > 0 || (!settings.interactive && !settings.cmdline_file[0]))
 		traffic_start(&traffic);
 	if (settings.cmdline_file[0])
 		code = prompt_run_file(&traffic, settings.cmdline_file);
@@ -317,8 +331,10 @@ static int run_commands(void)
 		return code;
 	if (settings.interactive && !quit_is_wanted())
 		prompt_interact(&traffic);
+	if (settings.duration_s > 0)
+		wait_until(began + settings.duration_s);
 	/* Commands that started nothing and serve nobody leave nothing to wait for. */
-	while (!settings.interactive && !quit_is_wanted() &&
+	while (!settings.interactive && settings.duration_s == 0 && !quit_is_wanted() &&
 	       (traffic.running || settings.target || meet_serves() || !settings.cmdline_file[0]))
 		usleep(TICK_MS * 1000);
 	return APP_EXIT_OK;
@@ -386,14 +402,18 @@ static int run_ports(void)
 	return code;
 }
 
-/* Takes EAL's own arguments from the file, if the command line has none. */
+/* Takes EAL's own arguments from the file, if the command line has none; else keeps them for "save config". */
 static void take_eal_args(struct app_args *args)
 {
 	static char *list[64];
 	static char copy[SETTINGS_TEXT_BYTES];
 	char *rest = copy, *word;
 
-	if (args->eal_count > 1 || settings.eal_args[0] == '\0')
+	if (args->eal_count > 1) {
+		settings_keep_eal_args(&settings, args);
+		return;
+	}
+	if (settings.eal_args[0] == '\0')
 		return;
 	strcpy(copy, settings.eal_args);
 	list[0] = args->eal[0];
@@ -418,6 +438,7 @@ int main(int argc, char **argv)
 	code = settings_read(&settings, args.own_count, args.own);
 	if (code)
 		return code - 1;
+	take_eal_args(&args);
 	engine.idle = settings.idle;
 	if (settings.dry_run) {
 		settings_print(&settings);
@@ -426,7 +447,6 @@ int main(int argc, char **argv)
 	}
 	if (settings.json[0] && json_check(settings.json) != 0)
 		return APP_EXIT_ENVIRONMENT;
-	take_eal_args(&args);
 	eal.worker_count = settings.nb_cores;
 	/* a peer takes the last cores, so that its target on the same machine uses others */
 	eal.last_core = settings.peer[0] != 0;

@@ -110,7 +110,7 @@ static bool is_free(struct traffic *traffic)
 		app_complain(APP_EXIT_FAILURE, "there is a peer, or one is waited for: disconnect first");
 	else if (traffic->port_count != 1 || traffic->settings->target || traffic->settings->peer[0])
 		app_complain(APP_EXIT_FAILURE, "the queue pairs are connected already: start with one port, without "
-					       "--peer and --target");
+					       "--peer and --server");
 	else
 		return true;
 	return false;

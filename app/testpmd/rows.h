@@ -10,8 +10,6 @@
 #include "common/option.h"
 #include "testpmd/values.h"
 
-#define ROWS_NO_FORWARDS "frames are not forwarded but made by queue pairs: --mix says of which operations"
-
 extern const struct option_set rows_set;      /* rows for struct settings */
 extern const struct option_set rows_port_set; /* rows for struct settings_port: keys of [port.N] */
 extern const struct settings rows_defaults;

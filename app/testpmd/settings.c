@@ -41,8 +41,7 @@ static const char *name_of(const struct settings *settings, const char *option)
 	size_t i = app_option_find(&rows_set, option);
 
 	if (rows_set.origins[i] == OPTION_FROM_FILE)
-		snprintf(name, sizeof(names[0]), "%s: [%s] %s", settings->config, rows_set.rows[i].section,
-			 rows_set.rows[i].key);
+		snprintf(name, sizeof(names[0]), "%s: [%s] %s", settings->config, rows_set.rows[i].section, option);
 	else
 		snprintf(name, sizeof(names[0]), "--%s", option);
 	return name;
@@ -145,11 +144,11 @@ static int check_together(const struct settings *settings)
 				    name_of(settings, "rxq"), settings->rxq, name_of(settings, "txq"), settings->txq);
 	if (settings->target && settings->peer[0])
 		return app_complain(APP_EXIT_USAGE, "%s and %s: one process is one of them",
-				    name_of(settings, "target"), name_of(settings, "peer"));
+				    name_of(settings, "server"), name_of(settings, "peer"));
 	if ((settings->target || settings->peer[0]) && settings->port_count != 1)
 		return app_complain(APP_EXIT_USAGE,
 				    "%s needs one port: --device DEV --ip ADDR/LEN, or [port.0] in a file",
-				    name_of(settings, settings->target ? "target" : "peer"));
+				    name_of(settings, settings->target ? "server" : "peer"));
 	if (settings->paths == 2 || settings->paths == 3)
 		return app_complain(APP_EXIT_USAGE, "%s %u: 4 to 64, or 1", name_of(settings, "paths"),
 				    settings->paths);
@@ -170,7 +169,7 @@ static int check_together(const struct settings *settings)
 	if (settings->port_count == 1 && !settings->target && !settings->peer[0] && !settings->interactive &&
 	    !settings->cmdline_file[0])
 		return app_complain(APP_EXIT_USAGE,
-				    "one port needs --peer HOST or --target, or commands that listen or "
+				    "one port needs --peer HOST or --server, or commands that listen or "
 				    "connect; or name a second one");
 	if (settings->cmdline_file[0] && !app_is_readable(settings->cmdline_file))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
@@ -211,6 +210,16 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	return error ? 1 + error : 0;
 }
 
+void settings_keep_eal_args(struct settings *settings, const struct app_args *args)
+{
+	size_t bytes = 0;
+
+	for (int i = 1; i < args->eal_count && bytes < sizeof(settings->eal_args); i++)
+		bytes += (size_t)snprintf(settings->eal_args + bytes, sizeof(settings->eal_args) - bytes, "%s%s",
+					  i > 1 ? " " : "", args->eal[i]);
+	rows_set.origins[app_option_find(&rows_set, "eal-args")] = OPTION_FROM_LINE;
+}
+
 void settings_came_from_prompt(const char *name)
 {
 	rows_set.origins[app_option_find(&rows_set, name)] = OPTION_FROM_PROMPT;
@@ -228,11 +237,66 @@ int settings_change(struct settings *settings, const char *name, const char *val
 	return error;
 }
 
-/* Is the row a setting that is neither about a port nor an option of other programs? */
+/* Rows with a parser are about ports. */
 static bool is_setting(const struct option_row *row)
 {
-	return row->kind != OPTION_OTHER && row->kind != OPTION_INSTEAD &&
-	       row->offset != offsetof(struct settings, help);
+	return row->parse == NULL && row->offset != offsetof(struct settings, help);
+}
+
+static void write_port(const struct settings *settings, uint32_t index, FILE *out)
+{
+	const struct settings_port *port = &settings->ports[index];
+
+	fprintf(out, "[port.%u]\ndevice=%s\n", index, port->device);
+	for (uint32_t i = 0; i < port->address_count; i++) {
+		fprintf(out, "ip=%s\n", port->addresses[i]);
+		if (port->gateways[i][0])
+			fprintf(out, "gateway=%s\n", port->gateways[i]);
+	}
+	if (port->vlan.id || port->vlan.priority)
+		fprintf(out, "vlan=%u:%u\n", port->vlan.id, port->vlan.priority);
+	if (port->mtu)
+		fprintf(out, "mtu=%u\n", port->mtu);
+	if (port->no_dad || settings->no_dad)
+		fprintf(out, "no-dad=1\n");
+	fprintf(out, "\n");
+}
+
+static void write_section(const struct settings *settings, const char *section, FILE *out)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < rows_set.count; i++) {
+		const struct option_row *row = &rows_set.rows[i];
+		char value[OPTION_VALUE_BYTES], usual[OPTION_VALUE_BYTES];
+		const char *text = app_option_format(row, settings, value);
+
+		if (row->section == NULL || strcmp(row->section, section) != 0 ||
+		    strcmp(text, app_option_format(row, &rows_defaults, usual)) == 0)
+			continue;
+		fprintf(out, "%s%s%s%s=%s\n", begun ? "" : "[", begun ? "" : section, begun ? "" : "]\n",
+			row->word->name, text);
+		begun = true;
+	}
+	if (begun)
+		fprintf(out, "\n");
+}
+
+int settings_save(const struct settings *settings, const char *path)
+{
+	static const char *const sections[] = { "lcores", "limits", "traffic", "faults", "eal" };
+	FILE *out = fopen(path, "w");
+
+	if (out == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
+	fprintf(out, "; uroce-testpmd --config %s: settings that differ from the defaults\n\n", path);
+	for (uint32_t i = 0; i < settings->port_count; i++)
+		write_port(settings, i, out);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		write_section(settings, sections[i], out);
+	if (fclose(out) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
+	return APP_EXIT_OK;
 }
 
 void settings_print(const struct settings *settings)
@@ -256,7 +320,7 @@ void settings_print(const struct settings *settings)
 		char value[OPTION_VALUE_BYTES];
 
 		if (is_setting(row))
-			printf("  %-16s %-28s (%s)\n", row->name, app_option_format(row, settings, value),
+			printf("  %-16s %-28s (%s)\n", row->word->name, app_option_format(row, settings, value),
 			       origin_names[rows_set.origins[i]]);
 	}
 }

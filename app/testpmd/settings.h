@@ -24,13 +24,22 @@ static inline bool settings_pkeys_are_limited(uint32_t one, uint32_t other)
 int settings_read(struct settings *settings, int argc, char **argv);
 
 /*
- * Changes size, depth, burst, mix, stats-period or verbose while the program runs. Returns 0, or the code of a
+ * Changes size, tx-depth, burst, mix, stats-period or verbose while the program runs. Returns 0, or the code of a
  * complaint.
  */
 int settings_change(struct settings *settings, const char *name, const char *value);
 
+/* Sets eal-args to EAL's part of the command line, as far as there is room. */
+void settings_keep_eal_args(struct settings *settings, const struct app_args *args);
+
 /* Records that the prompt has changed the setting. */
 void settings_came_from_prompt(const char *name);
+
+/*
+ * Writes an INI file that gives the same session: the ports, and each setting that is not the default. Returns
+ * APP_EXIT_OK, or APP_EXIT_ENVIRONMENT after a complaint.
+ */
+int settings_save(const struct settings *settings, const char *path);
 
 /* Prints a line for each setting: name, value, where it came from. */
 void settings_print(const struct settings *settings);

@@ -40,7 +40,7 @@ static bool rest(void *unused)
 const struct app_control_config terms_control = {
 	.program = "uroce-testpmd",
 	.protocol = 2,
-	.port_option = "--tcp-port",
+	.port_option = "--port",
 	.host_option = "--peer",
 	.rest = rest,
 };

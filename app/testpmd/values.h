@@ -28,8 +28,9 @@ struct settings {
 	uint32_t size, qps, depth, burst, mtu, tcp_port;
 	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: the ports' defaults */
 	uint32_t pkey, rkey, cq_depth;
-	uint32_t stats_period, verbose;
-	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
+	uint32_t verbose;
+	double stats_period_s, duration_s; /* 0: no lines; until it is stopped */
+	double faults[4];                  /* probabilities of loss, dup, reorder and corrupt */
 	uint32_t seed;
 	uint32_t interactive, auto_start, target, both, srq, dry_run, no_dad, help; /* 0 or 1 */
 	char mix[SETTINGS_TEXT_BYTES];

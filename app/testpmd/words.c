@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "testpmd/rows.h"
-
 #define PORTS_WORK "ports are open from the start to the end; port stop and port start take their links down and up"
 
 static const struct {
@@ -15,7 +13,7 @@ static const struct {
 	{ "clear port info", "clear port stats|xstats all|N counts from here on" },
 	{ "port close", PORTS_WORK },
 	{ "port reset", PORTS_WORK },
-	{ "set fwd", ROWS_NO_FORWARDS },
+	{ "set fwd", "frames are not forwarded: queue pairs make them, and --mix chooses the operations" },
 	{ "set nbcore", "--nb-cores says at the start how many lcores poll" },
 	{ "set portlist", "--device names each port that is used" },
 	{ "set verbose", "0 ... 3: none, completions of receives, of requests, of both; frames go to capture FILE" },

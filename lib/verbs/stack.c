@@ -143,6 +143,26 @@ static int read_sack_window(uint16_t *packets)
 	return EINVAL;
 }
 
+/* The VLAN of all addresses: "ID" or "ID:PRIORITY". */
+static int read_vlan(struct uroce_vlan vlans[UROCE_ADDRS_MAX])
+{
+	const char *given = getenv("UROCE_VLAN");
+	unsigned id, priority = 0;
+	char more;
+	int count;
+
+	if (given == NULL || *given == '\0')
+		return 0;
+	count = sscanf(given, "%u:%u%c", &id, &priority, &more);
+	if ((count != 2 && (count != 1 || strchr(given, ':'))) || id > 4094 || priority > 7) {
+		fprintf(stderr, "uroce: UROCE_VLAN is '%s': ID or ID:PRIORITY, 0 to 4094 and 0 to 7\n", given);
+		return EINVAL;
+	}
+	for (unsigned i = 0; i < UROCE_ADDRS_MAX; i++)
+		vlans[i] = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
+	return 0;
+}
+
 /* Packets that take several paths overtake each other, which only SACKs cope with. */
 static int read_paths(uint16_t sack_window, uint8_t *paths)
 {
@@ -206,6 +226,10 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	if (code)
 		return complain(-code, uroce_refusal());
 	config.engine = stack->engine;
+	config.record_path = getenv("UROCE_RECORD") && *getenv("UROCE_RECORD") ? getenv("UROCE_RECORD") : NULL;
+	code = read_vlan(config.vlans);
+	if (code)
+		return code;
 	config.no_dad = getenv("UROCE_NO_DAD") && *getenv("UROCE_NO_DAD");
 	snprintf(addresses, sizeof(addresses), "%s", getenv("UROCE_IP") ? getenv("UROCE_IP") : "");
 	snprintf(gateways, sizeof(gateways), "%s", getenv("UROCE_GATEWAY") ? getenv("UROCE_GATEWAY") : "");

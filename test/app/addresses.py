@@ -99,14 +99,14 @@ def memif(directory):
 def peer_at_our_own_address_is_refused(directory):
     port = ("-d", memif(directory), "--ip", "192.0.2.9/24")
     for name, *options in (("perf", *port, "-R", "192.0.2.9"),
-                           ("nvme-perf", *port, "--connect", "192.0.2.9", "--nqn", NQN)):
+                           ("nvme-perf", *port, "--peer", "192.0.2.9", "--nqn", NQN)):
         code, _, err = run(name, *options)
         one_line(name, (code, "", err), 2, "192.0.2.9", "is our own")
 
 
 PAIRS = {
     "perf": (("--server",), ("--op", "send", "127.0.0.1"), 1, 1),
-    "testpmd": (("--target",), ("--peer", "127.0.0.1"), None, 3),  # a target serves others after that
+    "testpmd": (("--server",), ("--peer", "127.0.0.1"), None, 3),  # a target serves others after that
 }
 
 
@@ -218,8 +218,8 @@ def address_of_a_kernel_on_the_network_is_refused(directory):
         kernel.run("ip", "address", "add", "fd00::9/64", "dev", "ub", "nodad")
         for address in ("192.0.2.9/24", "fd00::9/64"):
             refused(target(directory, "target", address=address), address[:-3] + " is held by " + mac_of(kernel))
-        for name, *options in (("perf", "--server"), ("testpmd", "--target"),
-                               ("nvme-perf", "--connect", "192.0.2.1", "--nqn", NQN)):
+        for name, *options in (("perf", "--server"), ("testpmd", "--server"),
+                               ("nvme-perf", "--peer", "192.0.2.1", "--nqn", NQN)):
             code, _, err = run(name, "-d", "ua", "--ip", "192.0.2.9/24", *options)
             one_line(name, (code, "", err), 3, "192.0.2.9 is held by " + mac_of(kernel))
         started_target(directory, "free", address="192.0.2.10/24")
@@ -251,9 +251,9 @@ def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
     new_network()
     address = ("-d", "ua", "--ip", "192.0.2.9/24", "--no-dad")
     ini = os.path.join(directory, "ini")
-    open(ini, "w").write("[port.0]\ndevice = ua\nip = 192.0.2.9/24\nno-dad = 1\n[traffic]\ntarget = 1\n")
+    open(ini, "w").write("[port.0]\ndevice = ua\nip = 192.0.2.9/24\nno-dad = 1\n[traffic]\nserver = 1\n")
     programs_and_options = [
-        ("testpmd", *address, "--target"),
+        ("testpmd", *address, "--server"),
         ("testpmd", "--config", ini),
         ("perf", *address, "--server"),
         ("nvmet", *address, "--nqn", NQN, "--memory", "16M", "--control", os.path.join(directory, "control")),

@@ -28,7 +28,7 @@ def case(function):
 
 def shown(directory):
     """(nsid, UUID) of each namespace, by its path or kind."""
-    text = run("nvmetcli", "-s", directory + "/control", "show")[1]
+    text = run("nvmetcli", "--control", directory + "/control", "show")[1]
     return {match[2]: (int(match[1]), match[3]) for match in
             re.finditer(r"namespace (\d+) of \S+ (?:file )?([^,]+),.* uuid ([0-9a-f-]{36})", text)}
 
@@ -91,7 +91,7 @@ def what_is_given_may_not_contradict_what_the_disk_says(_):
         open(old, "wb").write(bytes(1 << 20))  # of before, or of a file system that kept nothing
         for words, *told in ((("--file", one), first[1], "leave out uuid"),
                              (("--file", folder + "/new:8M"), "new disk"),
-                             (("--memory", "8M"), "memory", "leave out uuid"), (("-s", "null:8M"), "null")):
+                             (("--memory", "8M"), "memory", "leave out uuid"), (("--store", "null:8M"), "null")):
             code, _, err = run("nvmet", *LOOP, *words, "--uuid", given)
             one_line(words, (code, "", err), 3, given, *told)
         one_line("of none", run("nvmet", *LOOP, "--uuid", given, "--memory", "8M"), 2, given, "--file")

@@ -167,7 +167,7 @@ def tell(port, content):
 
 def start_target(directory, tcp_port):
     target = Running(directory, "target", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
-                     "10.0.0.3/24", "--target", "--tcp-port", str(tcp_port), "--idle", "sleep")
+                     "10.0.0.3/24", "--server", "--port", str(tcp_port), "--idle", "sleep")
     wait_for_port(target, tcp_port)
     return target
 

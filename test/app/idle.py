@@ -130,7 +130,7 @@ class Cable:
         self.target.wait_for("nvme connect")
 
     def host(self, tag, *options):
-        return Running(self.directory, tag, "nvme-perf", "-d", "ub", "--ip", f"{HOST}/24", "--connect", TARGET, "--nqn",
+        return Running(self.directory, tag, "nvme-perf", "-d", "ub", "--ip", f"{HOST}/24", "--peer", TARGET, "--nqn",
                        DISK, *options)
 
 

@@ -132,7 +132,7 @@ nqn = {DISK}
 serial=SERIAL
 [subsystem.1]
 nqn = {OTHER}
-hosts = nqn.2026-01.uroce:somebody, %s
+host-nqn = nqn.2026-01.uroce:somebody, %s
 [namespace.0]
 subsystem = {DISK}
 store = memory:16M
@@ -189,6 +189,39 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
             ends.works("any")
             ends.fails("too-large", 2, "--bs 131072", "65536 bytes", options=("--bs", "128k"))
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
+
+
+@case
+@with_files
+def sighup_changes_hosts_and_namespaces(directory):
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        path = write_ini(directory, INI % (OWN_HOST, folder))
+        with Ends(directory, "--config", path, "--control", directory + "/control") as ends:
+
+            def reload(text, *told):
+                write_ini(directory, text)
+                before = len(ends.target.text())
+                ends.target.process.send_signal(signal.SIGHUP)
+                for words in told:
+                    ends.target.wait_until(lambda: words in ends.target.text()[before:])
+
+            ends.works("first", "--nsid", "7", nqn=OTHER)
+            reload((INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") +
+                   f"[namespace.2]\nsubsystem = {DISK}\nstore=null:8M\n[subsystem.2]\nnqn={DISK}2\n",
+                   f"namespace 7 of {OTHER} has {32 << 20} bytes", f"namespace 2 of {DISK} is added",
+                   f"subsystem {DISK}2 is new: restart")
+            added = ends.host("added", "--nsid", "2", "--rw", "read")
+            want(added.finish() == 0, added.text())
+            busy = ends.host("busy", "--nsid", "7", "--rw", "randrw", "--verify", "--runtime", "600", nqn=OTHER)
+            busy.wait_until(queues_are_there, directory + "/control", 2)
+            reload("[target]\nspeed=1\n", "[target] speed", "nothing has changed")
+            want(busy.process.poll() is None, busy.text())
+            reload((INI % ("nqn.2026-01.uroce:else", folder)).replace("disk:16M", "disk:32M"),
+                   f"subsystem {OTHER}: 2 hosts", f"namespace 2 of {DISK} is removed")
+            want(busy.finish(60) == 1, busy.text())
+            ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
+            ends.works("memory-stays")
+            want(ends.target.interrupt() == 0, ends.target.text())
 
 
 def served_by(directory):
@@ -320,7 +353,7 @@ def a_target_is_asked_and_told_while_it_runs(directory):
     path = directory + "/control"
 
     def tell(*words, status=0):
-        code, out, err = run("nvmetcli", "-s", path, *words)
+        code, out, err = run("nvmetcli", "--control", path, *words)
         want(code == status and (status == 0) == (err == ""), words, code, out, err)
         return out if status == 0 else err
 
@@ -366,7 +399,7 @@ def who_reads_no_answer_holds_up_nobody(directory):
         peer.sendall(b"stats\n" + b"x" * 1500)
         ends.works("unread")
         peer.close()
-        want(run("nvmetcli", "-s", path, "show")[0] == 0, ends.target.text())
+        want(run("nvmetcli", "--control", path, "show")[0] == 0, ends.target.text())
         want(ends.target.interrupt() == 0 and not complaints(ends.target), ends.target.text())
 
 
@@ -379,7 +412,7 @@ def who_asks_needs_no_right_and_no_port(directory):
         for option, text in (("--help", "uroce-" + name), ("--version", "uroce-" + name + " ")):
             code, out, err = run_unprivileged(directory, name, option)
             want(code == 0 and text in out and not err, name, option, code, out, err)
-    code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "-s", "null:1G", "--file",
+    code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "--store", "null:1G", "--file",
                                       "/tmp/uroce-no-disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7", "--nqn", DISK)
     want(code == 0 and not err, code, out, err)
     for text in ("port eth7 (no interface has that name now), address 10.0.0.1/24, service 4420",
@@ -395,12 +428,12 @@ def wrong_options_of_the_target_are_one_line(_):
     for words, *told in (
             (LOOP, "--memory", "--file", "--config"), ((*LOOP, "--memory", "0"), "--memory 0", "512"),
             ((*LOOP, "--memory", "100"), "--memory 100", "512"), ((*LOOP, "--memory", "1X"), "--memory 1X", "16M"),
-            ((*LOOP, "--memory", "0" * 70 + "1M"), "--memory"), ((*LOOP, "-s", "memory"), "memory:1G"),
-            ((*LOOP, "-s", "disk:1G"), "--store disk:1G", "./disk.img"), ((*LOOP, "-s", "null:0"), "null:0", "512"),
-            ((*LOOP, "-s", "memory:-5"), "memory:-5"), ((*LOOP, "--file", "./x:0"), "./x:0", "512"),
+            ((*LOOP, "--memory", "0" * 70 + "1M"), "--memory"), ((*LOOP, "--store", "memory"), "memory:1G"),
+            ((*LOOP, "--store", "disk:1G"), "--store disk:1G", "./disk.img"), ((*LOOP, "--store", "null:0"), "null:0", "512"),
+            ((*LOOP, "--store", "memory:-5"), "memory:-5"), ((*LOOP, "--file", "./x:0"), "./x:0", "512"),
             ((*LOOP, "--file", "./x:9999999T"), "./x:9999999T"), ((*LOOP, "--file", long_path), "255"),
-            ((*LOOP, "-s", "memory:512", "--block", "4096"), "4096"),
-            ((*LOOP, "-s", "memory:1000"), "memory:1000", "no whole blocks of 512", "1024"),
+            ((*LOOP, "--store", "memory:512", "--block", "4096"), "4096"),
+            ((*LOOP, "--store", "memory:1000"), "memory:1000", "no whole blocks of 512", "1024"),
             ((*LOOP, "--file", "./none:5000", "--block", "4096"), "./none", "8192"),
             ((*memory, "--block", "1024"), "512 or 4096"),
             ((*memory, "--port", "0"), "--port 0", "65535"), ((*memory, "-p", "65536"), "--port 65536", "65535"),
@@ -471,10 +504,10 @@ def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
     names = "".join(f"[subsystem.{i}]\nnqn={DISK}{i}\n" for i in range(33))
     for text, *told in (
             ("", "[namespace.0]"), ("hello\n", "line 1", "hello", "[section]"), ("[target\n", "line 1", "]"),
-            ("[target]\nservice\n", "line 2", "service", "key=value"), ("[target]\n=1\n", "line 2"),
-            ("a=1\n[target]\n", "line 1"), ("[target]\nservice=\0 1\n", "line 2"),
-            ("[disk.0]\n", "[disk.0]", "[namespace.N]"), ("[target]\nspeed=1\n", "[target] speed", "service"),
-            ("[target]\nservice=0\n", "[target] service 0", "65535"), ("[target]\nqueue-depth=1\n", "1024"),
+            ("[target]\nport\n", "line 2", "port", "key=value"), ("[target]\n=1\n", "line 2"),
+            ("a=1\n[target]\n", "line 1"), ("[target]\nport=\0 1\n", "line 2"),
+            ("[disk.0]\n", "[disk.0]", "[namespace.N]"), ("[target]\nspeed=1\n", "[target] speed", "port"),
+            ("[target]\nport=0\n", "[target] port 0", "65535"), ("[target]\nqueue-depth=1\n", "1024"),
             ("[target]\nio-queues=129\n", "129", "128"), ("[target]\nin-capsule=17\n", "17", "16384"),
             ("[target]\nmax-data=5000\n", "5000", "4k"), ("[target]\npool=1\n", "pool 1", "4194304"),
             ("[target]\npool=8M\npool=9M\n", "[target] pool is there twice", "line 3"),
@@ -486,7 +519,7 @@ def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
             (BASE + "[subsystem.0]\nserial=1\n[namespace.0]\nstore=memory:1M\n", "[subsystem.0]: nqn is missing"),
             (BASE + "[subsystem.0]\nnqn=disk\n", "[subsystem.0] nqn disk"), (names, "[subsystem.32]", "32"),
             (BASE + "[subsystem.0]\nserial=" + "1" * 21 + "\n", "20 characters"),
-            (BASE + "[subsystem.0]\nhosts=me\n", "[subsystem.0] hosts me"),
+            (BASE + "[subsystem.0]\nhost-nqn=me\n", "[subsystem.0] host-nqn me"),
             (FULL + f"[subsystem.1]\nnqn={DISK}\n", "[subsystem.1]: nqn", DISK, "another"),
             (FULL + f"[subsystem.1]\nnqn={OTHER}\n", "[namespace.0]: subsystem is missing"),
             (FULL + f"subsystem={OTHER}\n", "[namespace.0]", OTHER, DISK),
@@ -506,7 +539,7 @@ def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
 
 @case
 def the_command_line_wins_over_the_file_and_numbers_are_filled_in(directory):
-    path = write_ini(directory, "[target]\nservice=4000\n" + FULL + "[namespace.1]\nnsid=1\nstore=null:1M\n")
+    path = write_ini(directory, "[target]\nport=4000\n" + FULL + "[namespace.1]\nnsid=1\nstore=null:1M\n")
     code, out, err = run("nvmet", "--config", path, "--dry-run", "--port", "4001")
     want(code == 0 and "service 4001" in out, code, out, err)
     want("namespace 2 of " + DISK + ": memory" in out and "namespace 1 of " + DISK + ": null" in out, out)
@@ -514,7 +547,7 @@ def the_command_line_wins_over_the_file_and_numbers_are_filled_in(directory):
 
 @case
 def wrong_options_of_the_host_are_one_line(directory):
-    there = ("--connect", "10.0.0.9", "--nqn", DISK, "--ip", "10.0.0.1/24", "-d", "loop")
+    there = ("--peer", "10.0.0.9", "--nqn", DISK, "--ip", "10.0.0.1/24", "-d", "loop")
     for words, *told in (
             (("--rw", "fly"), "--rw fly", "randrw"), (("--rw", ","), "--rw", "randrw"),
             (("--bs", "100"), "--bs 100", "512"), (("--bs", "2M"), "1048576"), (("--bs", "513"), "--bs 513", "512"),
@@ -523,14 +556,14 @@ def wrong_options_of_the_host_are_one_line(directory):
             (("--queues", "129"), "128"), (("--block", "1024"), "512 or 4096"), (("--in-capsule", "17"), "16"),
             (("--in-capsule", "16400"), "16384"), (("--rwmixread", "101"), "100"),
             (("--thinktime", "10000001"), "10000000"), (("--runtime", "0"), "86400"),
-            (("--cycles", "0"), "--cycles 0"), (("--failover", "x"), "--failover x", "0.01"),
-            (("--failover", "2"), "--failover 2", "--runtime"),
-            ((*there, "--failover", "0.01"), "--connect"), (("--nsid", "0"), "128"), (("--port", "0"), "65535"),
+            (("--cycles", "0"), "--cycles 0"), (("--failover", "x"), "--failover x", "0.001"),
+            (("--failover", "2"), "--failover 2", "--duration"),
+            ((*there, "--failover", "0.01"), "--peer"), (("--nsid", "0"), "128"), (("--port", "0"), "65535"),
             (("--store", "disk"), "./disk.img"), (("--store", "memory:100"), "512"), (("stray",), "stray"),
-            (("--ip", "10.0.0.1/24"), "--connect"), (("--gateway", "10.0.0.1"), "--connect"),
-            (("--connect", "there"), "--connect there", "10.0.0.1"), (("--connect", "10.0.0.9"), "--nqn", "--ip"),
-            ((*there, "--nqn", "disk"), "--nqn disk", "nqn."), ((*there, "--bare"), "--connect"),
-            ((*there, "--store", "null:1M"), "--store", "--connect"), (there[:-2], "-d"),
+            (("--ip", "10.0.0.1/24"), "--peer"), (("--gateway", "10.0.0.1"), "--peer"),
+            (("--peer", "there"), "--peer there", "10.0.0.1"), (("--peer", "10.0.0.9"), "--nqn", "--ip"),
+            ((*there, "--nqn", "disk"), "--nqn disk", "nqn."), ((*there, "--bare"), "--peer"),
+            ((*there, "--store", "null:1M"), "--store", "--peer"), (there[:-2], "-d"),
             ((*there, "--ip", "here"), "here", "10.0.0.1/24")):
         one_line(words, run("nvme-perf", "--runtime", "0.02", *words), 2, *told)
     for words, *told in ((("--store", directory), directory), (("--store", directory + "/none"), "PATH:SIZE"),

@@ -11,8 +11,8 @@
 struct settings {
 	uint32_t qps, mode, mtu;
 	uint64_t messages, bytes;
-	double seconds, loss;
-	bool both;
+	double seconds, pause_s, loss;
+	bool both, hidden;
 	const char *device;
 	char path[8];
 	unsigned taken;
@@ -30,22 +30,51 @@ static int parse_pair(const char *name, const char *text, void *place)
 
 static const char *const modes[] = { "none", "bw", "lat" };
 static const struct settings usual = { .qps = 4, .mode = 1, .mtu = 1024, .bytes = 4096, .seconds = 0.5 };
+
+enum { QPS, MESSAGES, SIZE, SECONDS, PAUSE, LOSS, MTU, MODE, BOTH, DEVICE, PATH, TAKE, HIDDEN, WORDS };
+static const struct option_word words[WORDS] = {
+	[QPS] = { "qps", 'q', OPTION_NUMBER, "N", NULL, 1, 64, NULL, "queue pairs" },
+	[MESSAGES] = { "messages", 0, OPTION_NUMBER, "N", NULL, 1, UINT64_MAX, NULL, "messages" },
+	[SIZE] = { "size", 's', OPTION_SIZE, "N", "bytes", 1, 1 << 20, NULL, "message size" },
+	[SECONDS] = { "seconds", 0, OPTION_DURATION, "TIME", "s", 0.01, 10, NULL, "measured time" },
+	[PAUSE] = { "pause", 0, OPTION_DURATION, "TIME", "us", 0, 2000000, NULL, "pause" },
+	[LOSS] = { "loss", 0, OPTION_PROBABILITY, "P", NULL, 0, 1, NULL, "frame loss" },
+	[MTU] = { "mtu", 0, OPTION_MTU, "N", "bytes", 256, 4096, NULL, "path MTU" },
+	[MODE] = { "mode", 0, OPTION_NAME, "MODE", NULL, 1, 2, modes, "measurement" },
+	[BOTH] = { "both", 'b', OPTION_FLAG, NULL, NULL, 0, 1, NULL, "both ways" },
+	[DEVICE] = { "device", 'd', OPTION_TEXT, "DEV", NULL, 0, 0, NULL, "port" },
+	[PATH] = { "path", 0, OPTION_TEXT, "PATH", NULL, 0, 0, NULL, "file" },
+	[TAKE] = { "take", 0, OPTION_TEXT, "WHAT", NULL, 0, 0, NULL, "pair" },
+	[HIDDEN] = { "hidden", 0, OPTION_FLAG, NULL, NULL, 0, 1, NULL, NULL },
+};
+static const struct option_alias aliases[] = {
+	{ "uroce-other", "queues", &words[MESSAGES], "other" },
+	{ "uroce-test", "queues", &words[QPS], "other" },
+	{ NULL, NULL, NULL, NULL },
+};
+static const struct option_hint hints[] = {
+	{ "uroce-other", 'x', "gid", "not for this program" },
+	{ "uroce-test", 'x', "gid", "there is one" },
+	{ "uroce-test", 0, "siz", "use --size N" },
+	{ "uroce-test", 'Y', NULL, "use --mode" },
+	{ "uroce-test", 0, "depth", NULL, &words[QPS] },
+	{ NULL, 0, NULL, NULL },
+};
 static const struct option_row rows[] = {
-	{ .kind = OPTION_TITLE, .help = "What" },
-	{ "qps", 'q', OPTION_NUMBER, AT(qps), 1, 16, "N", "queue pairs", .section = "traffic", .key = "qps" },
-	{ "messages", 0, OPTION_NUMBER, AT(messages), 1, UINT64_MAX, "N", "messages", .usual = "no end" },
-	{ "size", 's', OPTION_SIZE, AT(bytes), 1, 1 << 20, "N", "bytes", .section = "traffic", .key = "size" },
-	{ "seconds", 0, OPTION_REAL, AT(seconds), .least = 0.01, .most = 10, .value = "S", .help = "so long" },
-	{ "loss", 0, OPTION_PROBABILITY, AT(loss), .value = "P", .help = "what is lost" },
-	{ "mtu", 0, OPTION_MTU, AT(mtu), .value = "N", .help = "path MTU" },
-	{ "mode", 0, OPTION_NAME, AT(mode), 1, 2, "MODE", "bw or lat", .names = modes, .usual = "" },
-	{ "both", 'b', OPTION_FLAG, AT(both), .help = "both ways", .section = "traffic", .key = "both" },
-	{ "device", 'd', OPTION_WORD, AT(device), .value = "DEV", .help = "a port", .section = "traffic",
-	  .key = "device" },
-	{ "path", 0, OPTION_TEXT, AT(path), .value = "PATH", .help = "a file" },
-	{ "take", 0, OPTION_OTHER, AT(taken), .value = "WHAT", .help = "a pair", .parse = parse_pair },
-	{ "queues", 'q', OPTION_SAME },
-	{ "gid", 'x', OPTION_INSTEAD, .help = "there is one" },
+	{ .title = "What" },
+	{ &words[QPS], AT(qps), .low = 1, .high = 16, .section = "traffic" },
+	{ &words[MESSAGES], AT(messages), .usual = "no end" },
+	{ &words[SIZE], AT(bytes), .section = "traffic" },
+	{ &words[SECONDS], AT(seconds) },
+	{ &words[PAUSE], AT(pause_s) },
+	{ &words[LOSS], AT(loss) },
+	{ &words[MTU], AT(mtu) },
+	{ &words[MODE], AT(mode), .usual = "" },
+	{ &words[BOTH], AT(both), .more = "bw", .section = "traffic" },
+	{ &words[DEVICE], AT(device), .section = "traffic" },
+	{ &words[PATH], AT(path) },
+	{ &words[TAKE], AT(taken), .parse = parse_pair },
+	{ &words[HIDDEN], AT(hidden) },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -57,26 +86,28 @@ static const struct option_set set = {
 	.count = ROWS,
 	.head = "head\n",
 	.tail = "tail\n",
+	.aliases = aliases,
+	.hints = hints,
 	.usual = &usual,
 	.origins = origins,
 };
 
-/* The words, ended by NULL, into *settings; what app_option_parse() returns. */
-static int parse(struct settings *settings, const char **words)
+/* argv, ended by NULL, into *settings; what app_option_parse() returns. */
+static int parse(struct settings *settings, const char **argv)
 {
 	int argc = 0;
 
 	memset(origins, 0, sizeof(origins));
 	*settings = usual;
-	while (words[argc])
+	while (argv[argc])
 		argc++;
 	optind = 0; /* from the start again */
-	return app_option_parse(&set, argc, (char **)words, settings);
+	return app_option_parse(&set, argc, (char **)argv, settings);
 }
 
 #define PARSE(settings, ...) parse(settings, (const char *[]){ "uroce-test", __VA_ARGS__, NULL })
 
-static void want_written(int fd, const char *words)
+static void want_written(int fd, const char *wanted)
 {
 	static char text[8192];
 	ssize_t bytes;
@@ -85,7 +116,7 @@ static void want_written(int fd, const char *words)
 	bytes = pread(fd, text, sizeof(text) - 1, 0);
 	cr_assert_gt(bytes, 0, "nothing was written");
 	text[bytes] = '\0';
-	cr_assert(strstr(text, words), "not there: \"%s\" in\n%s", words, text);
+	cr_assert(strstr(text, wanted), "not there: \"%s\" in\n%s", wanted, text);
 }
 
 /* What goes to the stream from now on, to read again. */
@@ -103,17 +134,19 @@ static int catch_stream(int fd)
 Test(option, each_kind_of_row_takes_its_value_from_the_command_line)
 {
 	struct settings settings;
-	const char *words[] = { "uroce-test", "-q",        "7",      "--messages", "18446744073709551615",
-				"--size=64k", "--seconds", "0.25",   "--loss",     "1%",
-				"--mtu",      "4096",      "--mode", "lat",        "-b",
-				"-d",         "eth0",      "--path", "1234567",    "--take",
-				"pair",       "HOST",      NULL };
+	const char *argv[] = { "uroce-test", "-q",        "7",     "--messages", "18446744073709551615",
+			       "--size=64k", "--seconds", "250ms", "--pause",    "20",
+			       "--loss",     "1%",        "--mtu", "4096",       "--mode",
+			       "lat",        "-b",        "-d",    "eth0",       "--path",
+			       "1234567",    "--take",    "pair",  "--hidden",   "HOST",
+			       NULL };
 
-	cr_assert_eq(parse(&settings, words), 0);
+	cr_assert_eq(parse(&settings, argv), 0);
 	cr_assert_eq(settings.qps, 7);
 	cr_assert_eq(settings.messages, UINT64_MAX);
 	cr_assert_eq(settings.bytes, 65536);
 	cr_assert_eq(settings.seconds, 0.25);
+	cr_assert_float_eq(settings.pause_s, 20e-6, 1e-12);
 	cr_assert_eq(settings.loss, 0.01);
 	cr_assert_eq(settings.mtu, 4096);
 	cr_assert_eq(settings.mode, 2);
@@ -121,29 +154,38 @@ Test(option, each_kind_of_row_takes_its_value_from_the_command_line)
 	cr_assert_str_eq(settings.device, "eth0");
 	cr_assert_str_eq(settings.path, "1234567");
 	cr_assert_eq(settings.taken, 1);
-	cr_assert_str_eq(words[optind], "HOST");
+	cr_assert(settings.hidden);
+	cr_assert_str_eq(argv[optind], "HOST");
 	cr_assert(app_option_is_given(&set, "size") && app_option_is_given(&set, "mode"));
 	cr_assert_eq(PARSE(&settings, "--queues", "9"), 0);
-	cr_assert_eq(settings.qps, 9, "another name of -q");
+	cr_assert_eq(settings.qps, 9, "an alias of this program");
 	cr_assert(!app_option_is_given(&set, "size"));
 }
 
 Test(option, what_is_refused_is_told_with_its_range_and_changes_nothing)
 {
 	static const struct {
-		const char *words[2], *told;
+		const char *argv[2], *told;
 	} wrong[] = {
 		{ { "--qps", "17" }, "--qps 17: use a number from 1 to 16\n" },
 		{ { "-q", "0" }, "--qps 0: use a number from 1 to 16\n" },
 		{ { "--size", "2M" }, "--size 2M: use a size such as 512, 64k, 16M or 1G, from 1 to 1048576\n" },
-		{ { "--seconds", "11" }, "--seconds 11: use a number from 0.01 to 10\n" },
+		{ { "--seconds", "11" }, "--seconds 11: use a time such as 5s or 200ms, from 0.01s to 10s\n" },
+		{ { "--seconds", "5"
+				 "x" },
+		  "--seconds 5x: use a time such as 5s or 200ms, from 0.01s to 10s\n" },
+		{ { "--seconds", "1m" }, "--seconds 1m: use a time such as 5s or 200ms, from 0.01s to 10s\n" },
+		{ { "--pause", "3s" }, "--pause 3s: use a time such as 5s or 200ms, from 0us to 2000000us\n" },
 		{ { "--loss", "2" }, "--loss 2: use 0 ... 1, or 0% ... 100%\n" },
 		{ { "--mtu", "300" }, "--mtu 300: use 256, 512, 1024, 2048 or 4096\n" },
 		{ { "--mode", "none" }, "--mode none: use bw or lat\n" },
 		{ { "--path", "12345678" }, "--path 12345678: at most 7 characters\n" },
 		{ { "--take", "one" }, "--take one: use pair\n" },
-		{ { "--gid=3", NULL }, "--gid=3: there is one\n" },
+		{ { "--gid=3", NULL }, "--gid: there is one\n" },
 		{ { "-x", NULL }, "-x: there is one\n" },
+		{ { "--depth", "1" }, "--depth: use --qps N\n" },
+		{ { "-Y", NULL }, "-Y: use --mode\n" },
+		{ { "--siz", "3" }, "--siz: use --size N\n" },
 		{ { "--fly", NULL }, "unrecognized option '--fly'; --help lists them\n" },
 		{ { "-Z", NULL }, "invalid option -- 'Z'; --help lists them\n" },
 		{ { "--both=1", NULL }, "option '--both=1' takes no argument\n" },
@@ -154,7 +196,7 @@ Test(option, what_is_refused_is_told_with_its_range_and_changes_nothing)
 		struct settings settings;
 		int err = catch_stream(STDERR_FILENO);
 
-		cr_expect_eq(PARSE(&settings, wrong[i].words[0], wrong[i].words[1]), 1 + APP_EXIT_USAGE, "%s",
+		cr_expect_eq(PARSE(&settings, wrong[i].argv[0], wrong[i].argv[1]), 1 + APP_EXIT_USAGE, "%s",
 			     wrong[i].told);
 		want_written(err, wrong[i].told);
 		close(err);
@@ -171,13 +213,21 @@ Test(option, help_tells_range_and_default_of_each_row_and_nothing_of_hidden_ones
 	cr_assert_eq(PARSE(&settings, "--qps", "5", "--help"), 1 + APP_EXIT_OK);
 	want_written(out, "head\n\nWhat\n  -q, --qps N                queue pairs (1 ... 16; default 4)\n");
 	want_written(out, "      --messages N           messages (1 ... 18446744073709551615; default no end)\n");
-	want_written(out, "  -s, --size N               bytes (1 ... 1048576; default 4096)\n");
-	want_written(out, "      --seconds S            so long (0.01 ... 10; default 0.5)\n");
-	want_written(out, "      --mode MODE            bw or lat\n  -b, --both                 both ways\n");
-	want_written(out, "  -d, --device DEV           a port (default none)\n");
-	want_written(out, "  -h, --help                 this text\n  -V, --version\ntail\n");
+	want_written(out, "  -s, --size N               message size, bytes (1 ... 1048576; default 4096)\n");
+	want_written(
+		out,
+		"      --seconds TIME         measured time, N seconds, or 200ms, 5m (0.01s ... 10s; default 0.5s)\n");
+	want_written(
+		out,
+		"      --pause TIME           pause, N microseconds, or 5ms, 1s (0us ... 2000000us; default 0s)\n");
+	want_written(out, "      --mode MODE            measurement (bw or lat)\n"
+			  "  -b, --both                 both ways; bw\n");
+	want_written(out, "  -d, --device DEV           port (default none)\n");
+	want_written(out, "  -h, --help                 this text\n"
+			  "  -V, --version              versions of uroce, DPDK and libibverbs\ntail\n");
 	cr_assert_gt(pread(out, text, sizeof(text) - 1, 0), 0);
-	cr_assert(strstr(text, "queues") == NULL && strstr(text, "gid") == NULL, "%s", text);
+	cr_assert(strstr(text, "queues") == NULL && strstr(text, "gid") == NULL && strstr(text, "hidden") == NULL, "%s",
+		  text);
 }
 
 static int parse_section(void *argument, const char *where, const char *section)
@@ -235,6 +285,8 @@ Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
 	want_written(err, "[traffic] sise: no such key; qps, size, both and device are\n");
 	cr_assert_eq(read_text(&settings, "[elsewhere]\nqps=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[elsewhere] qps: no such section\n");
+	cr_assert_eq(read_text(&settings, "[traffic]\ndepth=1\n"), APP_EXIT_USAGE);
+	want_written(err, "[traffic] depth: use qps=\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=1k\nsize=2k\n"), APP_EXIT_USAGE);
 	want_written(err, "[traffic] size is there twice (1k, 2k), line 3: remove one\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=2M\n"), APP_EXIT_USAGE);

@@ -73,7 +73,7 @@ def testpmd_tells_the_range_and_the_default_of_each_number(_):
     for option in options:
         name = re.search(r"--([\w-]+)( \S+)?", option)
         usual = re.search(r"default\s+(\S+)\)", option)
-        if name[1] in ("device", "ip", "gateway", "vlan") or not name[2]:
+        if name[1] in ("device", "ip", "gateway", "vlan", "duration") or not name[2]:
             continue
         want(usual, "no default", option)
         usual = "" if usual[1] == "none" else usual[1]
@@ -90,7 +90,7 @@ def testpmd_tells_the_range_and_the_default_of_each_number(_):
 def wrong_options_are_refused_in_one_line_with_status_2(_):
     for name, *arguments in (
             ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
-            ("testpmd", "--target"), ("testpmd", "--paths", "8", "--sack-window", "off"), ("testpmd", "--paths", "3"),
+            ("testpmd", "--server"), ("testpmd", "--paths", "8", "--sack-window", "off"), ("testpmd", "--paths", "3"),
             ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
             ("perf", "--paths", "8", "--sack-window", "off"), ("perf", "--paths", "3"),
             ("perf", "--server"), ("perf", "--ip", "10.0.0.1/24"), ("perf", "--ip", "10.0.0.1", "-m", "300"),
@@ -112,8 +112,8 @@ def a_size_may_have_a_unit_behind_it(_):
             ("perf", ["--op", "read"], "-s", "64k", " 65536 bytes"),
             ("perf", ["--op", "read"], "-s", "8,1M", " 1048576 bytes"),
             ("nvme-perf", [], "--bs", "4k", "4096"), ("nvme-perf", [], "--in-capsule", "8k", ""),
-            ("testpmd", [*here, "--target"], "--size", "4k", "  size             4096 "),
-            ("testpmd", [*here, "--target"], "--mbuf-size", "2k", "  mbuf-size        2048 ")):
+            ("testpmd", [*here, "--server"], "--size", "4k", "  size             4096 "),
+            ("testpmd", [*here, "--server"], "--mbuf-size", "2k", "  mbuf-size        2048 ")):
         code, out, err = run(name, *options, option, size, "--dry-run")
         want(code == 0 and err == "" and shown in out, name, option, size, code, out, err)
         for wrong in ("4x", "k", "4kk", "4k ", "-4k", "99T", "99999999999999999999k"):
@@ -165,7 +165,7 @@ def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
             ("nvme-perf", ["--rw", "read,randwrite", "--iodepth", "1,2", "--runtime", "3"],
              ("memory:16M", "4 cases, about 12.0 s")),
             ("nvmet", [*here, "--file", missing + ":1M"], (missing,)),
-            ("testpmd", [*here, "--target", "--nb-cores", "2", "--size", "1"],
+            ("testpmd", [*here, "--server", "--nb-cores", "2", "--size", "1"],
              ("2 lcores, 1 port with 2 queues each", "TCP port 18516"))):
         code, out, err = run_unprivileged(directory, name, *options, "--dry-run")
         want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
@@ -182,9 +182,9 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
     """As nobody, with files, sockets and programs that are not there."""
     for name, options, words in (
             ("decode", ["none.pcap"], ("none.pcap is read", "a line for each")),
-            ("decode", ["--check", "--json", "-"], ("standard input", "built anew", "a JSON object for each")),
+            ("decode", ["--rebuild", "--json-lines", "-"], ("standard input", "built anew", "a JSON object for each")),
             ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),
-            ("nvmetcli", ["-s", "/none", "add", "nqn.x", "null:1G"], ("/none is asked: add nqn.x null:1G\n",)),
+            ("nvmetcli", ["--control", "/none", "add", "nqn.x", "null:1G"], ("/none is asked: add nqn.x null:1G\n",)),
             ("nvmetcli", ["show"], ("/run/uroce-nvmet.sock is asked: show\n",)),
             ("top", ["--once", "--interval", "2"], ("each uroce program", "/dpdk", "twice, 2 s apart")),
             ("top", ["--file-prefix", "mine"], ("the uroce program mine", "every 1 s")),
@@ -198,7 +198,7 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
     for name, *wrong in (("nvmetcli", "--fly", "show"), ("decode", "--fly", "none"), ("top", "--fly"),
                          ("devinfo", "--fly"), ("exporter", "--fly"), ("report", "--fly", "-"), ("report",),
                          ("nvmetcli", "show", "a b"),
-                         ("nvmetcli", "-s", "x" * 200, "show"), ("nvmetcli",),
+                         ("nvmetcli", "--control", "x" * 200, "show"), ("nvmetcli",),
                          ("decode",), ("exporter", "--listen", "here"), ("top", "--interval", "0")):
         code, out, err = run_unprivileged(directory, name, "--dry-run", *wrong)
         want(code == 2 and out == "" and err != "", name, wrong, code, out, err)
@@ -218,9 +218,9 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
                "--paths", "32")
     given, empty, none = ("poll", "1024", "10.0.0.4", "0", "off", "8"), ("",) * 6, (None,) * 6
     bare = ("-d", "net_ring0", "--ip", "10.0.0.1/24")
-    for words, before, wanted in ((("-c", config), given, given), (bare, given, given),
-                                  (("-c", config), none, ("yield", "512", "10.0.0.3", "1", "512", "16")),
-                                  (("-c", config), empty, ("yield", "512", "10.0.0.3", "1", "512", "16")),
+    for words, before, wanted in ((("--config", config), given, given), (bare, given, given),
+                                  (("--config", config), none, ("yield", "512", "10.0.0.3", "1", "512", "16")),
+                                  (("--config", config), empty, ("yield", "512", "10.0.0.3", "1", "512", "16")),
                                   ((*bare, *options), given, ("sleep", "256", "10.0.0.5", "1", "2048", "32")),
                                   (bare, none, ("sleep", "", "", "", "256", ""))):
         environment = {name: value for name, value in os.environ.items() if name not in names}
@@ -277,8 +277,8 @@ def sanitized(directory, name, *arguments):
 def nothing_of_a_file_is_used_after_it_was_freed(directory):
     """Every program with --config gets from a file what it gets from options."""
     programs = {
-        "testpmd": ("[port.0]\ndevice=net_ring0\nip=10.0.0.1/24\n[traffic]\ntarget=1\nqps=2\n",
-                    ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--target", "--qps", "2"), ("--dry-run",)),
+        "testpmd": ("[port.0]\ndevice=net_ring0\nip=10.0.0.1/24\n[traffic]\nserver=1\nqps=2\n",
+                    ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--server", "--qps", "2"), ("--dry-run",)),
         "nvmet": ("[port.0]\ndevice=net_ring0\nip=10.0.0.1/24\n[subsystem.0]\nnqn=nqn.2026-01.org.example:a\n"
                   "[namespace.0]\nsubsystem=nqn.2026-01.org.example:a\nstore=memory:1M\n",
                   ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--nqn", "nqn.2026-01.org.example:a", "--memory", "1M"),

@@ -55,7 +55,7 @@ def a_trace_tells_what_queue_pairs_went_through(directory):
 @case
 def a_missing_port_is_told_with_status_3(_):
     for name, *arguments in (
-            ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--target"),
+            ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--server"),
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--peer", "127.0.0.1"),
             ("testpmd", "--config", "/no/such/file.ini"),
             ("perf", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "127.0.0.1"),
@@ -256,7 +256,7 @@ def a_signal_ends_the_prompt_whichever_thread_has_it(_):
 @case
 def who_interrupts_the_wait_for_a_target_does_not_wait(directory):
     pmd = Running(directory, "pmd", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
-                  "10.0.0.2/24", "--peer", "127.0.0.1", "--tcp-port", "18615")
+                  "10.0.0.2/24", "--peer", "127.0.0.1", "--port", "18615")
     try:
         time.sleep(1)  # it tries for ten
         code = pmd.interrupt(9)
@@ -281,7 +281,7 @@ def net_pcap_reads_a_capture_and_counts_every_frame_by_kind(directory):
     out = os.path.join(directory, "out.pcap")
     pmd = Running(directory, "pmd", "testpmd", *EAL,
                   f"--vdev=net_pcap0,rx_pcap={DATA}/perftest-ipv4.pcap,tx_pcap={out}", "--", "--device", "net_pcap0",
-                  "--ip", "10.9.0.3/24", "--target", "--stats-period", "1")
+                  "--ip", "10.9.0.3/24", "--server", "--stats-period", "1")
     try:
         pmd.wait_for("until Ctrl-C")
         time.sleep(1)
@@ -300,7 +300,7 @@ def net_pcap_reads_a_capture_and_counts_every_frame_by_kind(directory):
 @case
 def net_null_floods_zeros_which_are_counted_until_the_end(directory):
     pmd = Running(directory, "pmd", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
-                  "10.9.0.3/24", "--target")
+                  "10.9.0.3/24", "--server")
     try:
         pmd.wait_for("until Ctrl-C")
         time.sleep(1)
@@ -317,9 +317,9 @@ def memif(directory, role, mac):
 
 @case
 def testpmd_sends_traffic_to_a_target_over_memif(directory):
-    port = ["--device", "net_memif0", "--tcp-port", "18600"]
+    port = ["--device", "net_memif0", "--port", "18600"]
     target = Running(directory, "target", "testpmd", *memif(directory, "server", "02:00:00:00:00:01"), *port, "--ip",
-                     "10.1.0.1/24", "--target", "--stats-period", "1")
+                     "10.1.0.1/24", "--server", "--stats-period", "1")
     peer = None
     try:
         target.wait_for("serving peers")
@@ -344,11 +344,11 @@ def testpmd_reaches_a_peer_behind_a_gateway_in_a_vlan(directory):
     """Each end is the other one's gateway; what the client of the memif sends and receives carries the tag."""
     ini, commands, frames = (os.path.join(directory, name) for name in ("ini", "commands", "frames"))
     open(ini, "w").write("[port.0]\ndevice=net_memif0\nip=10.1.0.2/24\ngateway=10.1.0.1\nip=10.9.0.254/24\n"
-                         "vlan=100:3\n[traffic]\ntcp-port=18602\npeer=127.0.0.1\n")
+                         "vlan=100:3\n[traffic]\nport=18602\npeer=127.0.0.1\n")
     open(commands, "w").write(f"capture {frames} bytes 100\nstart\n")
     target = Running(directory, "target", "testpmd", *memif(directory, "server", "02:00:00:00:00:01"), "-d",
                      "net_memif0", "--ip", "10.9.0.1/24", "--gateway", "10.9.0.254", "--ip", "10.1.0.1/24", "--vlan",
-                     "100:3", "--target", "-p", "18602")
+                     "100:3", "--server", "-p", "18602")
     peer = None
     try:
         target.wait_for("serving peers")
@@ -407,7 +407,7 @@ def a_wrong_option_of_eal_is_one_line(_):
 @case
 def a_refusal_of_a_port_names_the_fix(directory):
     ours = ["--ip", "10.0.0.1/24"]
-    for name, *more in (("perf", "--server"), ("testpmd", "--target")):
+    for name, *more in (("perf", "--server"), ("testpmd", "--server")):
         for device, words in (("net_af_packet0,iface=lo", ("CAP_NET_RAW", "root", "setcap")),
                               ("net_tap0", ("CAP_NET_ADMIN", "root", "setcap"))):
             one_line(name, run_unprivileged(directory, name, "--device", device, *ours, *more), 3, *words)
@@ -424,19 +424,19 @@ def a_refusal_of_a_port_names_the_fix(directory):
 def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory):
     ini = os.path.join(directory, "a.ini")
     for text, *words in (("[traffic]\nsize=512\nqps=2\nsize=1024\n", "[traffic] size is there twice", "512", "1024"),
-                         ("[traffic]\nsize=512\n[lcores]\ncount=1\n[traffic]\nqps=2\n", "[traffic] is there twice"),
+                         ("[traffic]\nsize=512\n[lcores]\nnb-cores=1\n[traffic]\nqps=2\n", "[traffic] is there twice"),
                          ("[port.0]\ndevice=a\ndevice=b\nip=10.0.0.1/24\n", "[port.0] device is there twice"),
-                         ("[lcores]\ncount=99\n", "[lcores] count", "99", "16"),
-                         ("[traffic]\ndepth=0\n", "[traffic] depth", "4096"),
+                         ("[lcores]\nnb-cores=99\n", "[lcores] nb-cores", "99", "16"),
+                         ("[traffic]\ntx-depth=0\n", "[traffic] tx-depth", "4096"),
                          ("[traffic]\nmtu=300\n", "[traffic] mtu 300", "512"),
                          ("[traffic]\nmix=fly:1\n", "[traffic] mix", "fly:1"),
-                         ("[traffic]\ntarget=1\n", "[traffic] target", "[port.0]"),
-                         ("[traffic]\nqps=9\n[limits]\nqps=10\n", "[traffic] qps 9", "[limits] qps 10")):
+                         ("[traffic]\nserver=1\n", "[traffic] server", "[port.0]"),
+                         ("[traffic]\nqps=9\n[limits]\nlimit-qps=10\n", "[traffic] qps 9", "[limits] limit-qps 10")):
         open(ini, "w").write(text)
         one_line(text, run("testpmd", "--config", ini, "--dry-run"), 2, ini, *words)
     open(ini, "w").write("[traffic]\nmtu=512\n[port.0]\ndevice=a\nip=10.0.0.1/24\nip=10.0.0.2/24\n")
-    one_line("both", run("testpmd", "--config", ini, "--target", "--mtu", "300", "--dry-run"), 2, "--mtu 300")
-    code, out, err = run("testpmd", "--config", ini, "--target", "--dry-run")
+    one_line("both", run("testpmd", "--config", ini, "--server", "--mtu", "300", "--dry-run"), 2, "--mtu 300")
+    code, out, err = run("testpmd", "--config", ini, "--server", "--dry-run")
     want(code == 0 and "10.0.0.2/24" in out, "a port may have two addresses", code, out, err)
 
 
@@ -444,7 +444,7 @@ def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory)
 def nobody_listening_is_status_3_everywhere(directory):
     port, clients = ["--device", "net_null0", "--ip", "10.1.0.2/24"], []
     for name, *more in (("perf", "-p", "18603", "127.0.0.1"),
-                        ("testpmd", "--tcp-port", "18603", "--peer", "127.0.0.1")):
+                        ("testpmd", "--port", "18603", "--peer", "127.0.0.1")):
         clients.append(Running(directory, name, name, *EAL, "--vdev=net_null0", "--", *port, *more))
     try:
         for client in clients:

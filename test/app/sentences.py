@@ -32,7 +32,7 @@ def last_line(name, done, status, *words):
 @case
 def an_option_is_not_the_value_of_another(_):
     for name, *words in (("perf", "-d", "--server"), ("perf", "--gateway", "--server"),
-                         ("nvmet", "--ip", "--memory=1M"), ("testpmd", "--ip", "--target"),
+                         ("nvmet", "--ip", "--memory=1M"), ("testpmd", "--ip", "--server"),
                          ("perf", "--gateway", "--vlan"), ("decode", "--fly")):
         told = ("unrecognized",) if name == "decode" else ("requires an argument", words[-1])
         one_line(name, run(name, *words, "--dry-run"), 2, *told)
@@ -64,7 +64,7 @@ def who_waits_for_a_server_says_so(directory):
     """And after some seconds that there is none."""
     port = ("-d", f"net_memif0,role=server,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.2/24")
     for name, *options in (("perf", "-R", "10.0.0.1"),
-                           ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
+                           ("nvme-perf", "--peer", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
         code, _, err = run(name, *port, *options)
         lines = err.splitlines()
         want(code == 3 and len(lines) == 2, name, code, err)
@@ -116,7 +116,7 @@ def files_of_settings_without_a_port_are_refused(directory):
             "subsystem=nqn.2026-01.org.example:disks\nstore=memory:1M\n"
     path = file("nvmet.ini", disks)
     one_line("nvmet", run("nvmet", "--config", path), 2, path, "[port.0] with device= and ip=")
-    path = file("testpmd.ini", "[port.0]\nip=10.0.0.9/24\n[traffic]\ntarget=1\n")
+    path = file("testpmd.ini", "[port.0]\nip=10.0.0.9/24\n[traffic]\nserver=1\n")
     one_line("testpmd", run("testpmd", "--config", path, "--dry-run"), 2, path, "no device", "device=", "[port.0]")
     if os.path.exists(program("run")):
         path = file("run.ini", "[port]\nip=10.0.0.9/24\n")
@@ -138,9 +138,9 @@ def testpmd_ends_where_there_is_nothing_to_do(directory):
 def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(directory):
     one_line("both ports", run("testpmd", "--pkey", "0x7fff", "--dry-run"), 2, "--pkey 0x7fff", "use 0xffff")
     port = ("--device", f"net_memif0,role=%s,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.%d/24",
-            "--tcp-port", "18621", "--pkey", "0x7fff")
+            "--port", "18621", "--pkey", "0x7fff")
     target = Running(directory, "target", "testpmd", port[0], port[1] % "server", port[2], port[3] % 1, *port[4:],
-                     "--target")
+                     "--server")
     target.wait_for("serving peers")
     code, _, err = run("testpmd", port[0], port[1] % "client", port[2], port[3] % 2, *port[4:], "--peer", "127.0.0.1")
     want(code != 0 and "P_Key 0x7fff of the target and of the peer: both are limited members" in err and
@@ -153,13 +153,13 @@ def second_client_of_a_memif_is_told_that_there_is_one(directory):
         return ("-d", f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no", "--ip",
                 f"10.0.0.{number}/24")
 
-    target = Running(directory, "target", "testpmd", *port("server", 1), "-p", "18622", "--target")
+    target = Running(directory, "target", "testpmd", *port("server", 1), "-p", "18622", "--server")
     target.wait_for("serving peers")
     first = Running(directory, "first", "testpmd", *port("client", 2), "-p", "18622", "--peer", "127.0.0.1",
                     "--stats-period", "1")
     first.wait_for("Gbit/s")
-    for name, *options in (("testpmd", "--target"), ("perf", "-R", "10.0.0.1"),
-                           ("nvme-perf", "--connect", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
+    for name, *options in (("testpmd", "--server"), ("perf", "-R", "10.0.0.1"),
+                           ("nvme-perf", "--peer", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
         one_line(name, run(name, *port("client", 3), *options), 3, "net_memif0 has no link",
                  "its socket has another client", "a socket and a server of its own")
     want(first.interrupt() == 0, first.text())  # nothing has disturbed it
@@ -170,7 +170,7 @@ def second_client_of_a_memif_is_told_that_there_is_one(directory):
 @case
 def a_plan_says_that_an_interface_is_not_there(_):
     here = ("-d", "none0", "--ip", "10.0.0.1/24", "--dry-run")
-    for name, *more in (("perf", "--server"), ("testpmd", "--target"),
+    for name, *more in (("perf", "--server"), ("testpmd", "--server"),
                         ("nvmet", "--memory", "1M", "--nqn", "nqn.2026-01.org.example:disks")):
         code, out, err = run(name, *here, *more)
         want(code == 0 and err == "" and "no interface has that name now" in out, name, code, out, err)
@@ -199,13 +199,13 @@ def both_ends_of_nvme_name_a_subsystem_that_is_not_there(directory):
         host = ends.host("wrong", nqn="nqn.2026-01.org.example:none")
         want(host.finish() == 1 and "no subsystem has that NQN" in host.text(), host.text())
         ends.target.wait_for("is refused queue 0 of nqn.2026-01.org.example:none: no subsystem has that NQN")
-        code, _, err = run("nvmetcli", "-s", directory + "/control", "resize", DISK, "1", "0")
+        code, _, err = run("nvmetcli", "--control", directory + "/control", "resize", DISK, "1", "0")
         want(code == 1 and "resize" in err and " 1 0: " in err and "512 bytes or more" in err, err)
 
 
 @case
 def nvmetcli_lists_its_commands_without_a_target(directory):
-    code, out, err = run("nvmetcli", "-s", directory + "/none", "help")
+    code, out, err = run("nvmetcli", "--control", directory + "/none", "help")
     want(code == 0 and err == "" and "resize NQN NSID SIZE\n" in out, out, err)
     want("disconnect CNTLID|HOST-NQN\n" in out, out)
 

@@ -45,7 +45,7 @@ class Ends:
         return program
 
     def host(self, tag, *options, nqn=DISK):
-        return self.start(tag, "nvme-perf", "-d", port(self.directory, "client"), "--ip", f"{HOST}/24", "--connect",
+        return self.start(tag, "nvme-perf", "-d", port(self.directory, "client"), "--ip", f"{HOST}/24", "--peer",
                           TARGET, "--nqn", nqn, "--runtime", "0.2", *options)
 
     def works(self, tag, *options, nqn=DISK):
@@ -74,9 +74,9 @@ def complaints(program):
 
 def tell(directory, *words):
     """The target whose socket is there: status, what it said, complaints."""
-    return run("nvmetcli", "-s", directory + "/control", *words)
+    return run("nvmetcli", "--control", directory + "/control", *words)
 
 
 def queues_are_there(control, count):
     """Of one host, the admin queue among them."""
-    return f", {count} queues" in run("nvmetcli", "-s", control, "controllers")[1]
+    return f", {count} queues" in run("nvmetcli", "--control", control, "controllers")[1]

@@ -102,8 +102,8 @@ SESSION = (
     ("start", "started"),
     ("set size 200", "size is 200"),
     ("set size 301", "there is room for messages of 1 to 300"),
-    ("set depth 4", "depth is 4"),
-    ("set depth 9", "the queues have room for 1 to 8"),
+    ("set tx-depth 4", "tx-depth is 4"),
+    ("set tx-depth 9", "the queues have room for 1 to 8"),
     ("set burst 2", "burst is 2"),
     ("set burst 0", "a number from 1 to 4096"),
     ("set mix write:1,read:1", "mix is write:1,read:1"),
@@ -129,6 +129,8 @@ SESSION = (
     ("set stats-period 1", "stats-period is 1", r"messages/s +\d+\.\d+ Gbit/s"),
     ("set stats-period 0", "stats-period is 0"),
     ("show config", r"size +200 +\(prompt\)"),
+    ("save config /none/x", "/none/x: cannot be written: No such file or directory"),
+    ("save config {d}/saved.ini", r"settings are in .*/saved\.ini: uroce-testpmd --config .*/saved\.ini"),
     ("show port stats all", "port 0: received [1-9]"),
     ("show port stats all", r"since the last show, \d+.\d s: received [1-9]\d+ frames/s [0-9.]+ Gbit/s, sent [1-9]"),
     ("show port xstats all", "rx_good_packets +[1-9]"),
@@ -183,7 +185,7 @@ def commands_of(help_text):
 def every_command_does_what_help_says(directory):
     open(os.path.join(directory, "itself"), "w").write(f"load {directory}/itself\n")
     open(os.path.join(directory, "more"), "w").write("# more\nshow inject\n")
-    with Prompt("--qps", "2", "--mix", "write:1,send:1,read:1", "--size", "300", "--tx-depth", "8", "--srq") as pmd:
+    with Prompt("--qps", "2", "--mix", "write:1,send:1,read:1", "--size", "300", "--tx-depth", "8", "--use-srq") as pmd:
         pmd.ask("show qp", "QPN")
         qpn = pmd.wait_for(r"^(0x\w+) +0 +asks +RTS +0x\w+")[1]
         for command, *patterns in SESSION:
@@ -204,7 +206,7 @@ def every_command_does_what_help_says(directory):
 @case
 def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
     path = os.path.join(directory, "final.json")
-    with Prompt("--both", "--qps", "2", "--mix", "write:1,read:1,send:1,fadd:1", "--json", path, "--rxd", "256",
+    with Prompt("--bidirectional", "--qps", "2", "--mix", "write:1,read:1,send:1,fadd:1", "--json", path, "--rxd", "256",
                 "--total-num-mbufs", "4095", "--mbuf-size", "4300", "--rxq", "1", "--txq", "1", "-a") as pmd:
         pmd.ask("show qp", "QPN")
         pmd.wait_for(r"^0x\w+ +1 +both +RTS")
@@ -224,8 +226,8 @@ def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
 def each_send_with_invalidate_of_a_mix_takes_a_key_that_its_peer_has_offered(directory):
     """A key that is not valid, not yet or not any more, ends its queue pair."""
     path = os.path.join(directory, "final.json")
-    for options in ((), ("--both", "--srq", "--tx-depth", "1"), ("--reorder", "2%", "--size", "3000"),
-                    ("--both", "--nb-cores", "2", "--loss", "2%", "--dup", "2%")):
+    for options in ((), ("--bidirectional", "--use-srq", "--tx-depth", "1"), ("--reorder", "2%", "--size", "3000"),
+                    ("--bidirectional", "--nb-cores", "2", "--loss", "2%", "--dup", "2%")):
         with Prompt("--mix", "send_inv:2,send:1,write:1,fadd:1", "--size", "100", "--json", path, "-a",
                     *options) as pmd:
             pmd.work(51)
@@ -281,9 +283,39 @@ def what_ports_cannot_be_is_said_at_once(directory):
         want(status == code and words in err, options, status, out, err)
 
 
+def values(text):
+    """Settings as 'show config' and --dry-run print them, without their origins and those that a file cannot have."""
+    rows = re.findall(r"^  ([a-z-]+) +(.*?) +\((?:default|file|command line|prompt)\)$", text, re.M)
+    return {name: value for name, value in rows if name not in ("interactive", "config", "dry-run", "json", "record",
+                                                                "auto-start", "cmdline-file", "no-dad")}
+
+
+@case
+def saved_settings_give_the_same_session(directory):
+    path = directory + "/saved.ini"
+    port = ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--gateway", "10.0.0.9", "--ip", "fe80::7/64", "--vlan", "7:3",
+            "--server", "--no-dad")
+    for options, plan in (((), ()), (("--size", "3k", "--mix", "write:3,send", "--idle", "sleep", "--loss", "1%", "--cc",
+                                      "fixed", "--stats-period", "100ms", "--limit-qps", "100", "--bidirectional",
+                                      "--sack-window", "off", "--nb-cores", "2"), ()),
+                          (port, port)):
+        with Prompt(*options) as pmd:
+            pmd.ask("set burst 7", "burst is 7")
+            pmd.ask("set stats-period 0.25", "stats-period is 0.25")
+            pmd.ask(f"save config {path}", "settings are in")
+            pmd.ask("show config", "help-settings|seed")
+            text, _ = pmd.quit()
+        wanted = values("\n".join(pmd.told) + text)
+        code, out, err = run("testpmd", "--config", path, "--dry-run")
+        want(code == 0 and wanted["burst"] == "7" and values(out) == wanted, open(path).read(), wanted, out, err)
+        if plan:
+            want(open(path).read().count("no-dad=1\n") == 1, open(path).read())
+            want("net_ring0 10.0.0.1/24 by gateway 10.0.0.9 fe80::7/64 VLAN 7, priority 3" in out, out)
+
+
 @case
 def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
-    for option, words in (("--forward-mode=io", "--mix says"), ("--forward-mode", "--mix says"),
+    for option, words in (("--forward-mode=io", "--mix chooses"), ("--forward-mode", "--mix chooses"),
                           ("--tx-first", "--auto-start"), ("--portmask=0x3", "--device names"),
                           ("--max-pkt-len=9000", "--mtu is the path MTU")):
         status, out, err = run("testpmd", option)
@@ -423,8 +455,8 @@ def two_programs_send_sacks_with_the_smaller_window_of_both(directory):
     for number, (target, asker, wanted) in enumerate((("512", "2048", "512"), ("2048", "256", "256"),
                                                       ("off", "256", None), ("256", "off", None))):
         memif = f"net_memif0,role=%s,socket={directory}/{number}.sock,socket-abstract=no"
-        tcp = ("--tcp-port", str(18620 + number))
-        with Prompt("-d", memif % "server", "--ip", "10.0.0.1/24", "--target", *tcp, "--sack-window", target) as one, \
+        tcp = ("--port", str(18620 + number))
+        with Prompt("-d", memif % "server", "--ip", "10.0.0.1/24", "--server", *tcp, "--sack-window", target) as one, \
                 Prompt("-d", memif % "client", "--ip", "10.0.0.2/24", "--peer", "127.0.0.1", *tcp, "--qps", "1",
                        "--mix", "write:1", "--sack-window", asker) as other:
             for end in (one, other):
@@ -447,8 +479,8 @@ def requests_take_as_many_paths_as_the_asker_wants_if_both_have_sacks(directory)
         pmd.quit()
     for number, (target, wanted) in enumerate((("256", ", over 16 paths"), ("off", None))):
         memif = f"net_memif0,role=%s,socket={directory}/{number}.sock,socket-abstract=no"
-        tcp = ("--tcp-port", str(18630 + number))
-        with Prompt("-d", memif % "server", "--ip", "10.0.0.1/24", "--target", *tcp, "--sack-window", target) as one, \
+        tcp = ("--port", str(18630 + number))
+        with Prompt("-d", memif % "server", "--ip", "10.0.0.1/24", "--server", *tcp, "--sack-window", target) as one, \
                 Prompt("-d", memif % "client", "--ip", "10.0.0.2/24", "--peer", "127.0.0.1", *tcp, "--qps", "1",
                        "--mix", "write:1,read:1", "--paths", "16", "--auto-start") as other:
             for end in (one, other):
@@ -492,7 +524,7 @@ def all_frames_go_to_a_file_until_told_otherwise(directory):
         pmd.work(400)
         _, code = pmd.quit()  # which ends a capture, too
         want(code == 0, *pmd.told)
-    code, out, err = run("decode", "--check", path)
+    code, out, err = run("decode", "--rebuild", path)
     want(code == 0, code, out[-2000:], err)
     seen = tshark(path, "-T", "fields", "-e", "frame.number", "-e", "_ws.malformed")
     want(len(seen) == int(found[1]) and not any("alformed" in line for line in seen), len(seen), found[0])

@@ -138,7 +138,7 @@ class Sender(Connection):
         self.guest_says = ("100 times WRITE, READ, SEND and FETCH_AND_ADD, every byte right",)
 
     def name(self):
-        return f"libibverbs sends WRITE, READ, SEND and atomics to uroce-testpmd --target, {self.family}"
+        return f"libibverbs sends WRITE, READ, SEND and atomics to uroce-testpmd --server, {self.family}"
 
     def seconds(self):
         return 60
@@ -155,7 +155,7 @@ class Sender(Connection):
         return f"{sender} && sleep 1 && {sender}"
 
     def own_command(self, program):
-        return [program, *self.eal, "--", "-d", "net_af_packet0", "--ip", OWN[self.family][0], "--target", "-p",
+        return [program, *self.eal, "--", "-d", "net_af_packet0", "--ip", OWN[self.family][0], "--server", "-p",
                 str(PORT)]
 
 

@@ -98,7 +98,7 @@ class Target:
         """Says it to the target until it answers so, or, without `until`, until it does it."""
         end = time.monotonic() + 20
         while True:
-            done = subprocess.run([self.client, "-s", self.options[-1], *words], stdout=subprocess.PIPE,
+            done = subprocess.run([self.client, "--control", self.options[-1], *words], stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             if done.returncode == 0 and re.search(until or "", done.stdout):
                 return
