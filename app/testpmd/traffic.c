@@ -94,7 +94,8 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 {
 	const struct traffic_port *port = &traffic->ports[flow->port];
 	enum uroce_wr_opcode op = flow->wants_key ? UROCE_WR_SEND_WITH_INV : mix_pick(traffic->settings, &flow->random);
-	bool atomic = op >= UROCE_WR_ATOMIC_CMP_AND_SWP && op <= UROCE_WR_ATOMIC_WRITE;
+	bool atomic =
+		op == UROCE_WR_ATOMIC_CMP_AND_SWP || op == UROCE_WR_ATOMIC_FETCH_AND_ADD || op == UROCE_WR_ATOMIC_WRITE;
 	uint64_t counter = area_bytes(traffic->area_message_bytes) - AREA_ALIGN;
 	uint64_t area = area_of(traffic, flow);
 	struct uroce_sge sge = {

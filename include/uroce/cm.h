@@ -37,28 +37,29 @@ struct uroce_cm_id;
 #define UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX 136 /* the same for uroce_cm_reject() */
 #define UROCE_CM_PRIVATE_MAX 224
 
+/* The values are those of librdmacm (RDMA_CM_EVENT_*), from 32 on uroce's own. */
 enum uroce_cm_event_type {
-	UROCE_CM_REQUEST,     /* a client wants to connect: id is new, listener is the id that listens for the client */
-	UROCE_CM_ESTABLISHED, /* both may send */
-	UROCE_CM_REJECTED,    /* reason, private data of the peer */
+	UROCE_CM_ROUTED = 2,  /* uroce_cm_route() has ended: local, peer; status -EHOSTUNREACH: no MAC was found */
+	UROCE_CM_REQUEST = 4, /* a client wants to connect: id is new, listener is the id that listens for the client */
+	UROCE_CM_RESPONSE = 5, /* the peer has accepted, and you move the QP yourself: see uroce_cm_establish() */
 	/*
 	 * status tells why: -EHOSTUNREACH: no MAC was found; -ETIMEDOUT: no answer came; -ENOBUFS: there is no room for
 	 * one more connection; or the error of setting up the QP
 	 */
-	UROCE_CM_UNREACHABLE,
+	UROCE_CM_UNREACHABLE = 7,
+	UROCE_CM_REJECTED = 8,    /* reason, private data of the peer */
+	UROCE_CM_ESTABLISHED = 9, /* both may send */
 	/*
 	 * status 0: a regular end; -ECONNABORTED: the QP failed; -ECONNRESET: the peer has restarted; -ETIMEDOUT: the
 	 * peer has not answered our disconnect request
 	 */
-	UROCE_CM_DISCONNECTED,
+	UROCE_CM_DISCONNECTED = 10,
+	UROCE_CM_RESTED = 15, /* after DISCONNECTED, if tell_rested: no packet of the connection can come any more */
 	/* status 0: both ends have loaded the alternate path; else a negative errno, or the status in the peer's APR */
-	UROCE_CM_ALTERNATE,
+	UROCE_CM_ALTERNATE = 32,
 	/* a datagram service has answered: peer_qp_num, peer_qkey; status -ECONNREFUSED: the peer has refused */
 	UROCE_CM_RESOLVED,
-	UROCE_CM_ROUTED,   /* uroce_cm_route() has ended: local, peer; status -EHOSTUNREACH: no MAC was found */
-	UROCE_CM_RESPONSE, /* the peer has accepted, and you move the QP yourself: see uroce_cm_establish() */
-	UROCE_CM_RESTED,   /* after DISCONNECTED, if tell_rested: no packet of the connection can come any more */
-	UROCE_CM_EVENT_TYPES
+	UROCE_CM_EVENT_TYPES /* one more than the largest value */
 };
 
 /*

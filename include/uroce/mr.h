@@ -14,10 +14,10 @@ enum uroce_access {
 	UROCE_ACCESS_REMOTE_WRITE = 1 << 1,
 	UROCE_ACCESS_REMOTE_READ = 1 << 2,
 	UROCE_ACCESS_REMOTE_ATOMIC = 1 << 3,
-	UROCE_ACCESS_ZERO_BASED = 1 << 4,      /* peers and SGEs address it from 0 */
-	UROCE_ACCESS_MW_BIND = 1 << 5,         /* windows may be bound to it */
-	UROCE_ACCESS_FLUSH_GLOBAL = 1 << 6,    /* peers may FLUSH for visibility */
-	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 7 /* peers may FLUSH into memory that lasts */
+	UROCE_ACCESS_MW_BIND = 1 << 4,         /* windows may be bound to it */
+	UROCE_ACCESS_ZERO_BASED = 1 << 5,      /* peers and SGEs address it from 0 */
+	UROCE_ACCESS_FLUSH_GLOBAL = 1 << 8,    /* peers may FLUSH for visibility */
+	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 9 /* peers may FLUSH into memory that lasts */
 };
 
 /* Returns 0; -ENOMEM. */

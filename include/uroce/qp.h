@@ -15,8 +15,8 @@ enum uroce_qp_state {
 	UROCE_QPS_RTR,
 	UROCE_QPS_RTS,
 	UROCE_QPS_SQD,
-	UROCE_QPS_ERR,
-	UROCE_QP_STATES
+	UROCE_QPS_ERR = 6,  /* 5 is SQE of libibverbs, which no RC queue pair has */
+	UROCE_QP_STATES = 8 /* larger than any state of libibverbs */
 };
 
 /* Automatic path migration. A QP without an alternate path stays in MIGRATED. */
@@ -170,31 +170,32 @@ struct uroce_qp_attr {
 	enum uroce_path_mig_state path_mig_state;
 };
 
+/* Each bit stands for the attributes of its name. Bits 21 ... 24 and 26 ... 29 are uroce's own. */
 enum uroce_qp_attr_mask {
 	UROCE_QP_STATE = 1 << 0,
-	UROCE_QP_ACCESS_FLAGS = 1 << 1,
-	UROCE_QP_PKEY = 1 << 2,
-	UROCE_QP_PATH_MTU = 1 << 3,
-	UROCE_QP_DEST_QPN = 1 << 4,
-	UROCE_QP_RQ_PSN = 1 << 5,
-	UROCE_QP_SQ_PSN = 1 << 6,
-	UROCE_QP_MAX_RD_ATOMIC = 1 << 7,
-	UROCE_QP_MAX_DEST_RD_ATOMIC = 1 << 8,
-	UROCE_QP_MIN_RNR_TIMER = 1 << 9,
-	UROCE_QP_TIMEOUT = 1 << 10,
-	UROCE_QP_RETRY_CNT = 1 << 11,
-	UROCE_QP_RNR_RETRY = 1 << 12,
-	UROCE_QP_PATH = 1 << 13,
-	UROCE_QP_FLOW_CONTROL = 1 << 14,
-	UROCE_QP_IMPRECISE_ERRORS = 1 << 15,
-	UROCE_QP_ALT_PATH = 1 << 16,
-	UROCE_QP_PATH_MIG_STATE = 1 << 17,
-	UROCE_QP_NO_PROBE = 1 << 18,
-	UROCE_QP_KEEPALIVE = 1 << 19,
-	UROCE_QP_READ_REPAIR = 1 << 20,
-	UROCE_QP_CC = 1 << 21,
-	UROCE_QP_SACK_WINDOW = 1 << 22,
-	UROCE_QP_PATHS = 1 << 23
+	UROCE_QP_ACCESS_FLAGS = 1 << 3,
+	UROCE_QP_PKEY = 1 << 4, /* IBV_QP_PKEY_INDEX, but the P_Key itself */
+	UROCE_QP_PATH = 1 << 7, /* IBV_QP_AV */
+	UROCE_QP_PATH_MTU = 1 << 8,
+	UROCE_QP_TIMEOUT = 1 << 9,
+	UROCE_QP_RETRY_CNT = 1 << 10,
+	UROCE_QP_RNR_RETRY = 1 << 11,
+	UROCE_QP_RQ_PSN = 1 << 12,
+	UROCE_QP_MAX_RD_ATOMIC = 1 << 13, /* IBV_QP_MAX_QP_RD_ATOMIC */
+	UROCE_QP_ALT_PATH = 1 << 14,
+	UROCE_QP_MIN_RNR_TIMER = 1 << 15,
+	UROCE_QP_SQ_PSN = 1 << 16,
+	UROCE_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	UROCE_QP_PATH_MIG_STATE = 1 << 18,
+	UROCE_QP_DEST_QPN = 1 << 20,
+	UROCE_QP_FLOW_CONTROL = 1 << 21,
+	UROCE_QP_IMPRECISE_ERRORS = 1 << 22,
+	UROCE_QP_NO_PROBE = 1 << 23,
+	UROCE_QP_KEEPALIVE = 1 << 24,
+	UROCE_QP_READ_REPAIR = 1 << 26,
+	UROCE_QP_CC = 1 << 27,
+	UROCE_QP_SACK_WINDOW = 1 << 28,
+	UROCE_QP_PATHS = 1 << 29
 };
 
 /* Why a QP went to ERR by itself: all that its failed completion says, and more (E-4). */

@@ -33,7 +33,7 @@ struct rc_send_wqe {
 	uint8_t flags;     /* enum uroce_send_flags */
 	uint8_t sge_count; /* 0 with inline data */
 	uint8_t needs;     /* enum rc_send_needs */
-	uint32_t imm;      /* FLUSH: enum uroce_flush; with NEEDS_IS_COMPARED a slot */
+	uint32_t imm;      /* immediate in network byte order; FLUSH: enum uroce_flush; with NEEDS_IS_COMPARED a slot */
 	uint64_t remote_va;
 	uint32_t rkey;                        /* for a local invalidate the key */
 	uint32_t length_bytes;                /* length of the whole message */

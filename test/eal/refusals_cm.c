@@ -279,7 +279,7 @@ Test(refusals_cm, datagrams)
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &ud), 0);
 	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
 	       uroce_ud_post_recv(ud, &(struct uroce_recv_wr){ .num_sge = 2 }));
-	EXPECT(-EINVAL, "opcode 5: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "opcode 4: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
 	wr.opcode = UROCE_WR_SEND;
 	wr.num_sge = 1;
 	EXPECT(-EINVAL, "num_sge 1: 0 ... 16, of a list that is there", uroce_ud_send(ud, &to, &wr));

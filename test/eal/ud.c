@@ -1,5 +1,6 @@
 /* ud.c - datagrams over loop ports */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -63,7 +64,8 @@ static void post_recv(struct datagrams *all, uint32_t bytes)
 	cr_assert_eq(uroce_ud_post_recv(all->uds[1], &wr), 0);
 }
 
-static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroce_wr_opcode opcode, uint32_t bytes)
+static int post_datagram(struct datagrams *all, const struct uroce_ud_addr *to, enum uroce_wr_opcode opcode,
+			 uint32_t bytes)
 {
 	struct end *end = &all->network.ends[0];
 	struct uroce_sge sge = { (uintptr_t)end->buffer, bytes, uroce_mr_lkey(end->mr) };
@@ -71,7 +73,7 @@ static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroc
 				    .sg_list = &sge,
 				    .num_sge = 1,
 				    .opcode = opcode,
-				    .imm = 0x12345678,
+				    .imm_data = htonl(0x12345678),
 				    .send_flags = UROCE_SEND_SIGNALED };
 	int error = -EAGAIN;
 
@@ -101,7 +103,7 @@ Test(ud, a_datagram_arrives_behind_its_grh)
 		for (uint32_t i = 0; i < bytes; i++)
 			sent[i] = (uint8_t)(i * 7 + (uint32_t)row);
 		post_recv(&all, 4096);
-		cr_assert_eq(send(&all, &to, imm ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND, bytes), 0);
+		cr_assert_eq(post_datagram(&all, &to, imm ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND, bytes), 0);
 		wc = network_wait(&all.network, 0);
 		cr_assert(wc.opcode == UROCE_WC_SEND && wc.status == UROCE_WC_SUCCESS && wc.wr_id == 8);
 		wc = network_wait(&all.network, 1);
@@ -111,7 +113,7 @@ Test(ud, a_datagram_arrives_behind_its_grh)
 		cr_expect_eq(wc.qp_num, uroce_ud_num(all.uds[1]));
 		cr_expect_eq(wc.qp_context, 71);
 		cr_expect_eq(wc.wc_flags, UROCE_WC_GRH | (imm ? UROCE_WC_WITH_IMM : 0));
-		cr_expect_eq(wc.imm, imm ? 0x12345678 : 0);
+		cr_expect_eq(ntohl(wc.imm_data), imm ? 0x12345678 : 0);
 		cr_expect_arr_eq(got + 100, sent, bytes);
 		cr_expect_eq(got[100 + bytes], 0xEE, "behind it nothing is written");
 		if (ipv6) {
@@ -136,26 +138,26 @@ Test(ud, what_does_not_fit_is_dropped_and_counted)
 	RULE("U-4");
 	open_uds(&all, 1, NULL);
 	to = wrong = address_of(&all, 1, false);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 8), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 8), 0);
 	network_wait(&all.network, 0);
 	while (network_counter(&all.network, 1, "drop_ud_receive") == 0) /* the first one waits for the MAC */
 		network_poll(&all.network);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_receive"), 1, "without a receive");
 	post_recv(&all, 7);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 8), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 8), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_receive"), 2, "with one that is too short");
 	wrong.qkey++;
-	cr_assert_eq(send(&all, &wrong, UROCE_WR_SEND, 7), 0);
+	cr_assert_eq(post_datagram(&all, &wrong, UROCE_WR_SEND, 7), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_qkey"), 1);
 	wrong = to;
 	wrong.qp_num ^= 0x800000;
-	cr_assert_eq(send(&all, &wrong, UROCE_WR_SEND, 7), 0);
+	cr_assert_eq(post_datagram(&all, &wrong, UROCE_WR_SEND, 7), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_unknown_qpn"), 1);
 	cr_assert_eq(uroce_cq_poll(all.network.ends[1].cq, 1, &wc), 0);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 7), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 7), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 7, "the receive is still there");
 	close_uds(&all);
@@ -170,12 +172,12 @@ Test(ud, what_cannot_be_sent_is_refused)
 
 	open_uds(&all, 1, NULL);
 	to = stranger = address_of(&all, 1, false);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 1), 0);
-	cr_expect_eq(send(&all, &to, UROCE_WR_SEND, 4097), -EINVAL);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 1), 0);
+	cr_expect_eq(post_datagram(&all, &to, UROCE_WR_SEND, 4097), -EINVAL);
 	cr_expect_str_neq(uroce_refusal(), "");
-	cr_expect_eq(send(&all, &to, UROCE_WR_RDMA_WRITE, 8), -EINVAL);
+	cr_expect_eq(post_datagram(&all, &to, UROCE_WR_RDMA_WRITE, 8), -EINVAL);
 	stranger.path.source = network_address("10.9.9.9");
-	cr_expect_eq(send(&all, &stranger, UROCE_WR_SEND, 8), -EINVAL);
+	cr_expect_eq(post_datagram(&all, &stranger, UROCE_WR_SEND, 8), -EINVAL);
 	cr_expect_eq(uroce_ud_send(all.uds[0], &to, &wr), -EACCES, "no such key");
 	close_uds(&all);
 }
@@ -191,7 +193,7 @@ Test(ud, a_datagram_reaches_the_lcore_of_its_queue_pair)
 	to = address_of(&all, 1, false);
 	for (int i = 0; i < 8; i++) {
 		post_recv(&all, 64);
-		cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 64), 0);
+		cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 64), 0);
 		cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 64);
 		network_wait(&all.network, 0);
 	}
@@ -264,7 +266,7 @@ Test(ud, receives_of_a_shared_queue)
 	to = address_of(&all, 1, false);
 	memset(all.network.ends[0].buffer, 0x5A, 100);
 	for (uint64_t i = 1; i <= 2; i++) {
-		cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 100), 0);
+		cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 100), 0);
 		for (int poll = 0; poll < 10000 && uroce_cq_poll(end->cq, 1, &wc) == 0; poll++)
 			network_poll(&all.network);
 		cr_assert_eq(wc.wr_id, i);
@@ -275,7 +277,7 @@ Test(ud, receives_of_a_shared_queue)
 	cr_assert(uroce_event_poll(end->device, &event), "one receive is left, and two are the limit");
 	cr_expect_eq(event.type, UROCE_EVENT_SRQ_LIMIT_REACHED);
 	to.qkey++;
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 100), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 100), 0);
 	for (int poll = 0; poll < 1000; poll++)
 		network_poll(&all.network);
 	uroce_srq_query(srq, &shared);
@@ -377,7 +379,7 @@ Test(ud, each_asker_is_answered_by_the_user_of_the_service)
 				     .qp_num = event.peer_qp_num,
 				     .qkey = event.peer_qkey };
 	post_recv(&all, 64);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 64), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 64), 0);
 	cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 64);
 	refused = ask(channel, "another");
 	event = next_event(channel, UROCE_CM_REQUEST);

@@ -1,6 +1,7 @@
 /* ours.c - our side of a script: uroce, with the lcore polled while it waits */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE    waits for verbs on TCP; the file: script.h */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static int post_send(const struct script_post *post, const struct uroce_sge *sge
 		.num_sge = post->bytes ? 1 : 0,
 		.opcode = opcodes[post->work],
 		.send_flags = UROCE_SEND_SIGNALED | (post->fence ? UROCE_SEND_FENCE : 0),
-		.imm = SCRIPT_IMM,
+		.imm_data = htonl(SCRIPT_IMM),
 		.remote_addr = post->remote,
 		.rkey = post->rkey,
 		.compare_add = post->compare_add,
@@ -168,7 +169,7 @@ static bool completion(struct script_done *done)
 		.opcode = uroce_wc_opcode_name(wc.opcode),
 		.bytes = wc.byte_len,
 		.has_imm = wc.wc_flags & UROCE_WC_WITH_IMM,
-		.imm = wc.imm,
+		.imm = ntohl(wc.imm_data),
 		.has_invalidated = wc.wc_flags & UROCE_WC_WITH_INV,
 		.invalidated = wc.invalidated_rkey,
 	};

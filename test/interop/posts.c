@@ -4,6 +4,7 @@
  * usage: interop-posts EAL-OPTIONS -- IP/LEN serve PORT N SIZE [each] | call ADDR PORT N SIZE [each]
  * each: each asker is a REQUEST that is accepted; and asking is connecting, with words.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void take(const struct uroce_wc *wc)
 	}
 	if (!all.known) {
 		all.known = true;
-		all.peer.qp_num = wc->imm;
+		all.peer.qp_num = ntohl(wc->imm_data);
 		all.peer.qkey = UROCE_CM_UD_QKEY;
 		all.peer.path.source = all.port.addr;
 		all.peer.path.dest = all.port.addr;
@@ -109,7 +110,7 @@ static void send_all(void)
 {
 	struct uroce_sge sge = { (uintptr_t)all.memory + RECEIVES * SLOT_BYTES, all.bytes, uroce_mr_lkey(all.mr) };
 	struct uroce_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND_WITH_IMM, .imm = uroce_ud_num(all.ud)
+		.sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND_WITH_IMM, .imm_data = htonl(uroce_ud_num(all.ud))
 	};
 
 	while (all.sent < all.count && !all.failed) {
