@@ -149,7 +149,7 @@ static void handle_event(struct rping *rping, const struct uroce_cm_event *event
 	struct rping_end *end = (struct rping_end *)(uintptr_t)event->context;
 
 	switch (event->type) {
-	case UROCE_CM_REQUEST:
+	case UROCE_CM_CONNECT_REQUEST:
 		handle_request(rping, event);
 		break;
 	case UROCE_CM_ESTABLISHED:
@@ -163,10 +163,10 @@ static void handle_event(struct rping *rping, const struct uroce_cm_event *event
 		handle_end(rping, end, event);
 		break;
 	case UROCE_CM_ALTERNATE:
-	case UROCE_CM_RESOLVED:
-	case UROCE_CM_ROUTED:
-	case UROCE_CM_RESPONSE:
-	case UROCE_CM_RESTED:
+	case UROCE_CM_UD_RESOLVED:
+	case UROCE_CM_ROUTE_RESOLVED:
+	case UROCE_CM_CONNECT_RESPONSE:
+	case UROCE_CM_TIMEWAIT_EXIT:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -382,7 +382,7 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	flow->serves = !asks || traffic->settings->both;
 	flow->room = 2 * depth;
 	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
-	init.lcore = flow->worker + 1;
+	init.lcore = uroce_engine_lcore(traffic->engine, flow->worker);
 	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
 	memset(place_of(traffic, flow).ours, 0, sizeof(struct keys_words));
 	if (app_check("queue pair", uroce_qp_create(port->objects.pd, &init, &flow->qp)))

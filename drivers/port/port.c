@@ -201,7 +201,7 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 	code = uroce_device_create(config->engine, &device, &port->public.device);
 	if (code)
 		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
-					 code == -EINVAL ? uroce_refusal() : rte_strerror(-code));
+					 code == -EINVAL ? uroce_last_error() : rte_strerror(-code));
 	return 0;
 }
 

@@ -96,7 +96,7 @@ struct uroce_device_info {
 			  /* PDs, CQs, SRQs and paths of datagrams are limited by memory only. */
 };
 
-/* Returns 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
+/* Returns 0; -EINVAL: a count is out of range, uroce_last_error() (log.h) says which; -ENOMEM. */
 UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **engine);
 /* Launches the engine's EAL lcores. Returns 0; -EINVAL: the application polls them; -EBUSY: an lcore is in use. */
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
@@ -108,7 +108,10 @@ UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
 /* As it was configured. */
 UROCE_API enum uroce_idle uroce_engine_idle(const struct uroce_engine *engine);
+/* Returns the lcore of this index, 0 ... uroce_engine_lcore_count() - 1; NULL: the engine has fewer lcores. */
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
+/* Returns the index of an lcore in its engine, from 0 on. */
+UROCE_API unsigned uroce_lcore_index(const struct uroce_lcore *lcore);
 /*
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
  * once. Calls of other threads wait for the next poll; if no poll comes within 10 s they return -ETIMEDOUT, and nothing
@@ -148,12 +151,12 @@ UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 
 /*
- * Returns 0; -EINVAL, and uroce_refusal() says what: no address, one that no host can have (uroce_addr_unusable()), a
- * gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port
- * that strips VLAN tags (then nobody knows to which VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the port
- * has not been configured and started; -EMSGSIZE: the port's frames are too short for the MTU, see uroce_port_mtu();
- * -EBUSY: the port has a device; -ENOSPC: the engine has 16 devices; -ENOMEM. Nobody is asked whether an address is in
- * use: uroce_port_open() (port.h) does that.
+ * Returns 0; -EINVAL, and uroce_last_error() says what: no address, one that no host can have (uroce_addr_unusable()),
+ * a gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a
+ * port that strips VLAN tags (then nobody knows to which VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the
+ * port has not been configured and started; -EMSGSIZE: the port's frames are too short for the MTU, see
+ * uroce_port_mtu(); -EBUSY: the port has a device; -ENOSPC: the engine has 16 devices; -ENOMEM. Nobody is asked
+ * whether an address is in use: uroce_port_open() (port.h) does that.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);

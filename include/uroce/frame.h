@@ -36,8 +36,8 @@ struct uroce_frame_view {
  * has, or the frame is longer than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view
  * is undefined.
  */
-UROCE_API int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
-			       struct uroce_frame_view *view);
+UROCE_API int uroce_frame_parse(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
+				struct uroce_frame_view *view);
 
 #ifdef __cplusplus
 }

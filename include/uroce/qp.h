@@ -42,9 +42,8 @@ struct uroce_qp_init_attr {
 	uint32_t max_inline_data; /* 0 ... 512 bytes */
 	/* the largest max_dest_rd_atomic that modify may set: 0 ... 128; the QP has memory for so many */
 	uint32_t max_dest_rd_atomic;
-	bool sq_sig_all; /* every send request has a completion */
-	/* the lcore that owns the QP: 0: the engine chooses; n: the lcore of index n - 1 */
-	uint32_t lcore;
+	bool sq_sig_all;           /* every send request has a completion */
+	struct uroce_lcore *lcore; /* the lcore that owns the QP, of uroce_engine_lcore(); NULL: the engine chooses */
 };
 
 /*
@@ -210,9 +209,10 @@ struct uroce_qp_error {
 };
 
 /*
- * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. Returns 0; -EINVAL: a value out
- * of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the lcore has
- * no QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random numbers.
+ * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. Returns 0; -EINVAL: a value
+ * out of range, uroce_last_error() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the
+ * lcore has no QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random
+ * numbers.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
@@ -233,7 +233,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * wait. -EAGAIN also if path_mig_state is set to REARM after a migration before the peer has been heard over the new
  * path, because the peer might then never follow: first exchange a message (A-8). With an error nothing has changed,
  * and *bad_mask, when given, names the attribute that is to blame; it is 0 if no attribute is, as when the QP has to
- * rest. After -EINVAL and -ENETUNREACH uroce_refusal() (log.h) says what is wrong.
+ * rest. After -EINVAL and -ENETUNREACH uroce_last_error() (log.h) says what is wrong.
  *
  * The table says which attributes a transition requires (!) and which others it takes (x), besides UROCE_QP_STATE; all
  * others are refused. Any state goes to RESET, and any state but RESET to ERR, without attributes.
@@ -289,12 +289,12 @@ UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 
 /*
- * Posts a list of requests. One thread at a time per queue. Returns 0; -ENOMEM: the queue is full; -EINVAL: opcode, sge
- * count, inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or
- * FLUSH, the state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ; uroce_refusal()
- * (log.h) says which. *bad_wr is the first request that was not posted. A send's entry is free again when its
- * completion is in the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue that is full of
- * unsignaled requests stays full: signal at least one of every max_send_wr.
+ * Posts a list of requests. One thread at a time per queue. Returns 0; -ENOMEM: the queue is full; -EINVAL: opcode,
+ * sge count, inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or
+ * FLUSH, the state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ;
+ * uroce_last_error() (log.h) says which. *bad_wr is the first request that was not posted. A send's entry is free
+ * again when its completion is in the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue
+ * that is full of unsignaled requests stays full: signal at least one of every max_send_wr.
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);

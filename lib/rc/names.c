@@ -162,11 +162,11 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 const char *uroce_cm_event_name(enum uroce_cm_event_type type)
 {
 	static const char *const names[UROCE_CM_EVENT_TYPES] = {
-		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
-		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
-		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
-		[UROCE_CM_RESOLVED] = "resolved",         [UROCE_CM_ROUTED] = "routed",
-		[UROCE_CM_RESPONSE] = "response",         [UROCE_CM_RESTED] = "rested",
+		[UROCE_CM_CONNECT_REQUEST] = "connect request", [UROCE_CM_CONNECT_RESPONSE] = "connect response",
+		[UROCE_CM_ESTABLISHED] = "established",         [UROCE_CM_REJECTED] = "rejected",
+		[UROCE_CM_UNREACHABLE] = "unreachable",         [UROCE_CM_DISCONNECTED] = "disconnected",
+		[UROCE_CM_ALTERNATE] = "alternate path",        [UROCE_CM_ROUTE_RESOLVED] = "route resolved",
+		[UROCE_CM_UD_RESOLVED] = "UD resolved",         [UROCE_CM_TIMEWAIT_EXIT] = "time-wait exit",
 	};
 
 	return (unsigned)type < UROCE_CM_EVENT_TYPES && names[type] ? names[type] : "unknown";

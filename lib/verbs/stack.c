@@ -204,7 +204,7 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	engine.lcore_ids = eal.worker_ids;
 	code = uroce_engine_create(&engine, &stack->engine);
 	if (code)
-		return complain(-code, uroce_refusal());
+		return complain(-code, uroce_last_error());
 	config.engine = stack->engine;
 	config.no_dad = getenv("UROCE_NO_DAD") && *getenv("UROCE_NO_DAD");
 	snprintf(addresses, sizeof(addresses), "%s", getenv("UROCE_IP") ? getenv("UROCE_IP") : "");
@@ -218,7 +218,7 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	stack->device = stack->port->device;
 	uroce_device_query(stack->device, &stack->info);
 	code = uroce_engine_start(stack->engine);
-	return code ? complain(-code, uroce_refusal()) : 0;
+	return code ? complain(-code, uroce_last_error()) : 0;
 }
 
 static int start(struct stack *stack)

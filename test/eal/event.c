@@ -72,7 +72,9 @@ Test(event, a_device_tells_its_limits_and_a_qp_the_sizes_it_got)
 	cr_expect_eq(info.max_cq_depth, 1u << 20);
 	uroce_qp_query_init(network.ends[0].qp, &init);
 	cr_expect_eq(init.send_cq, network.ends[0].cq);
-	cr_expect_eq(init.lcore, 2, "index 1");
+	cr_expect_eq(init.lcore, uroce_engine_lcore(network.engine, 1));
+	cr_expect_eq(uroce_lcore_index(init.lcore), 1);
+	cr_expect_null(uroce_engine_lcore(network.engine, 2));
 	cr_expect_geq(init.max_send_wr, 1);
 	cr_expect_geq(init.max_send_sge, 1);
 	network_close(&network);

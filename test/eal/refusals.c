@@ -1,4 +1,4 @@
-/* refusals.c - each refusal of a public call leaves its sentence with uroce_refusal(); listed in testing.md */
+/* refusals.c - each refusal of a public call leaves its sentence with uroce_last_error(); listed in testing.md */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -71,9 +71,9 @@ Test(refusals, texts_that_nobody_knows)
 	EXPECT(-EINVAL, "name swift: no code of the ICRC; * is in use", uroce_icrc_choose("swift"));
 	EXPECT(-ENOENT, "name rx_missed: no counter has it, see uroce_counter_name()", uroce_counter_find("rx_missed"));
 	EXPECT(-EINVAL, "kept_bytes 65 of frame_bytes 64: no more than these, which are at most 65536",
-	       uroce_frame_look(junk, 65, 64, &view));
+	       uroce_frame_parse(junk, 65, 64, &view));
 	EXPECT(-EPROTO, "frame of 64 bytes: no RoCEv2 packet, or its headers were not kept",
-	       uroce_frame_look(junk, 64, 64, &view));
+	       uroce_frame_parse(junk, 64, 64, &view));
 }
 
 Test(refusals, engines_and_devices)
@@ -400,6 +400,7 @@ Test(refusals, queue_pairs_that_cannot_be)
 	struct uroce_pd *pd;
 	struct uroce_qp_init_attr init = { .max_send_sge = 1, .max_recv_sge = 1 };
 	struct uroce_srq_attr shared = { .max_wr = 1, .max_sge = 17 };
+	struct uroce_engine *stranger;
 	struct uroce_srq *srq;
 	struct uroce_cq *cq;
 	struct uroce_qp *qp;
@@ -414,9 +415,10 @@ Test(refusals, queue_pairs_that_cannot_be)
 	init.send_cq = init.recv_cq = network.ends[0].cq;
 	EXPECT(-EINVAL, "max_send_wr 0: 1 ... 32768", uroce_qp_create(pd, &init, &qp));
 	init.max_send_wr = 1;
-	init.lcore = 2;
-	EXPECT(-EINVAL, "lcore 2: 0, or 1 and the index of one that serves the device",
-	       uroce_qp_create(pd, &init, &qp));
+	cr_assert_eq(uroce_engine_create(&(struct uroce_engine_config){ 0 }, &stranger), 0);
+	init.lcore = uroce_engine_lcore(stranger, 0);
+	EXPECT(-EINVAL, "lcore 0: one that serves the device, or NULL", uroce_qp_create(pd, &init, &qp));
+	cr_assert_eq(uroce_engine_destroy(stranger), 0);
 	shared.max_sge = 1;
 	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &shared, &srq), 0);
 	init.srq = srq;
@@ -502,7 +504,7 @@ Test(refusals, several_paths_where_source_ports_choose_queues)
 	EXPECT(-EINVAL, "PATHS: port * has 2 queues, and chooses one by the source port; open it with one queue",
 	       uroce_qp_connect(network.ends[0].qp, &attr, NULL));
 	network.ends[0].device->queues_are_wired = true;
-	cr_expect_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_refusal());
+	cr_expect_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_last_error());
 	network_close(&network);
 }
 
