@@ -99,8 +99,8 @@ struct uroce_cm_event {
 	bool peer_srq;
 	bool peer_flow_control;
 	bool has_alternate; /* of a CONNECT_REQUEST: it names an alternate path */
-	uint32_t
-		extensions; /* CONNECT_REQUEST: extensions that the client has; ESTABLISHED: extensions that both ends have */
+	/* CONNECT_REQUEST: extensions that the client has; ESTABLISHED: extensions that both ends have */
+	uint32_t extensions;
 	/* bytes of the whole private data field, because messages do not tell how many of them are used */
 	uint32_t private_bytes;
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];

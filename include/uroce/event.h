@@ -1,5 +1,6 @@
 /* event.h - asynchronous events of a device */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call, one at a time per device. */
 #ifndef UROCE_EVENT_H
 #define UROCE_EVENT_H
 
@@ -46,6 +47,11 @@ struct uroce_event {
 		struct uroce_cq *cq;   /* CQ events */
 		struct uroce_srq *srq; /* SRQ events */
 	};
+	/*
+	 * QP_FATAL of a keep-alive (keepalive_ms of struct uroce_qp_attr): time in us from the peer's last answer to
+	 * this event; else 0
+	 */
+	uint64_t silent_us;
 };
 
 /*
@@ -59,6 +65,7 @@ UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event 
  * descriptor could be made.
  */
 UROCE_API int uroce_event_fd(struct uroce_device *device);
+/* The name of an event, "QP_FATAL" for UROCE_EVENT_QP_FATAL; never NULL. */
 UROCE_API const char *uroce_event_name(uint32_t type);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* frame.h - an Ethernet frame of RoCE as values and as a line of text: for tools and post-mortems */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time. */
 #ifndef UROCE_FRAME_H
 #define UROCE_FRAME_H
 

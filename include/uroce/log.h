@@ -1,5 +1,6 @@
 /* log.h - messages of the library, which never prints */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time; each has a last error of its own. */
 #ifndef UROCE_LOG_H
 #define UROCE_LOG_H
 

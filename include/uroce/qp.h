@@ -1,5 +1,10 @@
 /* qp.h - reliable connected queue pairs */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads: one thread at a time posts to a queue; the other calls are for any thread. Calls that modify, query or
+ * destroy a QP run on the lcore that owns it. If another thread owns that lcore and does not poll it for 10 s, they
+ * return -ETIMEDOUT, and nothing has changed.
+ */
 #ifndef UROCE_QP_H
 #define UROCE_QP_H
 
@@ -31,9 +36,8 @@ enum uroce_path_mig_state {
 struct uroce_qp_init_attr {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
-	struct uroce_srq
-		/* NULL: the QP has a receive queue of its own; else max_recv_wr and max_recv_sge are ignored */
-		*srq;
+	/* NULL: the QP has a receive queue of its own; else max_recv_wr and max_recv_sge are ignored */
+	struct uroce_srq *srq;
 	uint64_t qp_context;      /* returned in each completion and event */
 	uint32_t max_send_wr;     /* 1 ... 32768 */
 	uint32_t max_recv_wr;     /* 0 ... 32768 */
@@ -216,7 +220,7 @@ struct uroce_qp_error {
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
- * Tells the values that the QP was created with, as they are in force: the sizes of its queues, and as lcore its owner.
+ * Returns the values that the QP was created with, as they are in force: the sizes of its queues, its owner as lcore.
  */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
@@ -228,12 +232,13 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
  * Changes attributes and state. Returns 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
  * out of range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's
- * source, which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to
- * RTR yet, for a packet of its last connection could be taken for one of the new connection (P-7); a new QP need not
- * wait. -EAGAIN also if path_mig_state is set to REARM after a migration before the peer has been heard over the new
- * path, because the peer might then never follow: first exchange a message (A-8). With an error nothing has changed,
- * and *bad_mask, when given, names the attribute that is to blame; it is 0 if no attribute is, as when the QP has to
- * rest. After -EINVAL and -ENETUNREACH uroce_last_error() (log.h) says what is wrong.
+ * source, which has no gateway. -ETIMEDOUT: the QP's lcore is not polled. -EAGAIN: the QP was reset less than four ACK
+ * timeouts (1 ... 60 s) ago and cannot go to RTR yet, for a packet of its last connection could be taken for one of
+ * the new connection (P-7); a new QP need not wait. -EAGAIN also if path_mig_state is set to REARM after a migration
+ * before the peer has been heard over the new path, because the peer might then never follow: first exchange a message
+ * (A-8). With an error nothing has changed, and *bad_mask, when given, names the attribute that is to blame; it is 0
+ * if no attribute is, as when the QP has to rest. After -EINVAL and -ENETUNREACH uroce_last_error() (log.h) says what
+ * is wrong.
  *
  * The table says which attributes a transition requires (!) and which others it takes (x), besides UROCE_QP_STATE; all
  * others are refused. Any state goes to RESET, and any state but RESET to ERR, without attributes.
@@ -266,17 +271,20 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * RTS goes to SQD without attributes.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
-/* Returns the attributes in force. */
+/* Fills in *attr with the attributes in force. Returns 0; -ETIMEDOUT: the QP's lcore is not polled. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
+/* Returns the QP's number, 24 bits. */
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
 /*
  * Writes the record of the first failure since RESET, which is to be read after the failure's completion or event.
- * Returns 0.
+ * Returns 0; -ETIMEDOUT: the QP's lcore is not polled.
  */
 UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
 /* The name of an attribute, "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
+/* The name of a state, "RTS" for UROCE_QPS_RTS; never NULL. */
 UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
+/* The name of a migration state, "ARMED" for UROCE_PATH_ARMED; never NULL. */
 UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state);
 
 /*
@@ -298,8 +306,14 @@ UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);
+/* The same for receives; an entry is free again when a message takes it. */
 UROCE_API int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr,
 				 const struct uroce_recv_wr **bad_wr);
+/*
+ * Returns the number of free entries of the send queue: so many requests can be posted before uroce_qp_post_send()
+ * returns -ENOMEM. 0 ... max_send_wr. For the thread that posts; other threads get an estimate.
+ */
+UROCE_API uint32_t uroce_qp_send_free_count(const struct uroce_qp *qp);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* wr.h - work requests and completions: plain data that crosses between application and lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time. */
 #ifndef UROCE_WR_H
 #define UROCE_WR_H
 
@@ -226,18 +227,20 @@ enum uroce_finding {
 	UROCE_FINDINGS
 };
 
-/* Names such as "RETRY_EXC_ERR" and "RDMA_WRITE", and a sentence for a cause; never NULL. */
+/* The name of a status, "RETRY_EXC_ERR" for UROCE_WC_RETRY_EXC_ERR; never NULL. */
 UROCE_API const char *uroce_wc_status_name(uint8_t status);
+/* The name of an operation, "RDMA_WRITE" for UROCE_WC_RDMA_WRITE; never NULL. */
 UROCE_API const char *uroce_wc_opcode_name(uint8_t opcode);
+/* A sentence for a cause (vendor_err of a completion); never NULL. */
 UROCE_API const char *uroce_cause_text(uint32_t vendor_err);
 /* A sentence for a finding, with what to do; answered: the peer has answered before. NULL: nothing was found. */
 UROCE_API const char *uroce_finding_text(uint8_t finding, bool answered);
 
+#define UROCE_EXPLAIN_BYTES 512
 /*
  * Explains a completion in one line for a person: what failed, why, when, and what to look at next. Writes at most
  * out_bytes (UROCE_EXPLAIN_BYTES always suffice), ends with NUL, returns out.
  */
-#define UROCE_EXPLAIN_BYTES 512
 UROCE_API char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes);
 
 #ifdef __cplusplus

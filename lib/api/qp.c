@@ -234,6 +234,11 @@ uint32_t uroce_qp_num(const struct uroce_qp *qp)
 	return qp->qpn;
 }
 
+uint32_t uroce_qp_send_free_count(const struct uroce_qp *qp)
+{
+	return sendwin_free_count(&qp_core(qp)->win);
+}
+
 int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uint32_t *bad_mask)
 {
 	static const struct {

@@ -198,6 +198,14 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 	(1u << UROCE_EVENT_QP_FATAL | 1u << UROCE_EVENT_QP_REQ_ERR | 1u << UROCE_EVENT_QP_ACCESS_ERR | \
 	 1u << UROCE_EVENT_QP_LAST_WQE_REACHED | 1u << UROCE_EVENT_ANOMALY)
 
+/* How long the peer was silent when a keep-alive ended the QP; 0: something else did. */
+static uint64_t silent_us(const struct rc_qp *qp)
+{
+	const struct uroce_qp_error *first = qp->failures.first;
+
+	return first && first->cause == UROCE_CAUSE_KEEPALIVE ? first->elapsed_us : 0;
+}
+
 static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
 {
 	while (qp->report.events) {
@@ -210,6 +218,7 @@ static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
 			.type = type,
 			.qp_num = qp->qpn,
 			.qp_context = qp->context,
+			.silent_us = type == UROCE_EVENT_QP_FATAL ? silent_us(qp) : 0,
 		};
 		qp->report.events &= ~(1u << type);
 	}

@@ -215,6 +215,13 @@ static inline void sendwin_wake_by_posts(struct rc_sendwin *win, bool wake)
 		atomic_store_explicit(&win->post_wakes, wake, memory_order_relaxed);
 }
 
+/* How many requests can be posted. For the application's thread. */
+static inline uint32_t sendwin_free_count(const struct rc_sendwin *win)
+{
+	/* pairs with S2 in sendwin_free_slots(), as in is_full() */
+	return win->depth - (win->posting - atomic_load_explicit(&win->freed, memory_order_acquire));
+}
+
 /* How many PSNs are sent and not acknowledged. */
 static inline uint32_t sendwin_outstanding(const struct rc_sendwin *win)
 {
