@@ -84,7 +84,7 @@ const char *app_reason_of(int error)
 {
 	bool refused = error == -EINVAL || error == -ENETUNREACH;
 
-	return refused && uroce_refusal()[0] ? uroce_refusal() : strerror(-error);
+	return refused && uroce_last_error()[0] ? uroce_last_error() : strerror(-error);
 }
 
 int app_check(const char *what, int error)

@@ -188,12 +188,12 @@ static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned ser
 	while (event.type != UROCE_CM_ESTABLISHED) {
 		if (!await(pipe, &event, 0, keep_waiting))
 			return APP_EXIT_INTERRUPTED;
-		if (event.type == UROCE_CM_REQUEST && pipe->id == NULL &&
+		if (event.type == UROCE_CM_CONNECT_REQUEST && pipe->id == NULL &&
 		    (open_qp(pipe, event.id) != 0 || uroce_cm_accept(event.id, &options) != 0))
 			close_id(pipe);
-		else if (event.type == UROCE_CM_REQUEST && event.id != pipe->id)
+		else if (event.type == UROCE_CM_CONNECT_REQUEST && event.id != pipe->id)
 			uroce_cm_id_destroy(event.id);
-		else if (event.type != UROCE_CM_REQUEST && event.type != UROCE_CM_ESTABLISHED)
+		else if (event.type != UROCE_CM_CONNECT_REQUEST && event.type != UROCE_CM_ESTABLISHED)
 			close_id(pipe);
 	}
 	/* Further clients are refused. */

@@ -91,7 +91,8 @@ static void handle_event(const struct uroce_cm_event *event)
 	struct uroce_srq_attr receives;
 	char peer[46];
 
-	if (event->type == UROCE_CM_REQUEST && make_qp(event->id) == 0 && uroce_cm_accept(event->id, &options) == 0)
+	if (event->type == UROCE_CM_CONNECT_REQUEST && make_qp(event->id) == 0 &&
+	    uroce_cm_accept(event->id, &options) == 0)
 		return;
 	for (unsigned i = 0; i < 2 * SLOTS; i++)
 		serve();

@@ -69,7 +69,8 @@ static void handle_event(const struct uroce_cm_event *event)
 {
 	char peer[46];
 
-	if (event->type == UROCE_CM_REQUEST && make_qp(event->id) == 0 && uroce_cm_accept(event->id, &options) == 0)
+	if (event->type == UROCE_CM_CONNECT_REQUEST && make_qp(event->id) == 0 &&
+	    uroce_cm_accept(event->id, &options) == 0)
 		return;
 	printf("%s: %s: %s\n", uroce_addr_format(&event->peer, peer, sizeof(peer)), uroce_cm_event_name(event->type),
 	       strerror(-event->status));

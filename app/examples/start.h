@@ -23,7 +23,7 @@ static inline void must(int error, const char *what, const char *why)
 {
 	if (error == 0)
 		return;
-	fprintf(stderr, "%s: %s\n", what, why ? why : error == -EINVAL ? uroce_refusal() : strerror(-error));
+	fprintf(stderr, "%s: %s\n", what, why ? why : error == -EINVAL ? uroce_last_error() : strerror(-error));
 	exit(exit_code);
 }
 

@@ -122,7 +122,7 @@ int main(void)
 	must(uroce_cm_id_create(channel, 0, &id), "connection", NULL);
 	make_qp(&ends[CLIENT], id, port->device);
 	must(uroce_cm_connect(id, NULL, &dest, PORT, NULL), "connect", NULL);
-	wait_for(UROCE_CM_REQUEST, &request);
+	wait_for(UROCE_CM_CONNECT_REQUEST, &request);
 	make_qp(&ends[SERVER], request.id, peer->device);
 	must(uroce_cm_accept(request.id, NULL), "accept", NULL);
 	wait_for_both(UROCE_CM_ESTABLISHED);

@@ -20,8 +20,8 @@ static bool hand_out(struct server *server, struct request *request)
 	struct lane *lane;
 
 	switch (event->type) {
-	case UROCE_CM_REQUEST:
-		lane = &server->lanes[uroce_cm_lcore(event->id) - 1];
+	case UROCE_CM_CONNECT_REQUEST:
+		lane = &server->lanes[uroce_lcore_index(uroce_cm_lcore(event->id))];
 		STAILQ_INSERT_TAIL(&lane->requests, request, next);
 		lane->has_requests = true;
 		return true;
@@ -35,10 +35,10 @@ static bool hand_out(struct server *server, struct request *request)
 		break;
 	case UROCE_CM_ESTABLISHED:
 	case UROCE_CM_ALTERNATE:
-	case UROCE_CM_RESOLVED:
-	case UROCE_CM_ROUTED:
-	case UROCE_CM_RESPONSE:
-	case UROCE_CM_RESTED:
+	case UROCE_CM_UD_RESOLVED:
+	case UROCE_CM_ROUTE_RESOLVED:
+	case UROCE_CM_CONNECT_RESPONSE:
+	case UROCE_CM_TIMEWAIT_EXIT:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

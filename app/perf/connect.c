@@ -72,7 +72,7 @@ static int handle_event(struct run *run, const struct uroce_cm_event *event)
 
 	run->heard_ns = run->now_ns;
 	switch (event->type) {
-	case UROCE_CM_REQUEST:
+	case UROCE_CM_CONNECT_REQUEST:
 		run->accepted++;
 		if (make_qp(event->id, run->connect->server, run->cqs[1]))
 			return APP_EXIT_FAILURE;
@@ -98,10 +98,10 @@ static int handle_event(struct run *run, const struct uroce_cm_event *event)
 		run->under_way -= client;
 		return client && !run->stopping ? begin_one(run) : 0;
 	case UROCE_CM_ALTERNATE:
-	case UROCE_CM_RESOLVED:
-	case UROCE_CM_ROUTED:
-	case UROCE_CM_RESPONSE:
-	case UROCE_CM_RESTED:
+	case UROCE_CM_UD_RESOLVED:
+	case UROCE_CM_ROUTE_RESOLVED:
+	case UROCE_CM_CONNECT_RESPONSE:
+	case UROCE_CM_TIMEWAIT_EXIT:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -1,5 +1,6 @@
 /* latency.c - measures latency: one message at a time, back and forth */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -59,7 +60,7 @@ static bool post(struct perf_end *end)
 	if (flow->posted - flow->completed == end->layout.depth)
 		return false; /* the send queue is full, but acknowledgements come soon after the answers */
 	wr->next = NULL;
-	wr->imm = (uint32_t)message;
+	wr->imm_data = htonl((uint32_t)message);
 	data = end_source(end, 0, flow->next.source);
 	end->send_sges[flow->slot].addr = (uintptr_t)data;
 	wr->remote_addr = end->peer.target + layout_target(&end->layout, 0, op->atomic ? 0 : flow->next.target);

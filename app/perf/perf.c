@@ -74,6 +74,7 @@ static int open_ports(struct perf *perf)
 			.vlans = { options->vlan },
 			.no_dad = options->no_dad,
 			.record_path = options->record_path,
+			.queue_count = 1, /* each end has an lcore of its own */
 		},
 	};
 	bool here = options_are_local(options);

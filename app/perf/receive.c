@@ -1,5 +1,6 @@
 /* receive.c - receives: posted ahead, checked when they complete, posted again */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -105,8 +106,8 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	end->tally.received++;
 	if (wc->byte_len != end->test.size_bytes)
 		perf_end_fail(end, "message %lu came with %u bytes", (unsigned long)message, wc->byte_len);
-	if (op->imm && (!(wc->wc_flags & UROCE_WC_WITH_IMM) || wc->imm != (uint32_t)message))
-		perf_end_fail(end, "message %lu came with immediate %u", (unsigned long)message, wc->imm);
+	if (op->imm && (!(wc->wc_flags & UROCE_WC_WITH_IMM) || ntohl(wc->imm_data) != (uint32_t)message))
+		perf_end_fail(end, "message %lu came with immediate %u", (unsigned long)message, ntohl(wc->imm_data));
 	if (op->invalidates && (!(wc->wc_flags & UROCE_WC_WITH_INV) ||
 				wc->invalidated_rkey != key_of(end->window_keys, end->layout.rx_depth, index, message)))
 		perf_end_fail(end, "message %lu made key 0x%08x invalid", (unsigned long)message, wc->invalidated_rkey);

@@ -1,5 +1,6 @@
 /* stream.c - bandwidth: keeps `depth` requests outstanding on each flow and checks what completes */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -65,7 +66,7 @@ static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_
 	const struct perf_layout *layout = &end->layout;
 	struct uroce_send_wr *wr = &end->send_wrs[slot];
 
-	wr->imm = (uint32_t)message;
+	wr->imm_data = htonl((uint32_t)message);
 	if (op->invalidates)
 		wr->rkey = key_of(end->peer.window_keys, layout->rx_depth, index, message);
 	if (layout->source_stride == 0)

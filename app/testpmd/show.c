@@ -305,7 +305,7 @@ void show_cm(struct traffic *traffic)
 
 	if (values && uroce_cm_usage(traffic->engine, &usage) == 0 && uroce_cm_counters(traffic->engine, values) == 0) {
 		printf("%u connections, %u half open, %u ids at rest, %u timers\n", usage.connections, usage.half_open,
-		       usage.resting_ids, usage.timers);
+		       usage.timewait_ids, usage.timers);
 		for (unsigned i = 0; i < count; i++) {
 			if (values[i])
 				printf("  %-32s %12lu\n", uroce_cm_counter_name(i), values[i]);

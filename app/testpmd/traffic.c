@@ -94,7 +94,8 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 {
 	const struct traffic_port *port = &traffic->ports[flow->port];
 	enum uroce_wr_opcode op = flow->wants_key ? UROCE_WR_SEND_WITH_INV : mix_pick(traffic->settings, &flow->random);
-	bool atomic = op >= UROCE_WR_ATOMIC_CMP_AND_SWP && op <= UROCE_WR_ATOMIC_WRITE;
+	bool atomic =
+		op == UROCE_WR_ATOMIC_CMP_AND_SWP || op == UROCE_WR_ATOMIC_FETCH_AND_ADD || op == UROCE_WR_ATOMIC_WRITE;
 	uint64_t counter = area_bytes(traffic->area_message_bytes) - AREA_ALIGN;
 	uint64_t area = area_of(traffic, flow);
 	struct uroce_sge sge = {
@@ -381,7 +382,7 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	flow->serves = !asks || traffic->settings->both;
 	flow->room = 2 * depth;
 	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
-	init.lcore = flow->worker + 1;
+	init.lcore = uroce_engine_lcore(traffic->engine, flow->worker);
 	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
 	memset(place_of(traffic, flow).ours, 0, sizeof(struct keys_words));
 	if (app_check("queue pair", uroce_qp_create(port->objects.pd, &init, &flow->qp)))

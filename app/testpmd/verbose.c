@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/verbose.h"
 
+#include <arpa/inet.h>
 #include <stdatomic.h>
 
 #include <rte_ring.h>
@@ -44,7 +45,7 @@ static void tell_one(const struct uroce_wc *wc, FILE *out)
 	if (wc->status == UROCE_WC_SUCCESS && wc->opcode & UROCE_WC_RECV)
 		fprintf(out, " from QP 0x%06x", wc->src_qp);
 	if (wc->status == UROCE_WC_SUCCESS && wc->wc_flags & UROCE_WC_WITH_IMM)
-		fprintf(out, ", immediate 0x%08x", wc->imm);
+		fprintf(out, ", immediate 0x%08x", ntohl(wc->imm_data));
 	if (wc->status == UROCE_WC_SUCCESS && wc->wc_flags & UROCE_WC_WITH_INV)
 		fprintf(out, ", key 0x%08x is invalid now", wc->invalidated_rkey);
 	fprintf(out, "\n");

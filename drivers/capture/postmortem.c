@@ -72,7 +72,7 @@ static struct peers find_peers(const struct story *story)
 		const struct drivers_flow_frame *frame = &story->frames[i];
 		struct uroce_frame_view view;
 
-		if (uroce_frame_look(frame->data, frame->kept_bytes, frame->frame_bytes, &view) == 0)
+		if (uroce_frame_parse(frame->data, frame->kept_bytes, frame->frame_bytes, &view) == 0)
 			add_peer(&peers, &view.source);
 	}
 	return peers;
@@ -207,7 +207,7 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 
 		write_silence(capture_clock_between(&story->clock, before, frame->cycles), text);
 		before = frame->cycles;
-		if (uroce_frame_look(frame->data, frame->kept_bytes, frame->frame_bytes, &view) == 0) {
+		if (uroce_frame_parse(frame->data, frame->kept_bytes, frame->frame_bytes, &view) == 0) {
 			out.comment = remark(story, frame, &view);
 			write_frame(story, frame, view.text, out.comment, text);
 		} else {

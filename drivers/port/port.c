@@ -201,7 +201,7 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 	code = uroce_device_create(config->engine, &device, &port->public.device);
 	if (code)
 		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
-					 code == -EINVAL ? uroce_refusal() : rte_strerror(-code));
+					 code == -EINVAL ? uroce_last_error() : rte_strerror(-code));
 	return 0;
 }
 
@@ -230,6 +230,14 @@ static int finish(const struct uroce_port_config *config, struct open_port *port
 	return code;
 }
 
+/* One queue pair per lcore that can serve it, unless the caller wants another number. */
+static uint16_t queue_count(const struct uroce_port_config *config)
+{
+	if (config->queue_count || config->engine == NULL)
+		return config->queue_count;
+	return (uint16_t)RTE_MIN(uroce_engine_lcore_count(config->engine), DRIVERS_ETHDEV_QUEUES_MAX);
+}
+
 /* ---- loops ---- */
 
 /* Finds a wire with an end that was not opened yet, or an empty entry for a new wire; NULL: there is none. */
@@ -255,7 +263,7 @@ static struct wire *create_wire(const struct uroce_port_config *config, unsigned
 	char name[LOOP_NAME_BYTES];
 	struct drivers_loop_config loop = {
 		.name = index ? name : NULL,
-		.queue_count = config->queue_count,
+		.queue_count = queue_count(config),
 		.ring_entries = config->rx_desc,
 		.mbuf_count = config->mbuf_count,
 		.mbuf_bytes = config->mbuf_bytes,
@@ -323,7 +331,7 @@ static int open_named(const char *name, const struct uroce_port_config *config, 
 {
 	struct drivers_ethdev_config ethdev = {
 		.name = port->attachment.name,
-		.queue_count = config->queue_count,
+		.queue_count = queue_count(config),
 		.rx_desc = config->rx_desc,
 		.tx_desc = config->tx_desc,
 		.mbuf_count = config->mbuf_count,

@@ -5,6 +5,8 @@
  * inject at the port; a frame to be sent is captured when it is offered to the driver. Traffic never waits for the
  * file: a frame that comes while the file is written too slowly is left out and counted. For the last frames of a queue
  * pair that fails see record_path in port.h.
+ *
+ * Threads: any thread may call, one at a time.
  */
 #ifndef UROCE_CAPTURE_H
 #define UROCE_CAPTURE_H

@@ -1,5 +1,9 @@
 /* cq.h - completion queues */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads: one thread at a time polls a CQ; the other calls are for any thread, unless they say otherwise. No call
+ * waits for an lcore.
+ */
 #ifndef UROCE_CQ_H
 #define UROCE_CQ_H
 
@@ -38,6 +42,7 @@ UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
  * still posted when its queue pair was destroyed has no completion, unless the queue pair was moved to ERR first.
  */
 UROCE_API uint32_t uroce_cq_mark(const struct uroce_cq *cq);
+/* Returns whether all completions in front of the mark have been taken. For the thread that polls the CQ. */
 UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
 
 /*
@@ -51,6 +56,9 @@ UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
  * The CQ owns the descriptor (an eventfd); uroce_cq_fd() returns -EMFILE or the like if no descriptor could be made.
  */
 UROCE_API int uroce_cq_fd(struct uroce_cq *cq);
+/*
+ * Arms the descriptor for one wake-up: step 2 above. With solicited_only only errors and solicited completions count.
+ */
 UROCE_API void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only);
 /*
  * Shares one descriptor among many CQs: from now on a wake-up writes value, 8 bytes, to fd, the end of a pipe, whose

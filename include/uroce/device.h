@@ -8,6 +8,10 @@
  *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own
  *   5. PDs, MRs, CQs, QPs; post and poll
  *   6. destroy in the opposite order
+ *
+ * Threads: any thread may call, one at a time per object that is created or destroyed. One thread polls an lcore. Calls
+ * that set up or remove a queue run on its lcore: if another thread owns that lcore and does not poll it for 10 s, they
+ * return -ETIMEDOUT.
  */
 #ifndef UROCE_DEVICE_H
 #define UROCE_DEVICE_H
@@ -30,8 +34,8 @@ enum uroce_idle {
 
 /* A zeroed configuration is valid: one lcore, polled by the application. */
 struct uroce_engine_config {
-	const unsigned
-		*lcore_ids; /* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
+	/* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
+	const unsigned *lcore_ids;
 	unsigned lcore_count; /* 0 means 1; at most UROCE_LCORES_MAX */
 	enum uroce_idle idle;
 	uint32_t max_qps; /* QPs per engine, those for datagrams included; 0 means 4096 */
@@ -93,10 +97,10 @@ struct uroce_device_info {
 	uint32_t max_cq_depth;
 	uint32_t max_qps; /* of the engine; its devices share them */
 	uint32_t max_mrs; /* regions and windows of the device together */
-			  /* PDs, CQs, SRQs and paths of datagrams are limited by memory only. */
 };
+/* Memory alone limits PDs, CQs, SRQs and paths of datagrams. */
 
-/* Returns 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
+/* Returns 0; -EINVAL: a count is out of range, uroce_last_error() (log.h) says which; -ENOMEM. */
 UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **engine);
 /* Launches the engine's EAL lcores. Returns 0; -EINVAL: the application polls them; -EBUSY: an lcore is in use. */
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
@@ -105,10 +109,14 @@ UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
 /* Returns 0; -EBUSY while a device or a channel of connections exists. Stops the lcores first if they run. */
 UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 
+/* Returns how many lcores the engine has. */
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
-/* As it was configured. */
+/* Returns `idle` of the engine's configuration. */
 UROCE_API enum uroce_idle uroce_engine_idle(const struct uroce_engine *engine);
+/* Returns the lcore of this index, 0 ... uroce_engine_lcore_count() - 1; NULL: the engine has fewer lcores. */
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
+/* Returns the index of an lcore in its engine, from 0 on. */
+UROCE_API unsigned uroce_lcore_index(const struct uroce_lcore *lcore);
 /*
  * Runs one poll on the calling thread, which from then on owns the lcore's QPs. Control calls by that thread act at
  * once. Calls of other threads wait for the next poll; if no poll comes within 10 s they return -ETIMEDOUT, and nothing
@@ -148,17 +156,21 @@ UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
 UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 
 /*
- * Returns 0; -EINVAL, and uroce_refusal() says what: no address, one that no host can have (uroce_addr_unusable()), a
- * gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port
- * that strips VLAN tags (then nobody knows to which VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the port
- * has not been configured and started; -EMSGSIZE: the port's frames are too short for the MTU, see uroce_port_mtu();
- * -EBUSY: the port has a device; -ENOSPC: the engine has 16 devices; -ENOMEM. Nobody is asked whether an address is in
- * use: uroce_port_open() (port.h) does that.
+ * Returns 0; -EINVAL, and uroce_last_error() says what: no address, one that no host can have (uroce_addr_unusable()),
+ * a gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a
+ * port that strips VLAN tags (then nobody knows to which VLAN a frame belongs); -ENODEV: no such port; -ENETDOWN: the
+ * port has not been configured and started; -EMSGSIZE: the port's frames are too short for the MTU, see
+ * uroce_port_mtu(); -EBUSY: the port has a device; -ENOSPC: the engine has 16 devices; -ENOMEM; -ETIMEDOUT: an lcore
+ * is not polled. Nobody is asked whether an address is in use: uroce_port_open() (port.h) does that.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
-/* Returns 0; -EBUSY while a PD or CQ of the device exists, or a path of another device's QP leads through its port. */
+/*
+ * Returns 0; -EBUSY while a PD or CQ of the device exists, or a path of another device's QP leads through its port;
+ * -ETIMEDOUT: an lcore is not polled, and the device still exists.
+ */
 UROCE_API int uroce_device_destroy(struct uroce_device *device);
+/* Fills in *info: the configuration in force, the limits, and the link as it is now. */
 UROCE_API void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* frame.h - an Ethernet frame of RoCE as values and as a line of text: for tools and post-mortems */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time. */
 #ifndef UROCE_FRAME_H
 #define UROCE_FRAME_H
 
@@ -36,8 +37,8 @@ struct uroce_frame_view {
  * has, or the frame is longer than 64 KiB; -ENOMEM; -EPROTO: it is not RoCE, or its headers are cut or wrong, and *view
  * is undefined.
  */
-UROCE_API int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
-			       struct uroce_frame_view *view);
+UROCE_API int uroce_frame_parse(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes,
+				struct uroce_frame_view *view);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,10 @@
 /* inspect.h - views of a running engine: its QPs, devices, memory regions and lcores, and what these are doing */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For statistics, telemetry and prompts. Any thread may call at any time while the engine exists; QPs, devices and
- * regions may come and go meanwhile. An lcore that is not polled cannot answer; a call waits for it at most a second.
- * Nothing is locked: a view is a copy, and its object may be gone when you read the view.
+ * For statistics, telemetry and prompts. A view is a copy, and its object may be gone when you read the view.
+ *
+ * Threads: any thread may call at any time while the engine exists; QPs, devices and regions may come and go meanwhile.
+ * A call waits for an lcore for one second, then it returns -ETIMEDOUT: the lcore is not polled.
  */
 #ifndef UROCE_INSPECT_H
 #define UROCE_INSPECT_H

@@ -1,5 +1,6 @@
 /* log.h - messages of the library, which never prints */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time; each has a last error of its own. */
 #ifndef UROCE_LOG_H
 #define UROCE_LOG_H
 
@@ -32,7 +33,7 @@ UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
  * calls do not set it: calls that take a struct uroce_error (port.h, capture.h) write the reason there, and
  * uroce_telemetry_show() gives no reason beyond its code.
  */
-UROCE_API const char *uroce_refusal(void);
+UROCE_API const char *uroce_last_error(void);
 
 #ifdef __cplusplus
 }

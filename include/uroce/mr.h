@@ -1,5 +1,10 @@
 /* mr.h - protection domains, memory regions, memory windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads: any thread may call at any time, also while lcores poll; calls about one region or window one at a time.
+ * Only uroce_mw_bind() posts, so it is for the thread that posts to the QP. Calls that remove or change a region wait
+ * until no lcore uses it any more, at most for the end of one poll, and never return -ETIMEDOUT.
+ */
 #ifndef UROCE_MR_H
 #define UROCE_MR_H
 
@@ -14,13 +19,13 @@ enum uroce_access {
 	UROCE_ACCESS_REMOTE_WRITE = 1 << 1,
 	UROCE_ACCESS_REMOTE_READ = 1 << 2,
 	UROCE_ACCESS_REMOTE_ATOMIC = 1 << 3,
-	UROCE_ACCESS_ZERO_BASED = 1 << 4,      /* peers and SGEs address it from 0 */
-	UROCE_ACCESS_MW_BIND = 1 << 5,         /* windows may be bound to it */
-	UROCE_ACCESS_FLUSH_GLOBAL = 1 << 6,    /* peers may FLUSH for visibility */
-	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 7 /* peers may FLUSH into memory that lasts */
+	UROCE_ACCESS_MW_BIND = 1 << 4,         /* windows may be bound to it */
+	UROCE_ACCESS_ZERO_BASED = 1 << 5,      /* peers and SGEs address it from 0 */
+	UROCE_ACCESS_FLUSH_GLOBAL = 1 << 8,    /* peers may FLUSH for visibility */
+	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 9 /* peers may FLUSH into memory that lasts */
 };
 
-/* Returns 0; -ENOMEM. */
+/* Allocates a protection domain of the device. Returns 0; -ENOMEM. */
 UROCE_API int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **pd);
 /* Returns 0; -EBUSY while a region, window or queue of the PD exists. */
 UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
@@ -55,8 +60,9 @@ UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *add
 UROCE_API void uroce_memory_fault(const void *address);
 /* When the call returns no lcore can use the region any more. Returns 0; -EBUSY: a window is bound to the region. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
-/* The key for both local and remote use. */
+/* Returns the region's key for SGEs. */
 UROCE_API uint32_t uroce_mr_lkey(const struct uroce_mr *mr);
+/* Returns the region's key for peers, which is the same. */
 UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
 
 /*
@@ -83,9 +89,9 @@ enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
 /* Unbinds the window first. When the call returns no lcore can touch memory through the window any more. Returns 0. */
 UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
-/* The key of the last bind posted; before the first bind a key that is not valid. */
+/* Returns the key of the last bind posted; before the first bind a key that is not valid. */
 UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);
-/* The key for the next bind of a type 2 window: its last key with the tag, the low 8 bits, advanced. */
+/* Returns the key for the next bind of a type 2 window: its last key with the tag, the low 8 bits, advanced. */
 UROCE_API uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw);
 /*
  * Type 1: posts a bind to qp's send queue, as a request with wr_id and send_flags. uroce_mw_rkey() returns the new key

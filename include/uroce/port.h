@@ -7,8 +7,9 @@
  *   3. uroce_port_open() for each port: (*port)->device is ready for PDs, CQs and QPs
  *   4. uroce_port_close() for each, uroce_engine_destroy(), uroce_eal_stop()
  * The library proper needs none of this: it takes any ethdev port that is configured and started (device.h). uroce's
- * own programs use these calls. A call that fails says in a sentence what is wrong, with which value, and what helps.
- * Any thread may call, one at a time.
+ * own programs use these calls. A call that fails sets *error: what is wrong, the value, and the fix.
+ *
+ * Threads: any thread may call, one at a time.
  */
 #ifndef UROCE_PORT_H
 #define UROCE_PORT_H
@@ -77,7 +78,10 @@ struct uroce_port_config {
 	 */
 	bool no_dad;
 	uint32_t mtu_bytes; /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
-	/* pairs of rx and tx queues; fewer if the driver offers no more; 0: 1 */
+	/*
+	 * pairs of rx and tx queues, fewer if the driver offers no more; 0: one per lcore of the engine, which serves
+	 * it; without an engine one
+	 */
 	uint16_t queue_count;
 	uint16_t first_lcore;      /* the lcore of queue 0, as in struct uroce_device_config */
 	uint16_t rx_desc, tx_desc; /* ring sizes, adjusted to the port's limits; 0: 1024 */

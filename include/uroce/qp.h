@@ -1,5 +1,10 @@
 /* qp.h - reliable connected queue pairs */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads: one thread at a time posts to a queue; the other calls are for any thread. Calls that modify, query or
+ * destroy a QP run on the lcore that owns it. If another thread owns that lcore and does not poll it for 10 s, they
+ * return -ETIMEDOUT, and nothing has changed.
+ */
 #ifndef UROCE_QP_H
 #define UROCE_QP_H
 
@@ -15,8 +20,8 @@ enum uroce_qp_state {
 	UROCE_QPS_RTR,
 	UROCE_QPS_RTS,
 	UROCE_QPS_SQD,
-	UROCE_QPS_ERR,
-	UROCE_QP_STATES
+	UROCE_QPS_ERR = 6,  /* 5 is SQE of libibverbs, which no RC queue pair has */
+	UROCE_QP_STATES = 8 /* larger than any state of libibverbs */
 };
 
 /* Automatic path migration. A QP without an alternate path stays in MIGRATED. */
@@ -31,9 +36,8 @@ enum uroce_path_mig_state {
 struct uroce_qp_init_attr {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
-	struct uroce_srq
-		/* NULL: the QP has a receive queue of its own; else max_recv_wr and max_recv_sge are ignored */
-		*srq;
+	/* NULL: the QP has a receive queue of its own; else max_recv_wr and max_recv_sge are ignored */
+	struct uroce_srq *srq;
 	uint64_t qp_context;      /* returned in each completion and event */
 	uint32_t max_send_wr;     /* 1 ... 32768 */
 	uint32_t max_recv_wr;     /* 0 ... 32768 */
@@ -42,9 +46,8 @@ struct uroce_qp_init_attr {
 	uint32_t max_inline_data; /* 0 ... 512 bytes */
 	/* the largest max_dest_rd_atomic that modify may set: 0 ... 128; the QP has memory for so many */
 	uint32_t max_dest_rd_atomic;
-	bool sq_sig_all; /* every send request has a completion */
-	/* the lcore that owns the QP: 0: the engine chooses; n: the lcore of index n - 1 */
-	uint32_t lcore;
+	bool sq_sig_all;           /* every send request has a completion */
+	struct uroce_lcore *lcore; /* the lcore that owns the QP, of uroce_engine_lcore(); NULL: the engine chooses */
 };
 
 /*
@@ -170,31 +173,32 @@ struct uroce_qp_attr {
 	enum uroce_path_mig_state path_mig_state;
 };
 
+/* Each bit stands for the attributes of its name. Bits 21 ... 24 and 26 ... 29 are uroce's own. */
 enum uroce_qp_attr_mask {
 	UROCE_QP_STATE = 1 << 0,
-	UROCE_QP_ACCESS_FLAGS = 1 << 1,
-	UROCE_QP_PKEY = 1 << 2,
-	UROCE_QP_PATH_MTU = 1 << 3,
-	UROCE_QP_DEST_QPN = 1 << 4,
-	UROCE_QP_RQ_PSN = 1 << 5,
-	UROCE_QP_SQ_PSN = 1 << 6,
-	UROCE_QP_MAX_RD_ATOMIC = 1 << 7,
-	UROCE_QP_MAX_DEST_RD_ATOMIC = 1 << 8,
-	UROCE_QP_MIN_RNR_TIMER = 1 << 9,
-	UROCE_QP_TIMEOUT = 1 << 10,
-	UROCE_QP_RETRY_CNT = 1 << 11,
-	UROCE_QP_RNR_RETRY = 1 << 12,
-	UROCE_QP_PATH = 1 << 13,
-	UROCE_QP_FLOW_CONTROL = 1 << 14,
-	UROCE_QP_IMPRECISE_ERRORS = 1 << 15,
-	UROCE_QP_ALT_PATH = 1 << 16,
-	UROCE_QP_PATH_MIG_STATE = 1 << 17,
-	UROCE_QP_NO_PROBE = 1 << 18,
-	UROCE_QP_KEEPALIVE = 1 << 19,
-	UROCE_QP_READ_REPAIR = 1 << 20,
-	UROCE_QP_CC = 1 << 21,
-	UROCE_QP_SACK_WINDOW = 1 << 22,
-	UROCE_QP_PATHS = 1 << 23
+	UROCE_QP_ACCESS_FLAGS = 1 << 3,
+	UROCE_QP_PKEY = 1 << 4, /* IBV_QP_PKEY_INDEX, but the P_Key itself */
+	UROCE_QP_PATH = 1 << 7, /* IBV_QP_AV */
+	UROCE_QP_PATH_MTU = 1 << 8,
+	UROCE_QP_TIMEOUT = 1 << 9,
+	UROCE_QP_RETRY_CNT = 1 << 10,
+	UROCE_QP_RNR_RETRY = 1 << 11,
+	UROCE_QP_RQ_PSN = 1 << 12,
+	UROCE_QP_MAX_RD_ATOMIC = 1 << 13, /* IBV_QP_MAX_QP_RD_ATOMIC */
+	UROCE_QP_ALT_PATH = 1 << 14,
+	UROCE_QP_MIN_RNR_TIMER = 1 << 15,
+	UROCE_QP_SQ_PSN = 1 << 16,
+	UROCE_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	UROCE_QP_PATH_MIG_STATE = 1 << 18,
+	UROCE_QP_DEST_QPN = 1 << 20,
+	UROCE_QP_FLOW_CONTROL = 1 << 21,
+	UROCE_QP_IMPRECISE_ERRORS = 1 << 22,
+	UROCE_QP_NO_PROBE = 1 << 23,
+	UROCE_QP_KEEPALIVE = 1 << 24,
+	UROCE_QP_READ_REPAIR = 1 << 26,
+	UROCE_QP_CC = 1 << 27,
+	UROCE_QP_SACK_WINDOW = 1 << 28,
+	UROCE_QP_PATHS = 1 << 29
 };
 
 /* Why a QP went to ERR by itself: all that its failed completion says, and more (E-4). */
@@ -209,13 +213,14 @@ struct uroce_qp_error {
 };
 
 /*
- * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. Returns 0; -EINVAL: a value out
- * of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the lcore has
- * no QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random numbers.
+ * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random. Returns 0; -EINVAL: a value
+ * out of range, uroce_last_error() (log.h) says which; -ENOMEM; -ENOSPC: the engine has max_qps queue pairs, or the
+ * lcore has no QPN left (each lcore has more of them than max_qps divided by the number of lcores); -EIO: no random
+ * numbers.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /*
- * Tells the values that the QP was created with, as they are in force: the sizes of its queues, and as lcore its owner.
+ * Returns the values that the QP was created with, as they are in force: the sizes of its queues, its owner as lcore.
  */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
@@ -227,12 +232,13 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
  * Changes attributes and state. Returns 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
  * out of range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's
- * source, which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to
- * RTR yet, for a packet of its last connection could be taken for one of the new connection (P-7); a new QP need not
- * wait. -EAGAIN also if path_mig_state is set to REARM after a migration before the peer has been heard over the new
- * path, because the peer might then never follow: first exchange a message (A-8). With an error nothing has changed,
- * and *bad_mask, when given, names the attribute that is to blame; it is 0 if no attribute is, as when the QP has to
- * rest. After -EINVAL and -ENETUNREACH uroce_refusal() (log.h) says what is wrong.
+ * source, which has no gateway. -ETIMEDOUT: the QP's lcore is not polled. -EAGAIN: the QP was reset less than four ACK
+ * timeouts (1 ... 60 s) ago and cannot go to RTR yet, for a packet of its last connection could be taken for one of
+ * the new connection (P-7); a new QP need not wait. -EAGAIN also if path_mig_state is set to REARM after a migration
+ * before the peer has been heard over the new path, because the peer might then never follow: first exchange a message
+ * (A-8). With an error nothing has changed, and *bad_mask, when given, names the attribute that is to blame; it is 0
+ * if no attribute is, as when the QP has to rest. After -EINVAL and -ENETUNREACH uroce_last_error() (log.h) says what
+ * is wrong.
  *
  * The table says which attributes a transition requires (!) and which others it takes (x), besides UROCE_QP_STATE; all
  * others are refused. Any state goes to RESET, and any state but RESET to ERR, without attributes.
@@ -265,17 +271,20 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * RTS goes to SQD without attributes.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
-/* Returns the attributes in force. */
+/* Fills in *attr with the attributes in force. Returns 0; -ETIMEDOUT: the QP's lcore is not polled. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
+/* Returns the QP's number, 24 bits. */
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
 /*
  * Writes the record of the first failure since RESET, which is to be read after the failure's completion or event.
- * Returns 0.
+ * Returns 0; -ETIMEDOUT: the QP's lcore is not polled.
  */
 UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
 /* The name of an attribute, "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
+/* The name of a state, "RTS" for UROCE_QPS_RTS; never NULL. */
 UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
+/* The name of a migration state, "ARMED" for UROCE_PATH_ARMED; never NULL. */
 UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state);
 
 /*
@@ -288,17 +297,23 @@ UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 
 /*
- * Posts a list of requests. One thread at a time per queue. Returns 0; -ENOMEM: the queue is full; -EINVAL: opcode, sge
- * count, inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or
- * FLUSH, the state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ; uroce_refusal()
- * (log.h) says which. *bad_wr is the first request that was not posted. A send's entry is free again when its
- * completion is in the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue that is full of
- * unsignaled requests stays full: signal at least one of every max_send_wr.
+ * Posts a list of requests. One thread at a time per queue. Returns 0; -ENOMEM: the queue is full; -EINVAL: opcode,
+ * sge count, inline length, flags or a length that the operation does not take, max_rd_atomic 0 for a READ, atomic or
+ * FLUSH, the state (RESET, INIT, RTR for sends; RESET for receives), or a receive for a QP with an SRQ;
+ * uroce_last_error() (log.h) says which. *bad_wr is the first request that was not posted. A send's entry is free
+ * again when its completion is in the CQ, an unsignaled one's when a later request has a completion (Q-6). So a queue
+ * that is full of unsignaled requests stays full: signal at least one of every max_send_wr.
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);
+/* The same for receives; an entry is free again when a message takes it. */
 UROCE_API int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr,
 				 const struct uroce_recv_wr **bad_wr);
+/*
+ * Returns the number of free entries of the send queue: so many requests can be posted before uroce_qp_post_send()
+ * returns -ENOMEM. 0 ... max_send_wr. For the thread that posts; other threads get an estimate.
+ */
+UROCE_API uint32_t uroce_qp_send_free_count(const struct uroce_qp *qp);
 
 #ifdef __cplusplus
 }

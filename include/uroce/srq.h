@@ -1,5 +1,6 @@
 /* srq.h - shared receive queues: many QPs take their receives from one */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: one thread at a time posts to an SRQ; the other calls are for any thread. No call waits for an lcore. */
 #ifndef UROCE_SRQ_H
 #define UROCE_SRQ_H
 
@@ -33,6 +34,7 @@ UROCE_API int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv
 UROCE_API int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit);
 /* Sets the qp_context of the SRQ's events (event.h), which is 0 at first. */
 UROCE_API void uroce_srq_set_context(struct uroce_srq *srq, uint64_t context);
+/* Fills in *attr: the sizes of the queue, the armed limit, and how many receives are posted. */
 UROCE_API void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_attr *attr);
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@
  * The socket is EAL's: RUNTIME_DIR/FILE_PREFIX/dpdk_telemetry.v2, where dpdk-telemetry.py and uroce-top find it. "/"
  * there lists the commands; those of uroce begin with /uroce/. uroce_port_open() shows the engine of its ports by
  * itself.
+ *
+ * Threads: any thread may call, one at a time.
  */
 #ifndef UROCE_TELEMETRY_H
 #define UROCE_TELEMETRY_H

@@ -1,5 +1,6 @@
 /* types.h - the plain types that every public header shares */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time. */
 #ifndef UROCE_TYPES_H
 #define UROCE_TYPES_H
 

@@ -2,10 +2,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A datagram is one packet, at most the device's path MTU, to a queue pair whose number and Q_Key are known, by
- * uroce_cm_resolve_datagrams() or by means of your own. A datagram may be lost, and then nobody is told.
+ * uroce_cm_resolve_ud() or by means of your own. A datagram may be lost, and then nobody is told.
  *
  * There are no multicast groups: switches learn the members of a group from IGMP and MLD, which uroce does not speak.
  * The calls of verbs and rdma_cm for them return EOPNOTSUPP.
+ *
+ * Threads: one thread at a time posts receives; the other calls are for any thread. uroce_ud_send() and
+ * uroce_ud_destroy() run on the lcore that owns the queue pair. If another thread owns that lcore and does not poll it
+ * for 10 s, they return -ETIMEDOUT, and nothing has changed.
  */
 #ifndef UROCE_UD_H
 #define UROCE_UD_H
@@ -23,10 +27,10 @@ extern "C" {
 struct uroce_ud_init_attr {
 	struct uroce_cq *send_cq, *recv_cq;
 	uint64_t qp_context;
-	uint32_t max_recv_wr;  /* 1 ... 32768; rounded up to a power of two */
-	uint32_t max_recv_sge; /* 1 ... 16 */
-	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
-	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
+	uint32_t max_recv_wr;      /* 1 ... 32768; rounded up to a power of two */
+	uint32_t max_recv_sge;     /* 1 ... 16 */
+	uint32_t qkey;             /* 0: UROCE_CM_UD_QKEY */
+	struct uroce_lcore *lcore; /* as in struct uroce_qp_init_attr */
 	/*
 	 * the SRQ, of the same PD, that receives are taken from; then max_recv_wr and max_recv_sge are unused. NULL:
 	 * the queue pair has a receive queue of its own
@@ -41,8 +45,8 @@ struct uroce_ud_addr {
 };
 
 /*
- * Returns 0; -EINVAL: uroce_refusal() says what is wrong; -ENOMEM; -ENOSPC: the engine has 64 such queue pairs, or no
- * number is left.
+ * Returns 0; -EINVAL: uroce_last_error() says what is wrong; -ENOMEM; -ENOSPC: the engine has 64 such queue pairs, or
+ * no number is left.
  */
 UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
 /*
@@ -50,7 +54,9 @@ UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_at
  * stay posted, except a receive that was already taken for a datagram that did not fit. Returns 0; -ETIMEDOUT.
  */
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
+/* Returns the queue pair's number, 24 bits. */
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
+/* Returns the Q_Key that received datagrams must have. */
 UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
 /* From now on received datagrams must have this Q_Key. */
 UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
@@ -64,7 +70,8 @@ UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr
  * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's send. The data may be reused when
  * the call returns; with UROCE_SEND_INLINE the lkeys are not checked. Until the peer's MAC is known, at most 64
  * datagrams of the queue pair wait, each for up to 3 s, and are then dropped. Returns 0, and with UROCE_SEND_SIGNALED
- * there is a completion; -EINVAL: uroce_refusal() says what is wrong; -EACCES: an lkey is not valid.
+ * there is a completion; -EINVAL: uroce_last_error() says what is wrong; -EACCES: an lkey is not valid; -ETIMEDOUT:
+ * the lcore is not polled.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 

@@ -1,5 +1,6 @@
 /* wr.h - work requests and completions: plain data that crosses between application and lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads: any thread may call at any time. */
 #ifndef UROCE_WR_H
 #define UROCE_WR_H
 
@@ -9,30 +10,36 @@
 extern "C" {
 #endif
 
-/* What a send request asks for. */
+/*
+ * Every constant that libibverbs has too (IBV_WR_SEND for UROCE_WR_SEND) has the same value in these headers.
+ * Constants of uroce alone have values that libibverbs does not use for that enumeration.
+ */
+
+/* The operation of a send request. */
 enum uroce_wr_opcode {
-	UROCE_WR_SEND,
-	UROCE_WR_SEND_WITH_IMM,
-	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet invalidates the peer's key in `rkey` */
 	UROCE_WR_RDMA_WRITE,
 	UROCE_WR_RDMA_WRITE_WITH_IMM,
+	UROCE_WR_SEND,
+	UROCE_WR_SEND_WITH_IMM,
 	UROCE_WR_RDMA_READ,
 	UROCE_WR_ATOMIC_CMP_AND_SWP,
 	UROCE_WR_ATOMIC_FETCH_AND_ADD,
-	UROCE_WR_ATOMIC_WRITE, /* 8 bytes, seen by everybody at once */
-	UROCE_WR_FLUSH,        /* makes earlier WRITEs visible or persistent, as `flush` says */
-	UROCE_WR_LOCAL_INV,    /* invalidates our window of key `rkey`, once all earlier requests are answered */
+	UROCE_WR_LOCAL_INV, /* invalidates our window of key `rkey`, once all earlier requests are answered */
 	/* gives a type 2 window the range in `bind` and the key `rkey`, once all earlier requests are answered */
 	UROCE_WR_BIND_MW,
-	UROCE_WR_OPCODES
+	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet invalidates the peer's key in `rkey` */
+	/* 10 ... 13 are operations that uroce does not have: TSO and drivers' own */
+	UROCE_WR_FLUSH = 14,   /* makes earlier WRITEs visible or persistent, as `flush` says */
+	UROCE_WR_ATOMIC_WRITE, /* 8 bytes, seen by everybody at once */
+	UROCE_WR_OPCODES       /* one more than the largest value */
 };
 
 /* Flags of a send request; OR them. */
 enum uroce_send_flags {
-	UROCE_SEND_SIGNALED = 1 << 0,  /* asks for a completion when the request succeeds; errors always complete */
-	UROCE_SEND_SOLICITED = 1 << 1, /* sets the solicited event bit on the last packet */
-	UROCE_SEND_INLINE = 1 << 2,    /* data is copied at post time, and its lkeys are not checked */
-	UROCE_SEND_FENCE = 1 << 3      /* the request waits for all earlier READs and atomics of the QP */
+	UROCE_SEND_FENCE = 1 << 0,     /* the request waits for all earlier READs and atomics of the QP */
+	UROCE_SEND_SIGNALED = 1 << 1,  /* asks for a completion when the request succeeds; errors always complete */
+	UROCE_SEND_SOLICITED = 1 << 2, /* sets the solicited event bit on the last packet */
+	UROCE_SEND_INLINE = 1 << 3     /* data is copied at post time, and its lkeys are not checked */
 };
 
 /*
@@ -74,7 +81,7 @@ struct uroce_send_wr {
 	uint32_t num_sge;
 	enum uroce_wr_opcode opcode;
 	uint32_t send_flags;
-	uint32_t imm;         /* immediate, host byte order */
+	uint32_t imm_data;    /* immediate, network byte order: htonl() */
 	uint64_t remote_addr; /* WRITE, READ, atomics, FLUSH */
 	uint32_t rkey;        /* the peer's key for remote_addr; or the key to invalidate, or the window's new key */
 	uint32_t flush;       /* FLUSH: enum uroce_flush */
@@ -98,7 +105,7 @@ struct uroce_recv_wr {
 	uint32_t reserved;
 };
 
-/* Outcome of a request; numbers and meaning as in verbs. */
+/* The outcome of a request. */
 enum uroce_wc_status {
 	UROCE_WC_SUCCESS,
 	UROCE_WC_LOC_LEN_ERR,
@@ -114,7 +121,7 @@ enum uroce_wc_status {
 	UROCE_WC_REM_OP_ERR,
 	UROCE_WC_RETRY_EXC_ERR,
 	UROCE_WC_RNR_RETRY_EXC_ERR,
-	UROCE_WC_STATUSES
+	UROCE_WC_STATUSES = 24 /* larger than any status of libibverbs */
 };
 
 /* What completed. Receive opcodes have bit 7 set. */
@@ -126,17 +133,17 @@ enum uroce_wc_opcode {
 	UROCE_WC_FETCH_ADD,
 	UROCE_WC_BIND_MW,
 	UROCE_WC_LOCAL_INV,
+	UROCE_WC_FLUSH = 8,
 	UROCE_WC_ATOMIC_WRITE,
-	UROCE_WC_FLUSH,
 	UROCE_WC_RECV = 1 << 7,
 	UROCE_WC_RECV_RDMA_WITH_IMM
 };
 
 enum uroce_wc_flags {
-	UROCE_WC_WITH_IMM = 1 << 0,
-	UROCE_WC_SOLICITED = 1 << 1,
-	UROCE_WC_WITH_INV = 1 << 2,
-	UROCE_WC_GRH = 1 << 3
+	UROCE_WC_GRH = 1 << 0,        /* a datagram: see UROCE_GRH_BYTES (ud.h) */
+	UROCE_WC_WITH_IMM = 1 << 1,   /* imm_data is valid */
+	UROCE_WC_WITH_INV = 1 << 3,   /* invalidated_rkey is valid */
+	UROCE_WC_SOLICITED = 1 << 15, /* the sender set UROCE_SEND_SOLICITED; libibverbs has no such flag */
 };
 
 /*
@@ -152,7 +159,7 @@ struct uroce_wc {
 	uint32_t vendor_err; /* enum uroce_cause: why, when status is not success */
 	uint32_t byte_len;   /* receives and READs: bytes that arrived */
 	union {
-		uint32_t imm;              /* host byte order, with UROCE_WC_WITH_IMM */
+		uint32_t imm_data;         /* network byte order: ntohl(); with UROCE_WC_WITH_IMM */
 		uint32_t invalidated_rkey; /* with UROCE_WC_WITH_INV */
 	};
 	uint32_t qp_num;     /* the local QP */
@@ -220,18 +227,20 @@ enum uroce_finding {
 	UROCE_FINDINGS
 };
 
-/* Names such as "RETRY_EXC_ERR" and "RDMA_WRITE", and a sentence for a cause; never NULL. */
+/* The name of a status, "RETRY_EXC_ERR" for UROCE_WC_RETRY_EXC_ERR; never NULL. */
 UROCE_API const char *uroce_wc_status_name(uint8_t status);
+/* The name of an operation, "RDMA_WRITE" for UROCE_WC_RDMA_WRITE; never NULL. */
 UROCE_API const char *uroce_wc_opcode_name(uint8_t opcode);
+/* A sentence for a cause (vendor_err of a completion); never NULL. */
 UROCE_API const char *uroce_cause_text(uint32_t vendor_err);
 /* A sentence for a finding, with what to do; answered: the peer has answered before. NULL: nothing was found. */
 UROCE_API const char *uroce_finding_text(uint8_t finding, bool answered);
 
+#define UROCE_EXPLAIN_BYTES 512
 /*
  * Explains a completion in one line for a person: what failed, why, when, and what to look at next. Writes at most
  * out_bytes (UROCE_EXPLAIN_BYTES always suffice), ends with NUL, returns out.
  */
-#define UROCE_EXPLAIN_BYTES 512
 UROCE_API char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes);
 
 #ifdef __cplusplus

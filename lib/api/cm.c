@@ -95,7 +95,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		.response_timeout = options->cm_timeout,
 		.max_retries = options->cm_retries,
 		.user_moves = id->user_moves,
-		.tell_timewait = options->tell_rested,
+		.tell_timewait = options->timewait_event,
 		.user = { id->request_private, options->private_bytes },
 	};
 	if (!id->is_bound)
@@ -149,7 +149,7 @@ static int accept_on_owner(void *argument)
 		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	if (id->datagrams)
 		return accept_datagrams(answer, &accept);
-	accept.tell_timewait = answer->options->tell_rested;
+	accept.tell_timewait = answer->options->timewait_event;
 	accept.side = api_cm_side_of(id, answer->options);
 	accept.side.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	accept.side.path_mtu = cm_peer(cm, id->connection)->path_mtu;
@@ -173,7 +173,7 @@ int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *optio
 	if (error == 0 && id->lcore == NULL)
 		error = engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	if (error == 0 && id->datagrams)
-		error = api_cm_check_datagrams(answer.options, UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX);
+		error = api_cm_check_datagrams(answer.options, UROCE_CM_UD_ACCEPT_PRIVATE_MAX);
 	else if (error == 0)
 		error = api_cm_check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
 	if (error == 0)
@@ -198,7 +198,7 @@ static int reject_on_owner(void *argument)
 int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes)
 {
 	struct answer answer = { .id = id, .user = { private_data, private_bytes } };
-	uint32_t most = id->datagrams ? UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX : UROCE_CM_REJECT_PRIVATE_MAX;
+	uint32_t most = id->datagrams ? UROCE_CM_UD_ACCEPT_PRIVATE_MAX : UROCE_CM_REJECT_PRIVATE_MAX;
 
 	if (private_bytes > most || (private_bytes && private_data == NULL))
 		return engine_refuse(-EINVAL, "private_bytes %u: at most %u, of data that are there", private_bytes,

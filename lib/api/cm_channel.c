@@ -112,7 +112,7 @@ struct uroce_cm_id *api_cm_pop_unread(struct uroce_cm_channel *channel, const st
 	TAILQ_FOREACH(id, &channel->queue, in_queue) {
 		const struct uroce_cm_event *first = &id->events[id->event_head % CONNECT_EVENTS];
 
-		if (first->type == UROCE_CM_REQUEST && first->listener == listener)
+		if (first->type == UROCE_CM_CONNECT_REQUEST && first->listener == listener)
 			break;
 	}
 	if (id)
@@ -295,7 +295,7 @@ static int count_on_owner(void *argument)
 		cm_usage(cm, &usage, engine_now_ns());
 		count->usage->connections += usage.connections;
 		count->usage->half_open += usage.half_open;
-		count->usage->resting_ids += usage.timewait_ids;
+		count->usage->timewait_ids += usage.timewait_ids;
 		count->usage->timers += usage.timers;
 	}
 	return 0;

@@ -62,7 +62,7 @@ extern const struct uroce_cm_options api_cm_no_options;
  * its user moves. Returns 0 or -EINVAL.
  */
 int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
-/* Checks the options for an id with a device. Returns 0; or -EINVAL, and uroce_refusal() names the field. */
+/* Checks the options for an id with a device. Returns 0; or -EINVAL, and uroce_last_error() names the field. */
 int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max);
 /* Draws, once, the first PSN that a QP moved by its user receives (C-7). Returns 0 or a negative errno. */
 int api_cm_draw_psn(struct uroce_cm_id *id);

@@ -28,7 +28,7 @@ int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struc
 	return *id ? 0 : engine_refuse(-ENOMEM, "no memory for an id of a connection");
 }
 
-int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
+int uroce_cm_id_create_ud(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
 {
 	int error = uroce_cm_id_create(channel, context, id);
 

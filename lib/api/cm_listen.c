@@ -93,15 +93,15 @@ int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *a
 	return error;
 }
 
-int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
-			      const struct uroce_ud *ud, struct uroce_cm_id **listener)
+int uroce_cm_listen_ud(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
+		       const struct uroce_ud *ud, struct uroce_cm_id **listener)
 {
 	struct uroce_cm_id *id;
 	int error;
 
 	if (ud == NULL)
 		return engine_refuse(-EINVAL, "ud: NULL");
-	error = uroce_cm_id_create_datagrams(channel, 0, &id);
+	error = uroce_cm_id_create_ud(channel, 0, &id);
 	if (error)
 		return error;
 	id->listener.datagram_qpn = uroce_ud_num(ud);

@@ -17,11 +17,11 @@
 
 const struct uroce_cm_options api_cm_no_options;
 
-/* A value of 0 stands for the default, unless the user has marked the field as given. */
-static uint8_t or_default(const struct uroce_cm_options *options, enum uroce_cm_given field, uint8_t value,
+/* A value of 0 stands for the default, unless the user has set the bit of the field. */
+static uint8_t or_default(const struct uroce_cm_options *options, enum uroce_cm_option_mask field, uint8_t value,
 			  uint8_t by_default)
 {
-	return value || (options->given & field) ? value : by_default;
+	return value || (options->option_mask & field) ? value : by_default;
 }
 
 /* The limit of a QP that we have not made is known to its user only. */
@@ -30,7 +30,7 @@ static uint8_t answers_at_most(const struct uroce_cm_id *id)
 	return id->qp ? (uint8_t)qp_core(id->qp)->replay.limit : LIMIT_RD_ATOMIC;
 }
 
-/* Returns 0; or -EINVAL, and uroce_refusal() names the field. */
+/* Returns 0; or -EINVAL, and uroce_last_error() names the field. */
 static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
 {
 	const struct {
@@ -80,8 +80,9 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 				     options->paths, id->device->port_id, id->device->config.queue_count);
 	if (options->qp_num && options->alternate)
 		return engine_refuse(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads");
-	if (options->given & ~(uint32_t)UROCE_CM_GIVEN_ALL)
-		return engine_refuse(-EINVAL, "given 0x%x: bits of enum uroce_cm_given only", options->given);
+	if (options->option_mask & ~(uint32_t)UROCE_CM_OPTION_ALL)
+		return engine_refuse(-EINVAL, "option_mask 0x%x: bits of enum uroce_cm_option_mask only",
+				     options->option_mask);
 	return 0;
 }
 
@@ -148,15 +149,15 @@ struct cm_side api_cm_side_of(const struct uroce_cm_id *id, const struct uroce_c
 		.qpn = id->qp ? id->qp->qpn : options->qp_num,
 		.psn = id->qp ? qp_core(id->qp)->sq_psn.v : id->psn,
 		.responder_resources =
-			or_default(options, UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC, options->max_dest_rd_atomic, answers),
+			or_default(options, UROCE_CM_OPTION_MAX_DEST_RD_ATOMIC, options->max_dest_rd_atomic, answers),
 		.initiator_depth =
-			or_default(options, UROCE_CM_GIVEN_MAX_RD_ATOMIC, options->max_rd_atomic, RD_ATOMIC_DEFAULT),
-		.retry_count = or_default(options, UROCE_CM_GIVEN_RETRY_CNT, options->retry_cnt, RETRY_DEFAULT),
-		.rnr_retry_count = or_default(options, UROCE_CM_GIVEN_RNR_RETRY, options->rnr_retry, RETRY_DEFAULT),
+			or_default(options, UROCE_CM_OPTION_MAX_RD_ATOMIC, options->max_rd_atomic, RD_ATOMIC_DEFAULT),
+		.retry_count = or_default(options, UROCE_CM_OPTION_RETRY_CNT, options->retry_cnt, RETRY_DEFAULT),
+		.rnr_retry_count = or_default(options, UROCE_CM_OPTION_RNR_RETRY, options->rnr_retry, RETRY_DEFAULT),
 		.flow_control = options->flow_control && !srq,
 		.srq = srq,
 		.path_mtu = cm_mtu_code(mtu_bytes),
-		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
+		.ack_timeout = or_default(options, UROCE_CM_OPTION_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
 		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH |
 		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER) |
 		       (options->no_sack ? 0 : ece_of_window(options->sack_window)) |
@@ -174,7 +175,7 @@ void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *opti
 		.cc = options->cc,
 		.paths = options->paths,
 		.min_rnr_timer =
-			or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer, RNR_TIMER_DEFAULT),
+			or_default(options, UROCE_CM_OPTION_MIN_RNR_TIMER, options->min_rnr_timer, RNR_TIMER_DEFAULT),
 		.path = { .traffic_class = route->traffic_class,
 			  .vlan_id = route->vlan_id,
 			  .vlan_priority = route->vlan_priority,

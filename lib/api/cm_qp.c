@@ -57,8 +57,8 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 	if (id->device && id->device != pd->device)
 		return engine_refuse(-EINVAL, "pd: of the device of the id, see uroce_cm_device()");
 	/* the lcore that the REQ came to, or that resolves the path */
-	if (id->lcore && (id->is_request || init.lcore == 0))
-		init.lcore = id->lcore->index + 1;
+	if (id->lcore && (id->is_request || init.lcore == NULL))
+		init.lcore = id->lcore;
 	error = uroce_qp_create(pd, &init, &qp);
 	if (error)
 		return error;
@@ -86,9 +86,9 @@ struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id)
 	return id->device;
 }
 
-unsigned uroce_cm_lcore(const struct uroce_cm_id *id)
+struct uroce_lcore *uroce_cm_lcore(const struct uroce_cm_id *id)
 {
-	return id->lcore ? id->lcore->index + 1 : 0;
+	return id->lcore;
 }
 
 uint64_t uroce_cm_context(const struct uroce_cm_id *id)
@@ -177,16 +177,16 @@ static int establish_on_owner(void *argument)
 	int error = cm_establish(id->lcore->connect->cm, id->connection);
 
 	engine_connect_run(id->lcore);
-	return error ? engine_refuse(error, "id: no response of a peer waits, see UROCE_CM_RESPONSE") : 0;
+	return error ? engine_refuse(error, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE") : 0;
 }
 
 int uroce_cm_establish(struct uroce_cm_id *id)
 {
 	return id->lcore ? engine_mailbox_call(id->lcore, establish_on_owner, id) :
-			   engine_refuse(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_RESPONSE");
+			   engine_refuse(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE");
 }
 
-static int packet_came_on_owner(void *argument)
+static int notify_on_owner(void *argument)
 {
 	struct uroce_cm_id *id = argument;
 
@@ -197,8 +197,8 @@ static int packet_came_on_owner(void *argument)
 	return 0;
 }
 
-int uroce_cm_packet_came(struct uroce_cm_id *id)
+int uroce_cm_notify(struct uroce_cm_id *id)
 {
-	return id->lcore ? engine_mailbox_call(id->lcore, packet_came_on_owner, id) :
+	return id->lcore ? engine_mailbox_call(id->lcore, notify_on_owner, id) :
 			   engine_refuse(-ENOTCONN, "id: it has no connection");
 }

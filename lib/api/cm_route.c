@@ -89,7 +89,7 @@ static void take_device(struct uroce_cm_id *id, struct uroce_device *device)
 {
 	pthread_mutex_lock(&device->engine->lock);
 	if (id->lcore == NULL)
-		id->lcore = engine_device_pick_lcore(device, 0);
+		id->lcore = engine_device_pick_lcore(device, NULL);
 	pthread_mutex_unlock(&device->engine->lock);
 	id->device = device;
 }
@@ -178,7 +178,7 @@ int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, cons
 int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t port,
 	       const struct uroce_cm_options *options)
 {
-	int error = api_cm_check_datagrams(options, UROCE_CM_DATAGRAMS_CONNECT_PRIVATE_MAX);
+	int error = api_cm_check_datagrams(options, UROCE_CM_UD_CONNECT_PRIVATE_MAX);
 
 	if (error)
 		return error;
@@ -202,8 +202,8 @@ int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t p
 }
 
 /* There is no QP, so any lcore that serves the device asks the peer. */
-int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
-			       const struct uroce_addr *dest, uint16_t port)
+int uroce_cm_resolve_ud(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
+			const struct uroce_addr *dest, uint16_t port)
 {
 	struct uroce_path path;
 	int error;

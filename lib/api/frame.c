@@ -52,7 +52,7 @@ static int look(const uint8_t *frame, uint32_t kept_bytes, uint32_t frame_bytes,
 	return 0;
 }
 
-int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes, struct uroce_frame_view *view)
+int uroce_frame_parse(const void *frame, uint32_t kept_bytes, uint32_t frame_bytes, struct uroce_frame_view *view)
 {
 	uint8_t *whole;
 	int code;

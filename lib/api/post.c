@@ -71,9 +71,8 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
 		return engine_refuse(error, "state %s: sends are posted in RTS, SQD or ERR",
 				     uroce_qp_state_name(state));
-	if ((unsigned)wr->opcode >= UROCE_WR_OPCODES)
-		return engine_refuse(error, "opcode %u: 0 ... %u, see enum uroce_wr_opcode", (unsigned)wr->opcode,
-				     UROCE_WR_OPCODES - 1);
+	if ((unsigned)wr->opcode >= UROCE_WR_OPCODES || rc_ops[wr->opcode].pieces == PIECES_NO_OPERATION)
+		return engine_refuse(error, "opcode %u: one of enum uroce_wr_opcode", (unsigned)wr->opcode);
 	if (wr->mw || rc_ops[wr->opcode].pieces == PIECES_BIND)
 		return refuse_window(wr);
 	if (refuse_list(wr->num_sge, wr->sg_list, win->sge_limit) == 0)

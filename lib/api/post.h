@@ -9,7 +9,7 @@ struct uroce_qp;
 struct uroce_recv_wr;
 struct uroce_send_wr;
 
-/* Each takes the error of a refused post, keeps a sentence for uroce_refusal(), and returns the error. */
+/* Each takes the error of a refused post, keeps a sentence for uroce_last_error(), and returns the error. */
 int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send_wr *wr);
 int api_post_refuse_recv(const struct rc_recvq *queue, int error, const struct uroce_recv_wr *wr);
 int api_post_refuse_shared(const struct rc_srq *srq, int error, const struct uroce_recv_wr *wr);

@@ -70,7 +70,7 @@ static struct rc_qp_config core_config(const struct uroce_pd *pd, const struct u
 }
 
 /* Gives the QP its lcore and its numbers, and lets packets find it. */
-static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, uint32_t lcore)
+static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, struct uroce_lcore *lcore)
 {
 	struct uroce_engine *engine = qp->device->engine;
 	int error;
@@ -79,9 +79,8 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, ui
 		return engine_refuse_random();
 	pthread_mutex_lock(&engine->lock);
 	qp->owner = engine_device_pick_lcore(qp->device, lcore);
-	error = qp->owner ?
-			engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
-			engine_refuse(-EINVAL, "lcore %u: 0, or 1 and the index of one that serves the device", lcore);
+	error = qp->owner ? engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
+			    engine_refuse(-EINVAL, "lcore %u: one that serves the device, or NULL", lcore->index);
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;
@@ -226,13 +225,18 @@ void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *i
 		.max_inline_data = rc->win.inline_limit,
 		.max_dest_rd_atomic = rc->replay.limit,
 		.sq_sig_all = rc->win.signal_all,
-		.lcore = qp->owner->index + 1,
+		.lcore = qp->owner,
 	};
 }
 
 uint32_t uroce_qp_num(const struct uroce_qp *qp)
 {
 	return qp->qpn;
+}
+
+uint32_t uroce_qp_send_free_count(const struct uroce_qp *qp)
+{
+	return sendwin_free_count(&qp_core(qp)->win);
 }
 
 int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uint32_t *bad_mask)

@@ -39,14 +39,14 @@ static uint64_t bytes_of(const struct uroce_ud *ud)
 }
 
 /* Gives the queue pair a number, and lets packets find it. */
-static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcore)
+static int enter(struct uroce_engine *engine, struct uroce_ud *ud, struct uroce_lcore *lcore)
 {
 	int error = 0;
 
 	pthread_mutex_lock(&engine->lock);
 	ud->owner = engine_device_pick_lcore(ud->device, lcore);
 	if (ud->owner == NULL)
-		error = engine_refuse(-EINVAL, "lcore %u: 0, or 1 and the index of one that serves the device", lcore);
+		error = engine_refuse(-EINVAL, "lcore %u: one that serves the device, or NULL", lcore->index);
 	for (ud->slot = 0; error == 0 && ud->slot < ENGINE_UDS && engine->uds[ud->slot]; ud->slot++)
 		;
 	if (error == 0 && ud->slot == ENGINE_UDS)

@@ -37,7 +37,7 @@
  */
 static uint32_t room_for(enum uroce_cm_event_type type)
 {
-	if (type == UROCE_CM_ROUTED)
+	if (type == UROCE_CM_ROUTE_RESOLVED)
 		return 1;
 	return type == UROCE_CM_ALTERNATE ? CONNECT_EVENTS / 2 : CONNECT_EVENTS;
 }
@@ -156,15 +156,11 @@ static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_
 static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *action)
 {
 	static const enum uroce_cm_event_type types[CM_EVENTS] = {
-		[CM_EVENT_REQUEST] = UROCE_CM_REQUEST,
-		[CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
-		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,
-		[CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
-		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED,
-		[CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
-		[CM_EVENT_RESOLVED] = UROCE_CM_RESOLVED,
-		[CM_EVENT_RESPONSE] = UROCE_CM_RESPONSE,
-		[CM_EVENT_RESTED] = UROCE_CM_RESTED,
+		[CM_EVENT_REQUEST] = UROCE_CM_CONNECT_REQUEST,   [CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
+		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,         [CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
+		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED, [CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
+		[CM_EVENT_RESOLVED] = UROCE_CM_UD_RESOLVED,      [CM_EVENT_RESPONSE] = UROCE_CM_CONNECT_RESPONSE,
+		[CM_EVENT_RESTED] = UROCE_CM_TIMEWAIT_EXIT,
 	};
 	struct uroce_cm_id *id = (struct uroce_cm_id *)(uintptr_t)action->context;
 	struct cm *cm = lcore->connect->cm;
@@ -443,7 +439,7 @@ static void do_aim(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 		error = cm_resolve_service(cm, &id->request, now_ns, &id->connection);
 		break;
 	case CONNECT_ROUTE:
-		raise_resolved(id, UROCE_CM_ROUTED, 0);
+		raise_resolved(id, UROCE_CM_ROUTE_RESOLVED, 0);
 		return;
 	}
 	if (error)
@@ -498,7 +494,7 @@ static void look_at_resolving(struct uroce_lcore *lcore)
 		if (found)
 			do_aim(lcore, id);
 		else
-			raise_resolved(id, id->aim == CONNECT_ROUTE ? UROCE_CM_ROUTED : UROCE_CM_UNREACHABLE,
+			raise_resolved(id, id->aim == CONNECT_ROUTE ? UROCE_CM_ROUTE_RESOLVED : UROCE_CM_UNREACHABLE,
 				       -EHOSTUNREACH);
 	}
 }

@@ -347,13 +347,10 @@ int uroce_device_destroy(struct uroce_device *device)
 	return 0;
 }
 
-struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish)
+struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, struct uroce_lcore *wish)
 {
-	struct uroce_lcore *lcore = NULL;
+	struct uroce_lcore *lcore =
+		wish ? wish : lcore_of_queue(device, device->next_queue++ % device->config.queue_count);
 
-	if (wish == 0)
-		lcore = lcore_of_queue(device, device->next_queue++ % device->config.queue_count);
-	else if (wish <= device->engine->lcore_count)
-		lcore = device->engine->lcores[wish - 1];
-	return lcore && engine_find_port(lcore, device) ? lcore : NULL;
+	return engine_find_port(lcore, device) ? lcore : NULL;
 }

@@ -21,10 +21,7 @@ struct engine_port_traits {
 int engine_device_create(struct uroce_engine *engine, const struct uroce_device_config *given,
 			 const struct engine_port_traits *traits, struct uroce_device **result);
 
-/*
- * Returns the lcore for a new QP of device: `wish` n asks for lcore n - 1, 0 spreads QPs. Returns NULL if there is no
- * such lcore.
- */
-struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish);
+/* Returns the lcore for a new QP of device: wish, or NULL if that does not serve the device. wish NULL spreads QPs. */
+struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, struct uroce_lcore *wish);
 
 #endif

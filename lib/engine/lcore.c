@@ -309,3 +309,8 @@ struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned ind
 {
 	return index < engine->lcore_count ? engine->lcores[index] : NULL;
 }
+
+unsigned uroce_lcore_index(const struct uroce_lcore *lcore)
+{
+	return lcore->index;
+}

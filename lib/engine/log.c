@@ -89,7 +89,7 @@ int engine_check_range(const char *name, uint32_t value, uint32_t least, uint32_
 	return engine_refuse(-EINVAL, "%s %u: %u ... %u", name, value, least, most);
 }
 
-const char *uroce_refusal(void)
+const char *uroce_last_error(void)
 {
 	if (last.often) {
 #pragma GCC diagnostic push

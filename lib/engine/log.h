@@ -13,18 +13,18 @@ int engine_check_range(const char *name, uint32_t value, uint32_t least, uint32_
 
 #define REFUSAL_BYTES 512u /* the same as in struct uroce_error */
 
-/* Why a call has failed, as uroce_refusal() returns it. */
+/* Why a call has failed, as uroce_last_error() returns it. */
 struct engine_refusal {
 	char text[REFUSAL_BYTES];
-	const char *often; /* a format: text is made from it and `value` when uroce_refusal() is called */
+	const char *often; /* a format: text is made from it and `value` when uroce_last_error() is called */
 	uint32_t value;
 };
 
-/* Keeps the sentence for uroce_refusal() and logs it. Returns the error. */
+/* Keeps the sentence for uroce_last_error() and logs it. Returns the error. */
 int engine_refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
  * For refusals that a program may meet often, as when it posts to a full queue: nothing is logged, and the sentence, a
- * constant with at most one %u, is made only when uroce_refusal() is called. Returns the error.
+ * constant with at most one %u, is made only when uroce_last_error() is called. Returns the error.
  */
 int engine_refuse_often(int error, const char *format, uint32_t value);
 /* Refuses because the kernel has given no random numbers. Returns -EIO. */

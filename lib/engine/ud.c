@@ -168,7 +168,7 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 				       (packet->opcode == OP_UD_SEND_ONLY_IMM ? UROCE_WC_WITH_IMM : 0)),
 		.vendor_err = cause,
 		.byte_len = UROCE_GRH_BYTES + packet->payload_bytes,
-		.imm = packet->opcode == OP_UD_SEND_ONLY_IMM ? packet->imm : 0,
+		.imm_data = packet->opcode == OP_UD_SEND_ONLY_IMM ? __builtin_bswap32(packet->imm) : 0,
 		.qp_num = ud->qpn,
 		.src_qp = packet->source_qpn,
 		.qp_context = ud->context,
@@ -310,7 +310,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 		.pkey = PKEY_DEFAULT,
 		.qkey = to->qkey,
 		.source_qpn = ud->qpn,
-		.imm = wr->imm,
+		.imm = load_be32(&wr->imm_data),
 		.payload = data,
 	};
 

@@ -122,46 +122,54 @@ const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
 
 const char *uroce_qp_attr_name(uint32_t mask_bit)
 {
-	static const char *const names[] = { "STATE",
-					     "ACCESS_FLAGS",
-					     "PKEY",
-					     "PATH_MTU",
-					     "DEST_QPN",
-					     "RQ_PSN",
-					     "SQ_PSN",
-					     "MAX_RD_ATOMIC",
-					     "MAX_DEST_RD_ATOMIC",
-					     "MIN_RNR_TIMER",
-					     "TIMEOUT",
-					     "RETRY_CNT",
-					     "RNR_RETRY",
-					     "PATH",
-					     "FLOW_CONTROL",
-					     "IMPRECISE_ERRORS",
-					     "ALT_PATH",
-					     "PATH_MIG_STATE",
-					     "NO_PROBE",
-					     "KEEPALIVE",
-					     "READ_REPAIR",
-					     "CC",
-					     "SACK_WINDOW",
-					     "PATHS" };
-	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} names[] = {
+		{ UROCE_QP_STATE, "STATE" },
+		{ UROCE_QP_ACCESS_FLAGS, "ACCESS_FLAGS" },
+		{ UROCE_QP_PKEY, "PKEY" },
+		{ UROCE_QP_PATH, "PATH" },
+		{ UROCE_QP_PATH_MTU, "PATH_MTU" },
+		{ UROCE_QP_TIMEOUT, "TIMEOUT" },
+		{ UROCE_QP_RETRY_CNT, "RETRY_CNT" },
+		{ UROCE_QP_RNR_RETRY, "RNR_RETRY" },
+		{ UROCE_QP_RQ_PSN, "RQ_PSN" },
+		{ UROCE_QP_MAX_RD_ATOMIC, "MAX_RD_ATOMIC" },
+		{ UROCE_QP_ALT_PATH, "ALT_PATH" },
+		{ UROCE_QP_MIN_RNR_TIMER, "MIN_RNR_TIMER" },
+		{ UROCE_QP_SQ_PSN, "SQ_PSN" },
+		{ UROCE_QP_MAX_DEST_RD_ATOMIC, "MAX_DEST_RD_ATOMIC" },
+		{ UROCE_QP_PATH_MIG_STATE, "PATH_MIG_STATE" },
+		{ UROCE_QP_DEST_QPN, "DEST_QPN" },
+		{ UROCE_QP_FLOW_CONTROL, "FLOW_CONTROL" },
+		{ UROCE_QP_IMPRECISE_ERRORS, "IMPRECISE_ERRORS" },
+		{ UROCE_QP_NO_PROBE, "NO_PROBE" },
+		{ UROCE_QP_KEEPALIVE, "KEEPALIVE" },
+		{ UROCE_QP_READ_REPAIR, "READ_REPAIR" },
+		{ UROCE_QP_CC, "CC" },
+		{ UROCE_QP_SACK_WINDOW, "SACK_WINDOW" },
+		{ UROCE_QP_PATHS, "PATHS" },
+	};
 
-	return NAME_OF(names, index);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].bit == (mask_bit & -mask_bit))
+			return names[i].name;
+	}
+	return "UNKNOWN";
 }
 
 const char *uroce_cm_event_name(enum uroce_cm_event_type type)
 {
 	static const char *const names[UROCE_CM_EVENT_TYPES] = {
-		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
-		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
-		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
-		[UROCE_CM_RESOLVED] = "resolved",         [UROCE_CM_ROUTED] = "routed",
-		[UROCE_CM_RESPONSE] = "response",         [UROCE_CM_RESTED] = "rested",
+		[UROCE_CM_CONNECT_REQUEST] = "connect request", [UROCE_CM_CONNECT_RESPONSE] = "connect response",
+		[UROCE_CM_ESTABLISHED] = "established",         [UROCE_CM_REJECTED] = "rejected",
+		[UROCE_CM_UNREACHABLE] = "unreachable",         [UROCE_CM_DISCONNECTED] = "disconnected",
+		[UROCE_CM_ALTERNATE] = "alternate path",        [UROCE_CM_ROUTE_RESOLVED] = "route resolved",
+		[UROCE_CM_UD_RESOLVED] = "UD resolved",         [UROCE_CM_TIMEWAIT_EXIT] = "time-wait exit",
 	};
 
-	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";
+	return (unsigned)type < UROCE_CM_EVENT_TYPES && names[type] ? names[type] : "unknown";
 }
 
 char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)

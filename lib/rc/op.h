@@ -28,20 +28,21 @@ struct wire_packet;
  * each request of a QP in another state.
  */
 enum rc_send_needs {
-	NEEDS_RECEIVE = 1,  /* with flow control: a credit for a receive entry at the peer (F-3) */
-	NEEDS_RESPONSE = 2, /* room among the READs and atomics that the peer takes at a time */
+	NEEDS_FENCE = UROCE_SEND_FENCE, /* 1: no READ or atomic before the request may be outstanding */
+	NEEDS_RESPONSE = 2,             /* room among the READs and atomics that the peer takes at a time */
 	/* the request is carried out here, once all requests before it are answered */
 	NEEDS_NO_PACKET = 4,
-	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before the request may be outstanding */
-	NEEDS_TOO_MUCH = 16,            /* the request is longer than a message may be, which is a local fault */
-	NEEDS_RTS = 32,                 /* every request: a QP in RTS */
-	NEEDS_GATHER = 64,              /* needs nothing to begin; its payload has to be gathered from several pieces */
+	NEEDS_RECEIVE = 8,       /* with flow control: a credit for a receive entry at the peer (F-3) */
+	NEEDS_TOO_MUCH = 16,     /* the request is longer than a message may be, which is a local fault */
+	NEEDS_RTS = 32,          /* every request: a QP in RTS */
+	NEEDS_GATHER = 64,       /* needs nothing to begin; its payload has to be gathered from several pieces */
 	NEEDS_IS_COMPARED = 128, /* no need: holes.c has compared the request with older ones, down to slot `imm` */
 	NEEDS_CHECKS = NEEDS_RESPONSE | NEEDS_NO_PACKET | NEEDS_FENCE | NEEDS_TOO_MUCH
 };
 
 /* What memory a request names. */
 enum rc_op_pieces {
+	PIECES_NO_OPERATION, /* no operation has this number */
 	PIECES_ANY,
 	PIECES_NONE,
 	PIECES_EIGHT_BYTES, /* one piece; and its slot has operands */
@@ -117,7 +118,7 @@ struct rc_op {
 	bool (*matches)(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet);
 };
 
-/* The rows, by enum uroce_wr_opcode. */
+/* The rows, by enum uroce_wr_opcode; numbers without an operation have a row of zeros. */
 HIDDEN extern const struct rc_op rc_ops[UROCE_WR_OPCODES];
 
 /* What a request's packet means to the responder. */

@@ -250,10 +250,11 @@ static bool bind_window(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 
 /* The fields that the rows of all SENDs share, those of all WRITEs, and those of the two atomics. */
 /* clang-format off */
-#define SEND .name = "SEND", .completion = UROCE_WC_SEND, .flags = ALL_FLAGS, .needs = NEEDS_RECEIVE, .is_cut = true, \
-	.first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE
-#define WRITE .name = "RDMA_WRITE", .completion = UROCE_WC_RDMA_WRITE, .flags = ALL_FLAGS, .is_cut = true, \
-	.first = OP_WRITE_FIRST, .middle = OP_WRITE_MIDDLE, .reth = FRAME_RETH, .rights = UROCE_ACCESS_REMOTE_WRITE
+#define SEND .name = "SEND", .completion = UROCE_WC_SEND, .flags = ALL_FLAGS, .pieces = PIECES_ANY, \
+	.needs = NEEDS_RECEIVE, .is_cut = true, .first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE
+#define WRITE .name = "RDMA_WRITE", .completion = UROCE_WC_RDMA_WRITE, .flags = ALL_FLAGS, .pieces = PIECES_ANY, \
+	.is_cut = true, .first = OP_WRITE_FIRST, .middle = OP_WRITE_MIDDLE, .reth = FRAME_RETH, \
+	.rights = UROCE_ACCESS_REMOTE_WRITE
 #define ATOMIC .flags = NOT_INLINE, .pieces = PIECES_EIGHT_BYTES, .needs = NEEDS_RESPONSE, \
 	.response = OP_ATOMIC_ACKNOWLEDGE, .brings_data = true, .rights = UROCE_ACCESS_REMOTE_ATOMIC, \
 	.target_bytes = 8, .aligned = true, .counter = CNT_RX_ATOMIC_REQUESTS, .respond = respond_atomic, \
@@ -268,9 +269,9 @@ const struct rc_op rc_ops[UROCE_WR_OPCODES] = {
 	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { WRITE, .last = OP_WRITE_LAST_IMM, .only = OP_WRITE_ONLY_IMM,
 		.imm = FRAME_4_BYTES, .needs = NEEDS_RECEIVE },
 	[UROCE_WR_RDMA_READ] = { .name = "RDMA_READ", .completion = UROCE_WC_RDMA_READ, .flags = NOT_INLINE,
-		.needs = NEEDS_RESPONSE, .is_cut = true, .only = OP_READ_REQUEST, .brings_data = true,
-		.rights = UROCE_ACCESS_REMOTE_READ, .counter = CNT_RX_READ_REQUESTS, .write = write_read,
-		.matches = read_matches },
+		.pieces = PIECES_ANY, .needs = NEEDS_RESPONSE, .is_cut = true, .only = OP_READ_REQUEST,
+		.brings_data = true, .rights = UROCE_ACCESS_REMOTE_READ, .counter = CNT_RX_READ_REQUESTS,
+		.write = write_read, .matches = read_matches },
 	[UROCE_WR_ATOMIC_CMP_AND_SWP] = { ATOMIC, .name = "COMP_SWAP", .completion = UROCE_WC_COMP_SWAP,
 		.only = OP_COMPARE_SWAP, .write = write_compare_swap, .execute = execute_compare_swap },
 	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = { ATOMIC, .name = "FETCH_ADD", .completion = UROCE_WC_FETCH_ADD,
@@ -325,7 +326,7 @@ const struct rc_op_packet rc_ops_packets[OPCODES_OF_RC] = {
 const struct rc_op *rc_ops_find_completion(uint8_t completion)
 {
 	for (uint32_t op = 0; op < UROCE_WR_OPCODES; op++) {
-		if (rc_ops[op].completion == completion)
+		if (rc_ops[op].pieces != PIECES_NO_OPERATION && rc_ops[op].completion == completion)
 			return &rc_ops[op];
 	}
 	return NULL;

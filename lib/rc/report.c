@@ -193,10 +193,24 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
+/* A failure is the last thing that happens to a QP, so its events come after the others. */
+#define FROM_FAILURES                                                                                  \
+	(1u << UROCE_EVENT_QP_FATAL | 1u << UROCE_EVENT_QP_REQ_ERR | 1u << UROCE_EVENT_QP_ACCESS_ERR | \
+	 1u << UROCE_EVENT_QP_LAST_WQE_REACHED | 1u << UROCE_EVENT_ANOMALY)
+
+/* How long the peer was silent when a keep-alive ended the QP; 0: something else did. */
+static uint64_t silent_us(const struct rc_qp *qp)
+{
+	const struct uroce_qp_error *first = qp->failures.first;
+
+	return first && first->cause == UROCE_CAUSE_KEEPALIVE ? first->elapsed_us : 0;
+}
+
 static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
 {
 	while (qp->report.events) {
-		uint32_t type = (uint32_t)__builtin_ctz(qp->report.events);
+		uint32_t before = qp->report.events & ~FROM_FAILURES;
+		uint32_t type = (uint32_t)__builtin_ctz(before ? before : qp->report.events);
 
 		if (out->event_count == OUTBOX_EVENTS)
 			return true;
@@ -204,8 +218,9 @@ static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
 			.type = type,
 			.qp_num = qp->qpn,
 			.qp_context = qp->context,
+			.silent_us = type == UROCE_EVENT_QP_FATAL ? silent_us(qp) : 0,
 		};
-		qp->report.events &= qp->report.events - 1;
+		qp->report.events &= ~(1u << type);
 	}
 	return false;
 }
@@ -283,7 +298,7 @@ void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct w
 	wc->byte_len = byte_len;
 	wc->src_qp = qp->dest_qpn;
 	if (op->immdt) {
-		wc->imm = packet->imm;
+		store_be32(&wc->imm_data, packet->imm);
 		wc->wc_flags |= UROCE_WC_WITH_IMM;
 	}
 	if (op->ieth) {

@@ -61,7 +61,7 @@ static inline struct wire_headers request_headers(const struct rc_qp *qp, const 
 	emit_add_reth(&headers, wqe->remote_va, wqe->rkey, wqe->length_bytes);
 	headers.extensions = index == 0 ? op->reth : 0;
 	if (last && op->imm)
-		emit_add_imm(&headers, op->ieth ? wqe->rkey : wqe->imm);
+		emit_add_imm(&headers, op->ieth ? wqe->rkey : load_be32(&wqe->imm));
 	return headers;
 }
 

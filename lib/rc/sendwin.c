@@ -52,7 +52,7 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, s
 		taken->bytes += copies[i].length;
 	}
 	taken->op = op = &rc_ops[taken->opcode];
-	taken->imm = wr->imm;
+	taken->imm = wr->imm_data;
 	if ((taken->flags & ~(uint32_t)op->flags) ||
 	    ((taken->flags & UROCE_SEND_INLINE) && taken->bytes > win->inline_limit) ||
 	    ((op->needs & NEEDS_RESPONSE) && atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed)))

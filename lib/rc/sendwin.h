@@ -33,7 +33,7 @@ struct rc_send_wqe {
 	uint8_t flags;     /* enum uroce_send_flags */
 	uint8_t sge_count; /* 0 with inline data */
 	uint8_t needs;     /* enum rc_send_needs */
-	uint32_t imm;      /* FLUSH: enum uroce_flush; with NEEDS_IS_COMPARED a slot */
+	uint32_t imm;      /* immediate in network byte order; FLUSH: enum uroce_flush; with NEEDS_IS_COMPARED a slot */
 	uint64_t remote_va;
 	uint32_t rkey;                        /* for a local invalidate the key */
 	uint32_t length_bytes;                /* length of the whole message */
@@ -213,6 +213,13 @@ static inline void sendwin_wake_by_posts(struct rc_sendwin *win, bool wake)
 {
 	if (atomic_load_explicit(&win->post_wakes, memory_order_relaxed) != wake)
 		atomic_store_explicit(&win->post_wakes, wake, memory_order_relaxed);
+}
+
+/* How many requests can be posted. For the application's thread. */
+static inline uint32_t sendwin_free_count(const struct rc_sendwin *win)
+{
+	/* pairs with S2 in sendwin_free_slots(), as in is_full() */
+	return win->depth - (win->posting - atomic_load_explicit(&win->freed, memory_order_acquire));
 }
 
 /* How many PSNs are sent and not acknowledged. */

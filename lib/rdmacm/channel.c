@@ -261,14 +261,14 @@ static bool take_other(struct cma_id *id, struct cma_event *one, const struct ur
 	one->event.id = &id->id;
 	one->event.status = from->status;
 	switch (from->type) {
-	case UROCE_CM_ROUTED:
+	case UROCE_CM_ROUTE_RESOLVED:
 		one->event.event = from->status ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED;
 		if (from->status == 0) {
 			cma_id_set_device(id);
 			set_addresses(id, from, port_of(&id->id.route.addr.dst_storage));
 		}
 		return true;
-	case UROCE_CM_RESPONSE:
+	case UROCE_CM_CONNECT_RESPONSE:
 		take_response(id, one, from);
 		return true;
 	case UROCE_CM_ESTABLISHED:
@@ -289,13 +289,13 @@ static bool take_other(struct cma_id *id, struct cma_event *one, const struct ur
 		one->event.event = RDMA_CM_EVENT_DISCONNECTED;
 		one->event.status = 0;
 		return true;
-	case UROCE_CM_RESTED:
+	case UROCE_CM_TIMEWAIT_EXIT:
 		one->event.event = RDMA_CM_EVENT_TIMEWAIT_EXIT;
 		return true;
-	case UROCE_CM_RESOLVED:
+	case UROCE_CM_UD_RESOLVED:
 		take_datagrams(id, one, from);
 		return true;
-	case UROCE_CM_REQUEST:
+	case UROCE_CM_CONNECT_REQUEST:
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_EVENT_TYPES:
 		break;
@@ -314,7 +314,7 @@ static struct cma_event *take_theirs(struct cma_channel *channel, int *error)
 	pthread_mutex_lock(&channel->reading);
 	while (*error == 0 && !told) {
 		*error = uroce_cm_next(channel->cm, &from);
-		if (*error == 0 && from.type == UROCE_CM_REQUEST)
+		if (*error == 0 && from.type == UROCE_CM_CONNECT_REQUEST)
 			told = take_request(one, &from);
 		else if (*error == 0 && from.context)
 			told = take_other((struct cma_id *)(uintptr_t)from.context, one, &from);

@@ -19,8 +19,8 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 	struct uroce_cm_options options = {
 		.private_data = param->private_data,
 		.private_bytes = param->private_data_len,
-		.given = UROCE_CM_GIVEN_RETRY_CNT | UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC |
-			 UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC,
+		.option_mask = UROCE_CM_OPTION_RETRY_CNT | UROCE_CM_OPTION_RNR_RETRY | UROCE_CM_OPTION_MAX_RD_ATOMIC |
+			       UROCE_CM_OPTION_MAX_DEST_RD_ATOMIC,
 		.retry_cnt = at_most(param->retry_count, 7),
 		.rnr_retry = at_most(param->rnr_retry_count, 7),
 		.max_rd_atomic = at_most(param->initiator_depth, STACK_RD_ATOMIC),
@@ -36,7 +36,7 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 		.no_sack = id->id.qp == NULL || cma_sack_window() == 0,
 		.sack_window = cma_sack_window(),
 		.paths = id->id.qp ? cma_paths() : 0,
-		.tell_rested = true,
+		.timewait_event = true,
 	};
 
 	return options;
@@ -57,7 +57,7 @@ CMA_API int rdma_connect(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 
 	if (id->is_ud) {
 		options.qp_num = 0;
-		options.given = 0;
+		options.option_mask = 0;
 	}
 	error = uroce_cm_connect(id->cm, NULL, NULL, port, &options);
 	return error ? cma_result(error) : cma_complete(id);
@@ -100,7 +100,8 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 		at_most(param.responder_resources, at_most(id->asked.responder_resources, STACK_RD_ATOMIC));
 	param.initiator_depth = at_most(param.initiator_depth, at_most(id->asked.initiator_depth, STACK_RD_ATOMIC));
 	options = options_of(id, &param);
-	options.given = UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC | UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC;
+	options.option_mask =
+		UROCE_CM_OPTION_RNR_RETRY | UROCE_CM_OPTION_MAX_RD_ATOMIC | UROCE_CM_OPTION_MAX_DEST_RD_ATOMIC;
 	options.retry_cnt = 0; /* the client's value counts */
 	/*
 	 * The queue pair is moved to RTS before the client hears that it is accepted: in RTR the client's first message
@@ -133,7 +134,7 @@ CMA_API int rdma_notify(struct rdma_cm_id *ours, enum ibv_event_type event)
 {
 	if (event != IBV_EVENT_COMM_EST)
 		return cma_result(-EINVAL);
-	return cma_result(uroce_cm_packet_came(cma_id_of(ours)->cm));
+	return cma_result(uroce_cm_notify(cma_id_of(ours)->cm));
 }
 
 CMA_API int rdma_disconnect(struct rdma_cm_id *ours)

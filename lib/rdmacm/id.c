@@ -11,7 +11,7 @@
 static int create(struct cma_id *id, struct cma_channel *channel)
 {
 	if (id->is_ud)
-		return uroce_cm_id_create_datagrams(channel->cm, (uintptr_t)id, &id->cm);
+		return uroce_cm_id_create_ud(channel->cm, (uintptr_t)id, &id->cm);
 	return uroce_cm_id_create(channel->cm, (uintptr_t)id, &id->cm);
 }
 

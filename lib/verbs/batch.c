@@ -7,7 +7,6 @@
  */
 #include "verbs/batch.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static void wr_send(struct ibv_qp_ex *ex)
 
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
-	begin(ex, UROCE_WR_SEND_WITH_IMM)->wr.imm = ntohl(imm);
+	begin(ex, UROCE_WR_SEND_WITH_IMM)->wr.imm_data = imm;
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
@@ -90,7 +89,7 @@ static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_a
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, __be32 imm)
 {
-	begin_at(ex, UROCE_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr)->wr.imm = ntohl(imm);
+	begin_at(ex, UROCE_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr)->wr.imm_data = imm;
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)

@@ -133,47 +133,18 @@ void verb_event_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_
 
 /* ---- the thread ---- */
 
-/* -1: verbs have no such event. */
-static int type_of(uint32_t ours)
+/*
+ * Verbs have no event for the last two. Programs learn of QP_FATAL by a failed completion or CQ_ERR; for them it means
+ * a broken device.
+ */
+static bool is_for_programs(uint32_t type)
 {
-	switch ((enum uroce_event_type)ours) {
-	case UROCE_EVENT_COMM_EST:
-		return IBV_EVENT_COMM_EST;
-	case UROCE_EVENT_SQ_DRAINED:
-		return IBV_EVENT_SQ_DRAINED;
-	case UROCE_EVENT_PATH_MIG:
-		return IBV_EVENT_PATH_MIG;
-	case UROCE_EVENT_PATH_MIG_ERR:
-		return IBV_EVENT_PATH_MIG_ERR;
-	case UROCE_EVENT_QP_REQ_ERR:
-		return IBV_EVENT_QP_REQ_ERR;
-	case UROCE_EVENT_QP_ACCESS_ERR:
-		return IBV_EVENT_QP_ACCESS_ERR;
-	case UROCE_EVENT_QP_LAST_WQE_REACHED:
-		return IBV_EVENT_QP_LAST_WQE_REACHED;
-	case UROCE_EVENT_CQ_ERR:
-		return IBV_EVENT_CQ_ERR;
-	case UROCE_EVENT_SRQ_LIMIT_REACHED:
-		return IBV_EVENT_SRQ_LIMIT_REACHED;
-	case UROCE_EVENT_SRQ_ERR:
-		return IBV_EVENT_SRQ_ERR;
-	case UROCE_EVENT_PORT_ACTIVE:
-		return IBV_EVENT_PORT_ACTIVE;
-	case UROCE_EVENT_PORT_ERR:
-		return IBV_EVENT_PORT_ERR;
-	/* programs learn of this by a failed completion or CQ_ERR; for them QP_FATAL means a broken device */
-	case UROCE_EVENT_QP_FATAL:
-	case UROCE_EVENT_ANOMALY:
-	case UROCE_EVENT_ADDRESS_CONFLICT:
-	case UROCE_EVENT_TYPES:
-		break;
-	}
-	return -1;
+	return type != UROCE_EVENT_QP_FATAL && type != UROCE_EVENT_ANOMALY && type != UROCE_EVENT_ADDRESS_CONFLICT;
 }
 
-static void write_entry(const struct verb_context *context, uint64_t element, int type)
+static void write_entry(const struct verb_context *context, uint64_t element, uint32_t type)
 {
-	const struct entry entry = { .element = element, .type = (uint32_t)type };
+	const struct entry entry = { .element = element, .type = type };
 
 	/* If a program reads no events the pipe fills up, and further events are lost. */
 	if (write(context->async_write_fd, &entry, sizeof(entry)) < 0 && errno != EAGAIN)
@@ -186,17 +157,16 @@ static void tell(const struct uroce_event *event)
 			      event->type == UROCE_EVENT_SRQ_LIMIT_REACHED || event->type == UROCE_EVENT_SRQ_ERR ?
 								  VERB_SRQ :
 								  VERB_QP;
-	int type = type_of(event->type);
 	void *object;
 
-	if (type < 0)
+	if (!is_for_programs(event->type))
 		return;
 	pthread_mutex_lock(&told.lock);
-	if (type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_PORT_ERR) {
+	if (event->type == UROCE_EVENT_PORT_ACTIVE || event->type == UROCE_EVENT_PORT_ERR) {
 		for (struct verb_context *at = told.contexts; at; at = at->next)
-			write_entry(at, 1, type); /* number of the port */
+			write_entry(at, 1, event->type); /* number of the port */
 	} else if ((object = find(kind, event->qp_context))) {
-		write_entry(verb_context_of(context_of(kind, object)), (uintptr_t)object, type);
+		write_entry(verb_context_of(context_of(kind, object)), (uintptr_t)object, event->type);
 	}
 	pthread_mutex_unlock(&told.lock);
 }

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/post.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -13,84 +12,60 @@ static_assert(sizeof(struct ibv_sge) == sizeof(struct uroce_sge) &&
 		      offsetof(struct ibv_sge, lkey) == offsetof(struct uroce_sge, lkey),
 	      "an SGE is the same for both");
 
-static const enum uroce_wr_opcode opcodes[] = {
-	[IBV_WR_RDMA_WRITE] = UROCE_WR_RDMA_WRITE,
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = UROCE_WR_RDMA_WRITE_WITH_IMM,
-	[IBV_WR_SEND] = UROCE_WR_SEND,
-	[IBV_WR_SEND_WITH_IMM] = UROCE_WR_SEND_WITH_IMM,
-	[IBV_WR_RDMA_READ] = UROCE_WR_RDMA_READ,
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = UROCE_WR_ATOMIC_CMP_AND_SWP,
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = UROCE_WR_ATOMIC_FETCH_AND_ADD,
-	[IBV_WR_LOCAL_INV] = UROCE_WR_LOCAL_INV,
-	[IBV_WR_BIND_MW] = UROCE_WR_BIND_MW,
-	[IBV_WR_SEND_WITH_INV] = UROCE_WR_SEND_WITH_INV,
-	[IBV_WR_ATOMIC_WRITE] = UROCE_WR_ATOMIC_WRITE,
-};
-
-uint32_t verb_send_flags(unsigned flags)
-{
-	return (flags & IBV_SEND_SIGNALED ? UROCE_SEND_SIGNALED : 0) |
-	       (flags & IBV_SEND_SOLICITED ? UROCE_SEND_SOLICITED : 0) |
-	       (flags & IBV_SEND_INLINE ? UROCE_SEND_INLINE : 0) | (flags & IBV_SEND_FENCE ? UROCE_SEND_FENCE : 0);
-}
-
-/* Programs also ask for local write, as for regions, but a window has no such right. */
-static uint32_t access_of(unsigned access)
-{
-	return verb_remote_access(access) | (access & IBV_ACCESS_ZERO_BASED ? UROCE_ACCESS_ZERO_BASED : 0);
-}
-
 struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info)
 {
 	return (struct uroce_mw_bind){
 		.mr = info->mr ? VERB_OF(verb_mr, ibv, info->mr)->mr : NULL,
 		.addr = info->addr,
 		.length_bytes = info->length,
-		.access = access_of(info->mw_access_flags),
+		/* programs also ask for local write, as for regions, but a window has no such right */
+		.access = verb_remote_access(info->mw_access_flags) | (info->mw_access_flags & UROCE_ACCESS_ZERO_BASED),
 	};
 }
 
 /* Converts a request. Returns false if its opcode or its number of SGEs is invalid. bind: filled in for a bind. */
 static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, struct uroce_mw_bind *bind)
 {
-	if ((unsigned)wr->opcode >= sizeof(opcodes) / sizeof(opcodes[0]) || wr->num_sge < 0)
+	if (wr->num_sge < 0)
 		return false;
 	ours->next = NULL;
 	ours->wr_id = wr->wr_id;
 	ours->sg_list = (const struct uroce_sge *)wr->sg_list;
 	ours->num_sge = (uint32_t)wr->num_sge;
-	ours->opcode = opcodes[wr->opcode];
+	ours->opcode = (enum uroce_wr_opcode)wr->opcode;
 	ours->send_flags = verb_send_flags(wr->send_flags);
-	ours->imm = ntohl(wr->imm_data);
+	ours->imm_data = wr->imm_data;
 	switch (wr->opcode) {
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+		return true;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
 	case IBV_WR_ATOMIC_WRITE:
 		ours->remote_addr = wr->wr.rdma.remote_addr;
 		ours->rkey = wr->wr.rdma.rkey;
-		break;
+		return true;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		ours->remote_addr = wr->wr.atomic.remote_addr;
 		ours->rkey = wr->wr.atomic.rkey;
 		ours->compare_add = wr->wr.atomic.compare_add;
 		ours->swap = wr->wr.atomic.swap;
-		break;
+		return true;
 	case IBV_WR_SEND_WITH_INV:
 	case IBV_WR_LOCAL_INV:
 		ours->rkey = wr->invalidate_rkey;
-		break;
+		return true;
 	case IBV_WR_BIND_MW:
 		*bind = verb_bind(&wr->bind_mw.bind_info);
 		ours->rkey = wr->bind_mw.rkey;
 		ours->bind = bind;
 		ours->mw = VERB_OF(verb_mw, ibv, wr->bind_mw.mw)->mw;
-		break;
+		return true;
 	default:
-		break;
+		return false;
 	}
-	return true;
 }
 
 /* The library sends datagrams from the start, so this refuses a queue pair that its user has not moved to RTS. */

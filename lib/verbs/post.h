@@ -11,7 +11,12 @@ struct verb_to {
 	uint32_t qp_num, qkey;
 };
 
-uint32_t verb_send_flags(unsigned flags);
+/* Other flags, such as IBV_SEND_IP_CSUM, ask for nothing that these queue pairs do. */
+static inline uint32_t verb_send_flags(unsigned flags)
+{
+	return flags & (UROCE_SEND_FENCE | UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE);
+}
+
 struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info);
 /* Posts one request, with the lock of the send queue held. Returns 0 or a negative errno. */
 int verb_post(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct verb_to *to);

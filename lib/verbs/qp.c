@@ -179,72 +179,15 @@ int verb_destroy_qp(struct ibv_qp *ibv)
 
 static enum uroce_qp_state state_of(enum ibv_qp_state state)
 {
-	switch (state) {
-	case IBV_QPS_RESET:
-		return UROCE_QPS_RESET;
-	case IBV_QPS_INIT:
-		return UROCE_QPS_INIT;
-	case IBV_QPS_RTR:
-		return UROCE_QPS_RTR;
-	case IBV_QPS_RTS:
-		return UROCE_QPS_RTS;
-	case IBV_QPS_SQD:
-		return UROCE_QPS_SQD;
-	case IBV_QPS_SQE:
-	case IBV_QPS_ERR:
-		return UROCE_QPS_ERR;
-	case IBV_QPS_UNKNOWN:
-		break;
-	}
-	return UROCE_QP_STATES;
+	return state == IBV_QPS_SQE ? UROCE_QPS_ERR : (enum uroce_qp_state)state;
 }
 
-static enum ibv_qp_state verbs_state_of(enum uroce_qp_state state)
-{
-	static const enum ibv_qp_state states[UROCE_QP_STATES] = {
-		[UROCE_QPS_RESET] = IBV_QPS_RESET, [UROCE_QPS_INIT] = IBV_QPS_INIT, [UROCE_QPS_RTR] = IBV_QPS_RTR,
-		[UROCE_QPS_RTS] = IBV_QPS_RTS,     [UROCE_QPS_SQD] = IBV_QPS_SQD,   [UROCE_QPS_ERR] = IBV_QPS_ERR,
-	};
-
-	return states[state];
-}
-
-/* For each attribute of verbs, the attribute of uroce that it sets; 0: it sets none. */
-static const struct {
-	int verbs;
-	uint32_t ours;
-} masks[] = {
-	{ IBV_QP_STATE, UROCE_QP_STATE },
-	{ IBV_QP_ACCESS_FLAGS, UROCE_QP_ACCESS_FLAGS },
-	{ IBV_QP_PKEY_INDEX, 0 },
-	{ IBV_QP_PORT, 0 },
-	{ IBV_QP_AV, UROCE_QP_PATH },
-	{ IBV_QP_PATH_MTU, UROCE_QP_PATH_MTU },
-	{ IBV_QP_TIMEOUT, UROCE_QP_TIMEOUT },
-	{ IBV_QP_RETRY_CNT, UROCE_QP_RETRY_CNT },
-	{ IBV_QP_RNR_RETRY, UROCE_QP_RNR_RETRY },
-	{ IBV_QP_RQ_PSN, UROCE_QP_RQ_PSN },
-	{ IBV_QP_MAX_QP_RD_ATOMIC, UROCE_QP_MAX_RD_ATOMIC },
-	{ IBV_QP_MIN_RNR_TIMER, UROCE_QP_MIN_RNR_TIMER },
-	{ IBV_QP_SQ_PSN, UROCE_QP_SQ_PSN },
-	{ IBV_QP_MAX_DEST_RD_ATOMIC, UROCE_QP_MAX_DEST_RD_ATOMIC },
-	{ IBV_QP_DEST_QPN, UROCE_QP_DEST_QPN },
-	{ IBV_QP_CUR_STATE, 0 },
-	{ IBV_QP_EN_SQD_ASYNC_NOTIFY, 0 }, /* SQ_DRAINED is always raised */
-};
-
-/* -1: one of them is not supported. */
-static int64_t mask_of(int verbs)
-{
-	int64_t ours = 0;
-
-	for (unsigned i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-		if (verbs & masks[i].verbs)
-			ours |= masks[i].ours;
-		verbs &= ~masks[i].verbs;
-	}
-	return verbs ? -1 : ours;
-}
+/* Attributes of uroce; and those that check() looks at, or that change nothing: SQ_DRAINED is always raised. */
+#define TAKEN                                                                                                          \
+	(UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_TIMEOUT |               \
+	 UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_RQ_PSN | UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | \
+	 UROCE_QP_SQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_DEST_QPN)
+#define CHECKED (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY)
 
 static void remember(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
@@ -343,7 +286,6 @@ static uint32_t add_ece(const struct verb_qp *qp, struct uroce_qp_attr *attr)
 
 static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
-	int64_t ours_mask = mask_of(mask);
 	struct uroce_qp_attr ours = {
 		.qp_state = mask & IBV_QP_STATE ? state_of(attr->qp_state) : 0,
 		.access_flags = verb_remote_access(attr->qp_access_flags),
@@ -359,7 +301,7 @@ static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mas
 		.rnr_retry = attr->rnr_retry,
 	};
 	uint32_t ece_mask = 0;
-	int error = ours_mask < 0 ? -EINVAL : check(&qp->ibv.qp_base, attr, mask);
+	int error = mask & ~(TAKEN | CHECKED) ? -EINVAL : check(&qp->ibv.qp_base, attr, mask);
 
 	if (error == 0 && (mask & IBV_QP_AV))
 		error = verb_path(qp->ibv.qp_base.context, &attr->ah_attr, &ours.path);
@@ -367,7 +309,7 @@ static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mas
 		error = -EINVAL;
 	if (mask & IBV_QP_STATE)
 		ece_mask = add_ece(qp, &ours);
-	return error ? error : change_rested(qp->rc, &ours, (uint32_t)ours_mask | ece_mask);
+	return error ? error : change_rested(qp->rc, &ours, ((uint32_t)mask & TAKEN) | ece_mask);
 }
 
 int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
@@ -400,7 +342,7 @@ int verb_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct
 	attr->cap = qp->cap;
 	attr->qp_state = attr->cur_qp_state = ibv->state;
 	if (qp->rc) {
-		attr->qp_state = attr->cur_qp_state = verbs_state_of(ours.qp_state);
+		attr->qp_state = attr->cur_qp_state = (enum ibv_qp_state)ours.qp_state;
 		attr->path_mtu = verb_mtu(ours.path_mtu);
 		attr->dest_qp_num = ours.dest_qp_num;
 		attr->rq_psn = ours.rq_psn;

@@ -5,35 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define REMOTE (UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
+#define KNOWN (REMOTE | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND | UROCE_ACCESS_ZERO_BASED)
+
 /* -1: one of them is not known. */
 static int64_t access_of(unsigned access)
 {
-	static const struct {
-		unsigned verbs, ours;
-	} rights[] = {
-		{ IBV_ACCESS_LOCAL_WRITE, UROCE_ACCESS_LOCAL_WRITE },
-		{ IBV_ACCESS_REMOTE_WRITE, UROCE_ACCESS_REMOTE_WRITE },
-		{ IBV_ACCESS_REMOTE_READ, UROCE_ACCESS_REMOTE_READ },
-		{ IBV_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_REMOTE_ATOMIC },
-		{ IBV_ACCESS_MW_BIND, UROCE_ACCESS_MW_BIND },
-		{ IBV_ACCESS_ZERO_BASED, UROCE_ACCESS_ZERO_BASED },
-		{ IBV_ACCESS_HUGETLB, 0 }, /* a hint about pages, which is ignored */
-	};
-	int64_t ours = 0;
-
-	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
-	for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
-		if (access & rights[i].verbs)
-			ours |= rights[i].ours;
-		access &= ~rights[i].verbs;
-	}
-	return access ? -1 : ours;
+	access &= ~(IBV_ACCESS_OPTIONAL_RANGE | IBV_ACCESS_HUGETLB); /* a hint about pages, which is ignored */
+	return access & ~(unsigned)KNOWN ? -1 : (int64_t)access;
 }
 
 uint32_t verb_remote_access(unsigned access)
 {
-	return (uint32_t)access_of(access &
-				   (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
+	return access & REMOTE;
 }
 
 struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access)

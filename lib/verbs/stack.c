@@ -224,7 +224,7 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	engine.lcore_ids = eal.worker_ids;
 	code = uroce_engine_create(&engine, &stack->engine);
 	if (code)
-		return complain(-code, uroce_refusal());
+		return complain(-code, uroce_last_error());
 	config.engine = stack->engine;
 	config.record_path = getenv("UROCE_RECORD") && *getenv("UROCE_RECORD") ? getenv("UROCE_RECORD") : NULL;
 	code = read_vlan(config.vlans);
@@ -242,7 +242,7 @@ static int open_port(struct stack *stack, const char *name, enum uroce_idle idle
 	stack->device = stack->port->device;
 	uroce_device_query(stack->device, &stack->info);
 	code = uroce_engine_start(stack->engine);
-	return code ? complain(-code, uroce_refusal()) : 0;
+	return code ? complain(-code, uroce_last_error()) : 0;
 }
 
 static int start(struct stack *stack)

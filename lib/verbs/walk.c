@@ -72,7 +72,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
 {
-	return verb_wc_opcode(current(ex));
+	return (enum ibv_wc_opcode)current(ex)->opcode;
 }
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
@@ -87,7 +87,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ex)
 
 static __be32 read_imm_data(struct ibv_cq_ex *ex)
 {
-	return verb_wc_imm(current(ex));
+	return current(ex)->imm_data; /* or the key that was invalidated */
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ex)

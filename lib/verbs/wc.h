@@ -3,26 +3,12 @@
 #ifndef VERBS_WC_H
 #define VERBS_WC_H
 
-#include <arpa/inet.h>
-
 #include "verbs/objects.h"
 
-static inline enum ibv_wc_opcode verb_wc_opcode(const struct uroce_wc *ours)
-{
-	return ours->opcode == UROCE_WC_ATOMIC_WRITE ? IBV_WC_ATOMIC_WRITE : (enum ibv_wc_opcode)ours->opcode;
-}
-
+/* libibverbs has no flag for solicited. */
 static inline unsigned verb_wc_flags(const struct uroce_wc *ours)
 {
-	return (ours->wc_flags & UROCE_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
-	       (ours->wc_flags & UROCE_WC_WITH_INV ? IBV_WC_WITH_INV : 0) |
-	       (ours->wc_flags & UROCE_WC_GRH ? IBV_WC_GRH : 0);
-}
-
-/* Immediate data in network byte order, or the invalidated key, in the field that both share. */
-static inline uint32_t verb_wc_imm(const struct uroce_wc *ours)
-{
-	return ours->wc_flags & UROCE_WC_WITH_INV ? ours->invalidated_rkey : htonl(ours->imm);
+	return ours->wc_flags & ~(unsigned)UROCE_WC_SOLICITED;
 }
 
 /* Current programs learn from this which header is in front of a datagram: 8, plus 2 for IPv4 or 1 for IPv6. */

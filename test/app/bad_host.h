@@ -39,7 +39,7 @@ struct site {
 	struct uroce_port *port;   /* of all hosts */
 	uint32_t path_mtu;         /* of queues that come; 0: the largest */
 	uint32_t address;          /* from which of BAD_ADDRESSES of it hosts connect that do what they like */
-	uint32_t lcore;            /* of their queue pairs, and so of the target's; as uroce_qp_init_attr has it */
+	struct uroce_lcore *lcore; /* of their queue pairs, and so of the target's; as uroce_qp_init_attr has it */
 	struct uroce_cm_channel *channel;
 	struct uroce_pd *pd;
 	struct uroce_cq *cq;

@@ -57,7 +57,7 @@ static struct bad_queue *join_lane(struct site *site, uint32_t lane)
 {
 	struct bad_queue *queue;
 
-	site->lcore = lane + 1;
+	site->lcore = uroce_engine_lcore(site->server.engine, lane);
 	queue = bad_join(site, 16, false);
 	cr_assert_eq(lane_of_newest(site, 1), lane);
 	cr_assert_eq(lane_of_newest(site, 0), lane);

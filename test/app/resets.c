@@ -98,7 +98,7 @@ static void reset_under_work(uint32_t lanes)
 	struct bad_queue *io = bad_join(site, 16, false), *admin = io - 1, *slow;
 	uint64_t cleared;
 
-	site->lcore = lanes;
+	site->lcore = uroce_engine_lcore(site->server.engine, lanes - 1);
 	slow = connect_second(site);
 	send_zeroes(slow);
 	while (memory[0])

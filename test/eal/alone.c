@@ -66,12 +66,12 @@ Test(alone, a_port_of_a_driver_that_does_not_say_it_passes_what_it_passes)
 	port_id = open_port("net_memif0", arguments, pool);
 	cr_expect(uroce_port_mtu(port_id) == 2048 - 14 - 4, "%u", uroce_port_mtu(port_id));
 	cr_expect(create_device(port_id, 2048, pool) == -EMSGSIZE);
-	cr_expect(create_device(port_id, 1024, pool) == 0, "%s", uroce_refusal());
+	cr_expect(create_device(port_id, 1024, pool) == 0, "%s", uroce_last_error());
 	rte_eth_dev_stop(port_id);
 	rte_eth_dev_close(port_id);
 	port_id = open_port("net_null0", "", pool);
 	cr_expect(uroce_port_mtu(port_id) == 0, "%u", uroce_port_mtu(port_id));
-	cr_expect(create_device(port_id, 4096, pool) == 0, "%s", uroce_refusal());
+	cr_expect(create_device(port_id, 4096, pool) == 0, "%s", uroce_last_error());
 	rte_eth_dev_close(port_id);
 	cr_expect(uroce_port_mtu(port_id) == 0, "no port any more");
 }

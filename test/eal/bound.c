@@ -17,8 +17,7 @@ static struct uroce_cm_id *make(bool datagrams)
 {
 	struct uroce_cm_id *id;
 
-	cr_assert_eq(datagrams ? uroce_cm_id_create_datagrams(channel, 9, &id) : uroce_cm_id_create(channel, 9, &id),
-		     0);
+	cr_assert_eq(datagrams ? uroce_cm_id_create_ud(channel, 9, &id) : uroce_cm_id_create(channel, 9, &id), 0);
 	return id;
 }
 
@@ -53,7 +52,7 @@ Test(bound, an_id_listens_or_connects_where_it_was_bound)
 	cr_assert_eq(uroce_cm_bind(client, &own, 1234), 0, "it is free again");
 	cr_assert_eq(uroce_cm_qp_create(client, network.ends[0].pd, &init, 0, &qp), 0);
 	cr_assert_eq(uroce_cm_connect(client, NULL, &peer, CALLS_PORT, NULL), 0);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_expect_eq(event.listener, listener);
 	cr_expect_eq(event.context, 9);
 	cr_expect_eq(event.peer_port, 1234);
@@ -73,7 +72,7 @@ Test(bound, the_port_that_a_connection_comes_from_is_known)
 	calls_open(&network, 1, &channel);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 0, 0, &listener), 0);
 	client = calls_dial(&network, channel, "10.0.0.2", NULL);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_expect_neq(uroce_cm_port(client), 0);
 	cr_expect_eq(event.peer_port, uroce_cm_port(client));
 	calls_hang_up(event.id);
@@ -175,7 +174,7 @@ Test(bound, an_id_that_is_not_bound_listens_anywhere)
 		clients[i] = make(false);
 		cr_assert_eq(uroce_cm_qp_create(clients[i], network.ends[0].pd, &init, 0, &qp), 0);
 		cr_assert_eq(uroce_cm_connect(clients[i], NULL, &peer, uroce_cm_port(listener), NULL), 0);
-		events[i] = calls_wait(channel, UROCE_CM_REQUEST);
+		events[i] = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	}
 	for (int i = 0; i < 2; i++) {
 		calls_hang_up(events[i].id);

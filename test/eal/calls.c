@@ -142,7 +142,7 @@ void calls_take_event(struct network *network, const struct uroce_cm_event *even
 		      uint32_t *ended)
 {
 	switch (event->type) {
-	case UROCE_CM_REQUEST:
+	case UROCE_CM_CONNECT_REQUEST:
 		calls_answer(network, event->id, NULL);
 		break;
 	case UROCE_CM_ESTABLISHED:
@@ -155,10 +155,10 @@ void calls_take_event(struct network *network, const struct uroce_cm_event *even
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
 	case UROCE_CM_ALTERNATE:
-	case UROCE_CM_RESOLVED:
-	case UROCE_CM_ROUTED:
-	case UROCE_CM_RESPONSE:
-	case UROCE_CM_RESTED:
+	case UROCE_CM_UD_RESOLVED:
+	case UROCE_CM_ROUTE_RESOLVED:
+	case UROCE_CM_CONNECT_RESPONSE:
+	case UROCE_CM_TIMEWAIT_EXIT:
 	case UROCE_CM_EVENT_TYPES:
 		cr_assert(false, "%s: %s, reason %u", uroce_cm_event_name(event->type), strerror(-event->status),
 			  event->reason);

@@ -301,15 +301,15 @@ Test(capture, a_cut_frame_says_what_the_whole_one_says)
 		while (capture_file_next(file, &frame) == 1) {
 			struct uroce_frame_view whole, cut;
 
-			if (uroce_frame_look(frame.data, frame.bytes, frame.bytes, &whole) != 0)
+			if (uroce_frame_parse(frame.data, frame.bytes, frame.bytes, &whole) != 0)
 				continue;
 			count++;
 			kinds[whole.kind]++;
-			cr_assert_eq(uroce_frame_look(frame.data, RTE_MIN(frame.bytes, 108u), frame.bytes, &cut), 0);
+			cr_assert_eq(uroce_frame_parse(frame.data, RTE_MIN(frame.bytes, 108u), frame.bytes, &cut), 0);
 			cr_assert_str_eq(whole.text, cut.text);
 			cr_assert_eq(memcmp(&whole.source, &cut.source, sizeof(whole.source)), 0);
-			cr_assert_eq(uroce_frame_look(frame.data, 50, frame.bytes, &cut), -EPROTO);
-			cr_assert_eq(uroce_frame_look(frame.data, frame.bytes + 1, frame.bytes, &cut), -EINVAL);
+			cr_assert_eq(uroce_frame_parse(frame.data, 50, frame.bytes, &cut), -EPROTO);
+			cr_assert_eq(uroce_frame_parse(frame.data, frame.bytes + 1, frame.bytes, &cut), -EINVAL);
 		}
 		cr_assert_null(capture_file_error(file), "%s", capture_file_error(file));
 		capture_file_close(file);

@@ -53,7 +53,7 @@ Test(channels, events_that_wait_go_along)
 	RULE("C-27");
 	open_channels();
 	client = calls_dial(&network, first, "10.0.0.2", NULL);
-	server = calls_wait(first, UROCE_CM_REQUEST).id;
+	server = calls_wait(first, UROCE_CM_CONNECT_REQUEST).id;
 	calls_answer(&network, server, NULL);
 	poll_on();
 	cr_assert_eq(uroce_cm_disconnect(server), 0);
@@ -88,7 +88,7 @@ Test(channels, what_comes_later_comes_there)
 	cr_assert_eq(uroce_cm_migrate(id, second), 0);
 	cr_assert_eq(uroce_cm_route(id, NULL, &dest, 50), 0);
 	cr_assert_eq(uroce_cm_migrate(id, first), 0);
-	cr_expect_eq(calls_wait(first, UROCE_CM_ROUTED).status, -EHOSTUNREACH);
+	cr_expect_eq(calls_wait(first, UROCE_CM_ROUTE_RESOLVED).status, -EHOSTUNREACH);
 	calls_hang_up(id);
 	close_channels();
 }
@@ -100,7 +100,7 @@ Test(channels, unread_requests_go_along_with_their_listener)
 
 	open_channels();
 	clients[0] = calls_dial(&network, first, "10.0.0.2", NULL);
-	read = calls_wait(first, UROCE_CM_REQUEST).id;
+	read = calls_wait(first, UROCE_CM_CONNECT_REQUEST).id;
 	for (int i = 1; i < 3; i++)
 		clients[i] = calls_dial(&network, first, "10.0.0.2", NULL);
 	poll_on();
@@ -108,7 +108,7 @@ Test(channels, unread_requests_go_along_with_their_listener)
 	cr_expect_not(is_readable(first));
 	clients[3] = calls_dial(&network, first, "10.0.0.2", NULL);
 	for (int i = 1; i < 4; i++)
-		calls_hang_up(calls_wait(second, UROCE_CM_REQUEST).id);
+		calls_hang_up(calls_wait(second, UROCE_CM_CONNECT_REQUEST).id);
 	calls_hang_up(read);
 	for (int i = 0; i < 4; i++)
 		calls_wait(first, UROCE_CM_REJECTED);
@@ -127,7 +127,7 @@ static void read_all(struct uroce_cm_channel *channel, uint32_t *requests, uint3
 	struct uroce_cm_event event;
 
 	while (uroce_cm_next(channel, &event) == 0) {
-		*requests += event.type == UROCE_CM_REQUEST;
+		*requests += event.type == UROCE_CM_CONNECT_REQUEST;
 		*rejects += event.type == UROCE_CM_REJECTED;
 		calls_hang_up(event.id);
 	}

@@ -41,7 +41,7 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	calls_open(&network, 1, &channel);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 42, &listener), 0);
 	client = calls_dial(&network, channel, "10.0.0.2", &asking);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_expect_eq(event.listener, listener);
 	cr_expect_eq(event.context, 42);
 	cr_expect_str_eq((char *)event.private_data, question);
@@ -54,8 +54,8 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	cr_expect_not(event.peer_srq);
 	cr_expect_eq(event.peer_qp_num, uroce_qp_num(uroce_cm_qp(client)));
 	cr_expect_eq(event.extensions, UROCE_CM_ATOMIC_WRITE | UROCE_CM_FLUSH, "C-32");
-	cr_expect_eq(uroce_cm_lcore(event.id), 1, "before it has a QP");
-	cr_expect_eq(uroce_cm_lcore(listener), 0);
+	cr_expect_eq(uroce_cm_lcore(event.id), uroce_engine_lcore(network.engine, 0), "before it has a QP");
+	cr_expect_null(uroce_cm_lcore(listener));
 	calls_answer(&network, event.id, &answering);
 	for (int i = 0; i < 2; i++) {
 		struct uroce_cm_event established = calls_wait(channel, UROCE_CM_ESTABLISHED);
@@ -90,7 +90,7 @@ static void agree(const struct uroce_cm_options *asking, const struct uroce_cm_o
 	calls_open(&network, 1, &channel);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
 	client = calls_dial(&network, channel, "10.0.0.2", asking);
-	request = calls_wait(channel, UROCE_CM_REQUEST);
+	request = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	calls_answer(&network, request.id, answering);
 	for (int side = 0; side < 2; side++)
 		calls_wait(channel, UROCE_CM_ESTABLISHED);
@@ -192,7 +192,7 @@ Test(connect, a_refusal_comes_with_its_reason_and_words)
 	calls_hang_up(client);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
 	client = calls_dial(&network, channel, "10.0.0.2", NULL);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_assert_eq(uroce_cm_reject(event.id, "no", 3), 0);
 	calls_hang_up(event.id);
 	event = calls_wait(channel, UROCE_CM_REJECTED);
@@ -276,7 +276,7 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 		struct uroce_qp *qp;
 
 		if (stage >= 1) {
-			event = calls_wait(channel, UROCE_CM_REQUEST);
+			event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 			server = event.id;
 		}
 		if (stage >= 2)
@@ -294,7 +294,7 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 		for (int i = 0; i < 20000; i++)
 			network_poll(&network);
 		while (uroce_cm_next(channel, &event) == 0) {
-			if (event.type == UROCE_CM_REQUEST)
+			if (event.type == UROCE_CM_CONNECT_REQUEST)
 				server = event.id;
 		}
 		if (server)
@@ -353,7 +353,7 @@ Test(connect, a_packet_that_overtakes_the_rtu_can_be_answered_at_once)
 	callback = rte_eth_add_rx_callback(network.loop.ports[1].port_id, 0, lose_rtu, NULL);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 1, 0, &listener), 0);
 	client = calls_dial(&network, channel, "10.0.0.2", NULL);
-	server = calls_wait(channel, UROCE_CM_REQUEST).id;
+	server = calls_wait(channel, UROCE_CM_CONNECT_REQUEST).id;
 	calls_answer(&network, server, NULL);
 	cr_assert_eq(uroce_qp_post_recv(uroce_cm_qp(server), &receive, NULL), 0);
 	cr_assert_eq(calls_wait(channel, UROCE_CM_ESTABLISHED).id, client);
@@ -514,7 +514,7 @@ Test(connect, over_a_loop_no_frame_comes_to_another_lcore_than_that_of_its_queue
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener, *clients[MANY];
 	struct uroce_cm_event event;
-	uint32_t established = 0, of_lcore[LCORES + 1] = { 0 };
+	uint32_t established = 0, of_lcore[LCORES] = { 0 };
 
 	RULE("C-27");
 	calls_open(&network, LCORES, &channel);
@@ -523,11 +523,11 @@ Test(connect, over_a_loop_no_frame_comes_to_another_lcore_than_that_of_its_queue
 		clients[i] = calls_dial(&network, channel, "10.0.0.2", NULL);
 	while (established < 2 * MANY) {
 		cr_assert_eq(uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event), 0, "%u", established);
-		if (event.type == UROCE_CM_REQUEST)
-			of_lcore[uroce_cm_lcore(event.id)]++;
+		if (event.type == UROCE_CM_CONNECT_REQUEST)
+			of_lcore[uroce_lcore_index(uroce_cm_lcore(event.id))]++;
 		calls_take_event(&network, &event, &established, &(uint32_t){ 0 });
 	}
-	for (int i = 1; i <= LCORES; i++)
+	for (int i = 0; i < LCORES; i++)
 		cr_expect_eq(of_lcore[i], MANY / LCORES, "lcore %d has %u: not as many as clients", i, of_lcore[i]);
 	write_from_each(&network, clients, MANY);
 	cr_expect_eq(handed_over(&network), 0, "%lu frames", handed_over(&network));

@@ -72,7 +72,9 @@ Test(event, a_device_tells_its_limits_and_a_qp_the_sizes_it_got)
 	cr_expect_eq(info.max_cq_depth, 1u << 20);
 	uroce_qp_query_init(network.ends[0].qp, &init);
 	cr_expect_eq(init.send_cq, network.ends[0].cq);
-	cr_expect_eq(init.lcore, 2, "index 1");
+	cr_expect_eq(init.lcore, uroce_engine_lcore(network.engine, 1));
+	cr_expect_eq(uroce_lcore_index(init.lcore), 1);
+	cr_expect_null(uroce_engine_lcore(network.engine, 2));
 	cr_expect_geq(init.max_send_wr, 1);
 	cr_expect_geq(init.max_send_sge, 1);
 	network_close(&network);
@@ -86,7 +88,7 @@ Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
 	struct uroce_qp_attr attr = { .keepalive_ms = 20 };
 	struct uroce_qp_error error;
 	struct uroce_event event;
-	uint64_t end_ns;
+	uint64_t answered_ns, end_ns;
 
 	RULE("C-33");
 	network_open(&network, 1);
@@ -95,6 +97,7 @@ Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
 	network_connect(&network, false);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	answered_ns = engine_now_ns();
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_KEEPALIVE, NULL), 0);
 	ticks_start(10000);
 	for (end_ns = engine_now_ns() + 200000000; engine_now_ns() < end_ns;)
@@ -103,7 +106,10 @@ Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
 	cr_expect_not(uroce_event_poll(network.ends[0].device, &event));
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	cr_expect_eq(network_event(&network, 0, UROCE_EVENT_QP_FATAL).qp_num, uroce_qp_num(network.ends[0].qp));
+	event = network_event(&network, 0, UROCE_EVENT_QP_FATAL);
+	cr_expect_eq(event.qp_num, uroce_qp_num(network.ends[0].qp));
+	cr_expect_geq(event.silent_us, attr.keepalive_ms * 1000, "%lu", event.silent_us);
+	cr_expect_lt(event.silent_us, (engine_now_ns() - answered_ns) / 1000, "%lu", event.silent_us);
 	cr_assert_eq(uroce_qp_last_error(network.ends[0].qp, &error), 0);
 	cr_expect_eq(error.cause, UROCE_CAUSE_KEEPALIVE);
 	network_close(&network);

@@ -383,7 +383,8 @@ Test(fail_nth_alloc, an_allocation_that_fails_is_told_and_leaves_nothing_behind)
 		take_apart(&made);
 		counting = false;
 		cr_assert(error == 0 || error == -ENOMEM, "N = %lu: %d", n, error);
-		cr_assert(error == 0 || strstr(uroce_refusal(), "no memory for "), "N = %lu: '%s'", n, uroce_refusal());
+		cr_assert(error == 0 || strstr(uroce_last_error(), "no memory for "), "N = %lu: '%s'", n,
+			  uroce_last_error());
 		cr_assert_eq(balance, 0, "N = %lu: %ld allocations are left", n, balance);
 	} while (error);
 	cr_assert_gt(n, 12, "each object takes at least one");

@@ -154,7 +154,7 @@ Test(failover, a_useless_alternate_path_is_refused)
 	attr = network_alternate(second.devices[0], 0);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -EINVAL,
 		     "path MTU 4096 over a port of 2048");
-	cr_expect_not_null(strstr(uroce_refusal(), "ALT_PATH: path MTU 4096: port "), "%s", uroce_refusal());
+	cr_expect_not_null(strstr(uroce_last_error(), "ALT_PATH: path MTU 4096: port "), "%s", uroce_last_error());
 	cr_assert_eq(bad, UROCE_QP_ALT_PATH);
 	attr.alt_path = (struct uroce_path){ .source = network_address("10.0.0.1"),
 					     .dest = network_address("10.0.0.2"),

@@ -15,7 +15,7 @@ static void create(struct network *network, struct flow *flow, int end, struct u
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 16,
-		.lcore = (uint32_t)(end ? flow->work.far_lcore : flow->work.lcore) + 1,
+		.lcore = uroce_engine_lcore(network->engine, (unsigned)(end ? flow->work.far_lcore : flow->work.lcore)),
 	};
 
 	cr_assert_eq(uroce_cq_create(network->ends[end].device, FLOW_DEPTH + 1, &flow->cqs[end]), 0);

@@ -91,7 +91,7 @@ struct held held_count(const struct network *network)
 	if (uroce_cm_usage(network->engine, &usage) == 0) {
 		held.connections = usage.connections;
 		held.half_open = usage.half_open;
-		held.resting_ids = usage.resting_ids;
+		held.timewait_ids = usage.timewait_ids;
 		held.timers += usage.timers;
 	}
 	return held;
@@ -112,7 +112,7 @@ void held_expect_same(const struct held *before, const struct held *after, const
 		{ "users of the second device", before->device_users[1], after->device_users[1] },
 		{ "connections", before->connections, after->connections },
 		{ "half open connections", before->half_open, after->half_open },
-		{ "resting ids", before->resting_ids, after->resting_ids },
+		{ "resting ids", before->timewait_ids, after->timewait_ids },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -6,7 +6,7 @@
 #include "network.h"
 
 struct held {
-	uint32_t qps, timers, active, pd_users[2], device_users[2], connections, half_open, resting_ids, mbufs;
+	uint32_t qps, timers, active, pd_users[2], device_users[2], connections, half_open, timewait_ids, mbufs;
 	uint64_t heap_bytes, eal_bytes; /* of malloc() and of rte_malloc() */
 };
 

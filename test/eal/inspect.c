@@ -318,7 +318,7 @@ Test(inspect, what_goes_meanwhile_is_not_there)
 		};
 		struct uroce_qp *qp;
 
-		cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0, "%s", uroce_refusal());
+		cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0, "%s", uroce_last_error());
 		for (int i = 0; i < 50; i++)
 			network_poll(&network);
 		cr_assert_eq(uroce_qp_destroy(qp), 0);

@@ -29,10 +29,10 @@ static void expect_heard(const char *words)
 	cr_expect_not_null(strstr(heard.text, words), "no '%s' in:\n%s", words, heard.text);
 }
 
-#define EXPECT_REFUSED(call, words)                                                                           \
-	do {                                                                                                  \
-		cr_expect_eq(call, -EINVAL, "%s", #call);                                                     \
-		cr_expect_not_null(strstr(uroce_refusal(), words), "'%s', not '%s'", uroce_refusal(), words); \
+#define EXPECT_REFUSED(call, words)                                                                                 \
+	do {                                                                                                        \
+		cr_expect_eq(call, -EINVAL, "%s", #call);                                                           \
+		cr_expect_not_null(strstr(uroce_last_error(), words), "'%s', not '%s'", uroce_last_error(), words); \
 	} while (0)
 
 /* Each thing that a path may be refused for is named with its value. */
@@ -61,7 +61,7 @@ Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 	struct uroce_qp *qp;
 	struct end *end = &network.ends[0];
 
-	cr_expect_str_eq(uroce_refusal(), "");
+	cr_expect_str_eq(uroce_last_error(), "");
 	network_open(&network, 1);
 	network_create_qp(&network, 0, 16, -1);
 	EXPECT_REFUSED(uroce_engine_create(&config, &engine), "max_qps 4294967295: 1 ... ");
@@ -79,8 +79,10 @@ Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 	init.max_send_sge = 0;
 	EXPECT_REFUSED(uroce_qp_create(end->pd, &init, &qp), "max_send_sge 0: 1 ... 16");
 	init.max_send_sge = 1;
-	init.lcore = 2;
-	EXPECT_REFUSED(uroce_qp_create(end->pd, &init, &qp), "lcore 2");
+	cr_assert_eq(uroce_engine_create(&(struct uroce_engine_config){ 0 }, &engine), 0);
+	init.lcore = uroce_engine_lcore(engine, 0);
+	EXPECT_REFUSED(uroce_qp_create(end->pd, &init, &qp), "lcore 0: one that serves the device");
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
 	EXPECT_REFUSED(uroce_qp_modify(end->qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RTS }, UROCE_QP_STATE,
 				       NULL),
 		       "STATE");

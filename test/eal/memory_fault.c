@@ -47,7 +47,7 @@ static void make_place(int end)
 	place->memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, place->fd, 0);
 	cr_assert_neq(place->memory, MAP_FAILED);
 	cr_assert_eq(uroce_mr_reg(network.ends[end].pd, place->memory, MEMORY_BYTES, RIGHTS, &place->mr), 0, "%s",
-		     uroce_refusal());
+		     uroce_last_error());
 }
 
 static void drop_place(int end)
@@ -160,7 +160,7 @@ static void post(const struct row *row, uint64_t wr_id)
 		wr.flush_bytes = row->bytes;
 		wr.flush = UROCE_FLUSH_PERSISTENT;
 	}
-	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0, "%s", uroce_last_error());
 }
 
 static void expect_cause(const struct row *row, enum loss loss)
@@ -371,7 +371,7 @@ Test(memory_fault_worker, lcore_of_eal_survives)
 	uroce_guard_install();
 	network_lcore_ids = workers;
 	network_open(&network, 1);
-	cr_assert_eq(uroce_engine_start(network.engine), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_engine_start(network.engine), 0, "%s", uroce_last_error());
 	network_create_qp(&network, 0, 64, -1);
 	network_create_qp(&network, 1, 64, -1);
 	make_place(0);

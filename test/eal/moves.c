@@ -32,7 +32,7 @@ static struct uroce_qp *make_qp(int end, unsigned lcore)
 	struct uroce_qp_init_attr init = calls_qp_init(&meeting.network, end);
 	struct uroce_qp *qp;
 
-	init.lcore = lcore;
+	init.lcore = uroce_engine_lcore(meeting.network.engine, lcore);
 	cr_assert_eq(uroce_qp_create(meeting.network.ends[end].pd, &init, &qp), 0);
 	return qp;
 }
@@ -48,7 +48,7 @@ static void move(struct uroce_cm_id *id, struct uroce_qp *qp, enum uroce_qp_stat
 			attr.max_dest_rd_atomic = MADE_FOR;
 		if (attr.sack_window > WINDOW)
 			attr.sack_window = WINDOW;
-		cr_assert_eq(uroce_qp_modify(qp, &attr, mask, NULL), 0, "to %d: %s", state, uroce_refusal());
+		cr_assert_eq(uroce_qp_modify(qp, &attr, mask, NULL), 0, "to %d: %s", state, uroce_last_error());
 	}
 }
 
@@ -61,7 +61,7 @@ static void ask(unsigned lcore)
 	cr_assert_eq(uroce_cm_id_create(meeting.channel, 1, &meeting.client), 0);
 	cr_assert_eq(uroce_cm_route(meeting.client, &source, &dest, 0), 0);
 	cr_assert_eq(uroce_cm_device(meeting.client), meeting.network.ends[0].device);
-	calls_wait(meeting.channel, UROCE_CM_ROUTED);
+	calls_wait(meeting.channel, UROCE_CM_ROUTE_RESOLVED);
 	meeting.qps[0] = make_qp(0, lcore);
 	options.qp_num = uroce_qp_num(meeting.qps[0]);
 	cr_assert_eq(uroce_cm_connect(meeting.client, NULL, NULL, CALLS_PORT, &options), 0);
@@ -69,7 +69,7 @@ static void ask(unsigned lcore)
 
 static struct uroce_cm_event answer(unsigned lcore)
 {
-	struct uroce_cm_event event = calls_wait(meeting.channel, UROCE_CM_REQUEST);
+	struct uroce_cm_event event = calls_wait(meeting.channel, UROCE_CM_CONNECT_REQUEST);
 	struct uroce_cm_options options = { .max_dest_rd_atomic = MADE_FOR, .sack_window = WINDOW };
 
 	meeting.server = event.id;
@@ -82,7 +82,7 @@ static struct uroce_cm_event answer(unsigned lcore)
 
 static void establish(void)
 {
-	struct uroce_cm_event event = calls_wait(meeting.channel, UROCE_CM_RESPONSE);
+	struct uroce_cm_event event = calls_wait(meeting.channel, UROCE_CM_CONNECT_RESPONSE);
 
 	cr_assert_eq(event.id, meeting.client);
 	if (meeting.qps[1])
@@ -179,8 +179,8 @@ Test(moves, both_users_move_their_queue_pairs)
 Test(moves, queue_pairs_live_on_any_lcore)
 {
 	open_meeting(2);
-	ask(2);
-	answer(1);
+	ask(1);
+	answer(0);
 	establish();
 	read_from(0);
 	read_from(1);
@@ -192,7 +192,7 @@ Test(moves, one_end_is_moved_by_its_user_and_the_other_is_not)
 {
 	open_meeting(1);
 	ask(0);
-	meeting.server = calls_wait(meeting.channel, UROCE_CM_REQUEST).id;
+	meeting.server = calls_wait(meeting.channel, UROCE_CM_CONNECT_REQUEST).id;
 	meeting.qps[1] = NULL;
 	calls_answer(&meeting.network, meeting.server, NULL);
 	establish();
@@ -218,14 +218,14 @@ Test(moves, a_packet_is_as_good_as_the_rtu)
 	open_meeting(1);
 	ask(0);
 	answer(0);
-	calls_wait(meeting.channel, UROCE_CM_RESPONSE);
+	calls_wait(meeting.channel, UROCE_CM_CONNECT_RESPONSE);
 	move(meeting.client, meeting.qps[0], UROCE_QPS_INIT, UROCE_QPS_RTS);
 	read_from(0);
 	while (event.type != UROCE_EVENT_COMM_EST) {
 		network_poll(&meeting.network);
 		uroce_event_poll(meeting.network.ends[1].device, &event);
 	}
-	cr_assert_eq(uroce_cm_packet_came(meeting.server), 0);
+	cr_assert_eq(uroce_cm_notify(meeting.server), 0);
 	cr_assert_eq(calls_wait(meeting.channel, UROCE_CM_ESTABLISHED).id, meeting.server);
 	cr_assert_eq(uroce_cm_establish(meeting.client), 0);
 	move(meeting.server, meeting.qps[1], UROCE_QPS_RTS, UROCE_QPS_RTS);
@@ -242,7 +242,7 @@ Test(moves, a_response_may_be_rejected)
 	open_meeting(1);
 	ask(0);
 	answer(0);
-	calls_wait(meeting.channel, UROCE_CM_RESPONSE);
+	calls_wait(meeting.channel, UROCE_CM_CONNECT_RESPONSE);
 	cr_assert_eq(uroce_cm_reject(meeting.client, "no", 3), 0);
 	event = calls_wait(meeting.channel, UROCE_CM_REJECTED);
 	cr_expect_eq(event.id, meeting.server);

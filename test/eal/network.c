@@ -101,7 +101,7 @@ void network_create_qp(struct network *network, int index, uint32_t cq_depth, in
 		.max_recv_sge = 2,
 		.max_dest_rd_atomic = 8,
 		.qp_context = 77,
-		.lcore = (uint32_t)(lcore + 1),
+		.lcore = lcore < 0 ? NULL : uroce_engine_lcore(network->engine, (unsigned)lcore),
 	};
 
 	if (end->cq == NULL)
@@ -135,7 +135,7 @@ void network_connect(struct network *network, bool ipv6)
 		uint32_t bad = 0;
 
 		cr_assert_eq(uroce_qp_connect(network->ends[i].qp, &attr, &bad), 0, "%s: %s", uroce_qp_attr_name(bad),
-			     uroce_refusal());
+			     uroce_last_error());
 	}
 }
 

@@ -22,7 +22,7 @@ static void meet(struct meeting *meeting, const struct uroce_cm_options *asking,
 	calls_open(&meeting->network, 1, &meeting->channel);
 	cr_assert_eq(uroce_cm_listen(meeting->channel, NULL, CALLS_PORT, 1, 0, &meeting->listener), 0);
 	meeting->client = calls_dial(&meeting->network, meeting->channel, "10.0.0.2", asking);
-	meeting->request = calls_wait(meeting->channel, UROCE_CM_REQUEST);
+	meeting->request = calls_wait(meeting->channel, UROCE_CM_CONNECT_REQUEST);
 	meeting->server = meeting->request.id;
 	calls_answer(&meeting->network, meeting->server, answering);
 	for (int i = 0; i < 2; i++)
@@ -74,7 +74,7 @@ static void let_read(struct network *network, struct uroce_qp *qp)
 Test(options, zeros_that_are_meant_stay_zeros_on_the_wire_and_at_both_ends)
 {
 	static struct meeting meeting;
-	const struct uroce_cm_options zeros = { .given = UROCE_CM_GIVEN_ALL & ~UROCE_CM_GIVEN_TIMEOUT };
+	const struct uroce_cm_options zeros = { .option_mask = UROCE_CM_OPTION_ALL & ~UROCE_CM_OPTION_TIMEOUT };
 	struct uroce_qp_attr client, server;
 	struct uroce_send_wr wr;
 	struct uroce_sge sge;
@@ -112,8 +112,8 @@ Test(options, zeros_that_are_meant_stay_zeros_on_the_wire_and_at_both_ends)
 Test(options, a_zero_that_is_not_meant_is_the_default)
 {
 	static struct meeting meeting;
-	const struct uroce_cm_options asking = { .given = UROCE_CM_GIVEN_MAX_RD_ATOMIC },
-				      answering = { .given = UROCE_CM_GIVEN_RNR_RETRY };
+	const struct uroce_cm_options asking = { .option_mask = UROCE_CM_OPTION_MAX_RD_ATOMIC },
+				      answering = { .option_mask = UROCE_CM_OPTION_RNR_RETRY };
 	struct uroce_qp_attr client, server;
 
 	RULE("C-6");
@@ -136,7 +136,7 @@ Test(options, a_zero_that_is_not_meant_is_the_default)
 Test(options, a_connection_may_be_without_ack_timer)
 {
 	static struct meeting meeting;
-	const struct uroce_cm_options asking = { .given = UROCE_CM_GIVEN_TIMEOUT };
+	const struct uroce_cm_options asking = { .option_mask = UROCE_CM_OPTION_TIMEOUT };
 
 	meet(&meeting, &asking, NULL);
 	cr_expect_eq(attr_of(meeting.client).timeout, 0);
@@ -147,7 +147,7 @@ Test(options, a_connection_may_be_without_ack_timer)
 Test(options, the_end_of_the_rest_is_told_to_who_wants_to_know)
 {
 	static struct meeting meeting;
-	const struct uroce_cm_options resting = { .tell_rested = true, .timeout = 12 };
+	const struct uroce_cm_options resting = { .timewait_event = true, .timeout = 12 };
 	struct uroce_cm_event event;
 
 	RULE("C-16");
@@ -156,9 +156,9 @@ Test(options, the_end_of_the_rest_is_told_to_who_wants_to_know)
 		cr_assert_eq(uroce_cm_disconnect(meeting.server), 0);
 		for (int i = 0; i < 2; i++)
 			calls_wait(meeting.channel, UROCE_CM_DISCONNECTED);
-		event = calls_wait(meeting.channel, UROCE_CM_RESTED);
+		event = calls_wait(meeting.channel, UROCE_CM_TIMEWAIT_EXIT);
 		if (both)
-			calls_wait(meeting.channel, UROCE_CM_RESTED);
+			calls_wait(meeting.channel, UROCE_CM_TIMEWAIT_EXIT);
 		else
 			cr_expect_eq(event.id, meeting.client);
 		cr_expect_eq(uroce_cm_wait(meeting.channel, 300, &event), -ETIMEDOUT);

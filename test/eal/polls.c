@@ -1,6 +1,7 @@
 /* polls.c - what happens within one poll of an lcore, in which order, and what has to wait for the next one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -119,6 +120,30 @@ Test(polls, a_request_its_packet_and_the_answer_leave_in_one_poll)
 		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
 		cr_assert_arr_eq(network.ends[0].buffer, network.ends[1].buffer, BYTES);
 	}
+	network_close(&network);
+}
+
+/* A signaled request gives back its own entry and those of the unsignaled ones before it. */
+Test(polls, a_send_queue_reports_its_free_entries)
+{
+	struct uroce_qp_init_attr init;
+	struct uroce_qp *qp;
+
+	RULE("Q-6");
+	open_connected();
+	qp = network.ends[0].qp;
+	uroce_qp_query_init(qp, &init);
+	cr_expect_eq(uroce_qp_send_free_count(qp), init.max_send_wr);
+	for (uint32_t posted = 1; posted <= init.max_send_wr; posted++) {
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE };
+
+		wr.send_flags = posted == init.max_send_wr ? UROCE_SEND_SIGNALED : 0;
+		cr_assert_eq(uroce_qp_post_send(qp, &wr, NULL), 0);
+		cr_assert_eq(uroce_qp_send_free_count(qp), init.max_send_wr - posted);
+	}
+	cr_expect_eq(uroce_qp_post_send(qp, &(struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, NULL), -ENOMEM);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_expect_eq(uroce_qp_send_free_count(qp), init.max_send_wr);
 	network_close(&network);
 }
 

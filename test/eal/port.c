@@ -163,6 +163,28 @@ Test(port, a_device_of_the_user_is_opened_again_and_again)
 	cr_assert_eq(uroce_engine_destroy(config.engine), 0);
 }
 
+/* Both ends of a loop, and a driver that offers as many queues as it is asked for. */
+Test(port, queues_default_to_the_lcores_of_the_engine)
+{
+	struct uroce_engine_config three = { .lcore_count = 3 };
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" } };
+	struct uroce_port *first, *second;
+
+	cr_assert_eq(uroce_engine_create(&three, &config.engine), 0);
+	first = open_port("loop", &config);
+	cr_expect_eq(first->queue_count, 3);
+	config.addresses[0] = "10.0.0.2/24";
+	second = open_port("loop", &config);
+	cr_expect_eq(second->queue_count, 3);
+	cr_expect_eq(uroce_port_close(first), 0);
+	cr_expect_eq(uroce_port_close(second), 0);
+	config.queue_count = 1;
+	first = open_port("loop", &config);
+	cr_expect_eq(first->queue_count, 1);
+	cr_expect_eq(uroce_port_close(first), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
 Test(port, without_an_engine_it_is_only_set_up)
 {
 	struct uroce_port_config config = { .queue_count = 1 };

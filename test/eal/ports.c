@@ -495,7 +495,7 @@ Test(ports, a_port_whose_frames_are_too_short_for_the_mtu_is_refused)
 	expect_refused(engine, &device, -EMSGSIZE);
 	device.mtu_bytes = 2048;
 	expect_refused(engine, &device, -EMSGSIZE);
-	cr_expect_not_null(strstr(uroce_refusal(), "mtu_bytes 2048: packets have "), "%s", uroce_refusal());
+	cr_expect_not_null(strstr(uroce_last_error(), "mtu_bytes 2048: packets have "), "%s", uroce_last_error());
 	device.mtu_bytes = 1024;
 	expect_refused(engine, &device, 0);
 	cr_assert_eq(uroce_engine_destroy(engine), 0);

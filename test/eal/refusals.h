@@ -17,11 +17,12 @@ static inline void forget(void)
 }
 
 /* A call ends with this error and leaves this sentence; a * in it is what differs from run to run. */
-#define EXPECT(error, sentence, call)                                                                              \
-	do {                                                                                                       \
-		forget();                                                                                          \
-		cr_expect_eq(call, error, "%s", #call);                                                            \
-		cr_expect_eq(fnmatch(sentence, uroce_refusal(), 0), 0, "%s\nsaid: %s", sentence, uroce_refusal()); \
+#define EXPECT(error, sentence, call)                                                               \
+	do {                                                                                        \
+		forget();                                                                           \
+		cr_expect_eq(call, error, "%s", #call);                                             \
+		cr_expect_eq(fnmatch(sentence, uroce_last_error(), 0), 0, "%s\nsaid: %s", sentence, \
+			     uroce_last_error());                                                   \
 	} while (0)
 
 #endif

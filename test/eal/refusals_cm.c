@@ -42,13 +42,13 @@ Test(refusals_cm, connections)
 	       uroce_cm_listen(channel, NULL, CALLS_PORT, 65537, 0, &listener));
 	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has it",
 	       uroce_cm_listen(channel, &stranger, CALLS_PORT, 8, 0, &listener));
-	EXPECT(-EINVAL, "ud: NULL", uroce_cm_listen_datagrams(channel, NULL, CALLS_PORT, NULL, &listener));
+	EXPECT(-EINVAL, "ud: NULL", uroce_cm_listen_ud(channel, NULL, CALLS_PORT, NULL, &listener));
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
 	EXPECT(-EADDRINUSE, "port 7174: somebody has it already; 0 takes a free one",
 	       uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &other));
 	EXPECT(-EINVAL, "id: it listens", uroce_cm_connect(listener, NULL, &own, CALLS_PORT, NULL));
 	EXPECT(-EINVAL, "id: it listens, or has a QP",
-	       uroce_cm_resolve_datagrams(listener, network.ends[0].device, NULL, &own, CALLS_PORT));
+	       uroce_cm_resolve_ud(listener, network.ends[0].device, NULL, &own, CALLS_PORT));
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
 	EXPECT(-EBUSY, "channel: 2 of its ids are left; destroy them first", uroce_cm_channel_destroy(channel));
 	EXPECT(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create() and qp_num",
@@ -79,8 +79,8 @@ Test(refusals_cm, connections)
 	EXPECT(-EINVAL, "paths 8: port * has 2 queues, and chooses one by the source port; open it with one queue",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	look_like_a_nic(network.ends[0].device, false);
-	options = (struct uroce_cm_options){ .given = 0x80 };
-	EXPECT(-EINVAL, "given 0x80: bits of enum uroce_cm_given only",
+	options = (struct uroce_cm_options){ .option_mask = 0x80 };
+	EXPECT(-EINVAL, "option_mask 0x80: bits of enum uroce_cm_option_mask only",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no address of port *",
 	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
@@ -115,11 +115,11 @@ Test(refusals_cm, ways_and_moves)
 	       uroce_cm_route(id, &stranger, &own, 0));
 	EXPECT(-EINVAL, "state RESET: INIT, RTR or RTS", uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
 	EXPECT(-ENOTCONN, "id: its peer has not said anything yet", uroce_cm_qp_attr(id, UROCE_QPS_RTR, &attr, &mask));
-	EXPECT(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_RESPONSE", uroce_cm_establish(id));
-	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_packet_came(id));
+	EXPECT(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE", uroce_cm_establish(id));
+	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_assert_eq(uroce_cm_route(id, &own, &stranger, 0), 0);
 	EXPECT(-ENOTCONN, "id: its peer has not said anything yet", uroce_cm_qp_attr(id, UROCE_QPS_RTS, &attr, &mask));
-	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_packet_came(id));
+	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_expect_eq(uroce_cm_qp_attr(id, UROCE_QPS_INIT, &attr, &mask), 0);
 	EXPECT(-EINVAL, "qp_num 16777216: at most 16777215", uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .qp_num = 17, .alternate = &path };
@@ -162,26 +162,26 @@ Test(refusals_cm, ports_and_services)
 	EXPECT(-EINVAL, "id: it has a port already; set reuse first", uroce_cm_set_reuse(id, true));
 	EXPECT(-EINVAL, "id: it has a port, or is on its way to a peer", uroce_cm_bind(id, NULL, 0));
 	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);
-	calls_wait(channel, UROCE_CM_ROUTED);
+	calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
 	EXPECT(-EINVAL, "id: it is on its way to a peer, and cannot listen", uroce_cm_listen_bound(id, 0));
-	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 1, &listener), 0);
+	cr_assert_eq(uroce_cm_id_create_ud(channel, 1, &listener), 0);
 	cr_assert_eq(uroce_cm_bind(listener, NULL, CALLS_PORT), 0);
 	cr_assert_eq(uroce_cm_listen_bound(listener, 1), 0);
 	EXPECT(-EINVAL, "id: it listens, or is for datagrams",
 	       uroce_cm_qp_create(listener, network.ends[0].pd, &init, 0, &qp));
 	EXPECT(-EINVAL, "id: it listens, or is for datagrams",
 	       uroce_cm_qp_attr(listener, UROCE_QPS_INIT, &attr, &mask));
-	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 1, &asker), 0);
+	cr_assert_eq(uroce_cm_id_create_ud(channel, 1, &asker), 0);
 	EXPECT(-EINVAL, "cm_timeout 0, cm_retries 16: at most 31 and 15",
 	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .private_bytes = 181, .private_data = "" };
 	EXPECT(-EINVAL, "private_bytes 181: at most 180, of data that are there",
 	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
 	cr_assert_eq(uroce_cm_connect(asker, &own, &peer, CALLS_PORT, NULL), 0);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	EXPECT(-EINVAL, "qp_num 0: of the queue pair that serves, see uroce_ud_num()", uroce_cm_accept(event.id, NULL));
 	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
-	cr_expect_eq(calls_wait(channel, UROCE_CM_RESOLVED).status, -ECONNREFUSED);
+	cr_expect_eq(calls_wait(channel, UROCE_CM_UD_RESOLVED).status, -ECONNREFUSED);
 	cr_assert_eq(uroce_cm_id_destroy(asker), 0);
 	cr_assert_eq(uroce_cm_id_destroy(id), 0);
 	calls_close(&network, channel, listener);
@@ -279,7 +279,7 @@ Test(refusals_cm, datagrams)
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &ud), 0);
 	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
 	       uroce_ud_post_recv(ud, &(struct uroce_recv_wr){ .num_sge = 2 }));
-	EXPECT(-EINVAL, "opcode 5: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "opcode 4: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
 	wr.opcode = UROCE_WR_SEND;
 	wr.num_sge = 1;
 	EXPECT(-EINVAL, "num_sge 1: 0 ... 16, of a list that is there", uroce_ud_send(ud, &to, &wr));

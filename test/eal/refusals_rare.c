@@ -259,7 +259,7 @@ Test(refusals_rare, a_path_that_is_armed_before_the_peer_was_heard)
 	for (int i = 0; i < 2; i++) {
 		struct uroce_qp_attr load = network_alternate(second.devices[i], i);
 
-		cr_assert_eq(uroce_qp_modify(network.ends[i].qp, &load, mask, NULL), 0, "%s", uroce_refusal());
+		cr_assert_eq(uroce_qp_modify(network.ends[i].qp, &load, mask, NULL), 0, "%s", uroce_last_error());
 	}
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
@@ -314,7 +314,7 @@ Test(refusals_rare, a_request_that_ends_while_it_is_accepted)
 	calls_open(&network, 1, &channel);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 1, 0, &listener), 0);
 	id = calls_dial(&network, channel, "10.0.0.2", NULL);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	init = calls_qp_init(&network, 1);
 	cr_assert_eq(uroce_cm_qp_create(event.id, network.ends[1].pd, &init, 0, &qp), 0);
 	has_ended = true;

@@ -55,7 +55,7 @@ static void refuse_stranger(struct network *network, struct uroce_cm_channel *ch
 	snprintf(source, sizeof(source), "10.9.%u.%u", number >> 8, number & 0xFF);
 	build_request(number, source, mad);
 	calls_give(network, 1, source, mad);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_assert_eq(uroce_cm_reject(event.id, "no", 2), 0);
 	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
 }

@@ -48,7 +48,7 @@ static void connect_to(struct uroce_qp *qp, struct uroce_qp *peer, const char *s
 
 	cr_assert_eq(uroce_qp_query(peer, &told), 0);
 	attr.rq_psn = told.sq_psn;
-	cr_assert_eq(uroce_qp_connect(qp, &attr, NULL), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_qp_connect(qp, &attr, NULL), 0, "%s", uroce_last_error());
 }
 
 /* Each half of the buffer belongs to one of them. */

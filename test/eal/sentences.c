@@ -50,7 +50,7 @@ static void open_ends(uint32_t cq_depth)
 
 static void connect_end(int end, const struct uroce_qp_attr *attr)
 {
-	cr_assert_eq(uroce_qp_connect(network.ends[end].qp, attr, NULL), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_qp_connect(network.ends[end].qp, attr, NULL), 0, "%s", uroce_last_error());
 }
 
 static uint8_t retries = 3; /* of end 0 */
@@ -82,13 +82,13 @@ static void post(enum uroce_wr_opcode opcode, uint32_t bytes, uint32_t lkey, uin
 		.rkey = rkey,
 	};
 
-	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0, "%s", uroce_last_error());
 }
 
 /* With the usual keys. */
 static void post_usual(enum uroce_wr_opcode opcode, uint32_t bytes)
 {
-	cr_assert_eq(network_post(&network, opcode, bytes), 0, "%s", uroce_refusal());
+	cr_assert_eq(network_post(&network, opcode, bytes), 0, "%s", uroce_last_error());
 }
 
 static void post_recv(uint32_t lkey, uint32_t bytes)
@@ -96,14 +96,14 @@ static void post_recv(uint32_t lkey, uint32_t bytes)
 	struct uroce_sge sge = { .addr = (uintptr_t)network.ends[1].buffer, .length = bytes, .lkey = lkey };
 	struct uroce_recv_wr wr = { .wr_id = 6, .sg_list = &sge, .num_sge = 1 };
 
-	cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &wr, NULL), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &wr, NULL), 0, "%s", uroce_last_error());
 }
 
 static struct uroce_mr *region(int end, struct uroce_pd *pd, uint32_t bytes, uint32_t access)
 {
 	struct uroce_mr *mr;
 
-	cr_assert_eq(uroce_mr_reg(pd, network.ends[end].buffer, bytes, access, &mr), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_mr_reg(pd, network.ends[end].buffer, bytes, access, &mr), 0, "%s", uroce_last_error());
 	return mr;
 }
 
@@ -480,7 +480,7 @@ Test(sentences, a_read_of_a_queue_pair_that_may_have_none)
 	qp = network.ends[0].qp;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	post_usual(UROCE_WR_RDMA_READ, 8);
-	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_MAX_RD_ATOMIC, NULL), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_MAX_RD_ATOMIC, NULL), 0, "%s", uroce_last_error());
 	attr.qp_state = UROCE_QPS_RTS;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	expect_completion(0, WORDS("LOC_QP_OP_ERR: max_rd_atomic is 0, and it is a READ or atomic",
@@ -504,7 +504,7 @@ Test(sentences, a_window_over_memory_that_takes_none)
 		.length_bytes = 8,
 		.access = UROCE_ACCESS_REMOTE_READ,
 	};
-	cr_assert_eq(uroce_mw_bind(network.ends[0].qp, mw, &bind, 5, UROCE_SEND_SIGNALED), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_mw_bind(network.ends[0].qp, mw, &bind, 5, UROCE_SEND_SIGNALED), 0, "%s", uroce_last_error());
 	expect_completion(
 		0, WORDS("MW_BIND_ERR: the window or its region does not allow that",
 			 "Look: a bind wants a region of the QP's "

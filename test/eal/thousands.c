@@ -55,7 +55,7 @@ static void come_and_go(struct network *network, struct uroce_cm_channel *channe
 		ids[0][i] = calls_dial(network, channel, "10.0.0.2", NULL);
 	while (established < 2 * count) {
 		cr_assert_eq(uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event), 0, "%u", established);
-		if (event.type == UROCE_CM_REQUEST)
+		if (event.type == UROCE_CM_CONNECT_REQUEST)
 			ids[1][accepted++] = event.id;
 		calls_take_event(network, &event, &established, &ended);
 	}
@@ -77,10 +77,10 @@ static struct held settle(struct network *network, const struct uroce_cm_channel
 	struct uroce_cm_usage usage;
 
 	while (uroce_cm_usage(network->engine, &usage) == 0 &&
-	       (usage.connections || usage.resting_ids || network->engine->timewait.count)) {
+	       (usage.connections || usage.timewait_ids || network->engine->timewait.count)) {
 		network_poll(network);
 		engine_timewait_wake(&network->engine->timewait, engine_now_ns());
-		cr_assert_lt(engine_now_ns() - began, 60000000000ull, "%u ids rest", usage.resting_ids);
+		cr_assert_lt(engine_now_ns() - began, 60000000000ull, "%u ids rest", usage.timewait_ids);
 	}
 	cr_assert_eq(atomic_load(&channel->ids), 1, "%u ids beside the listener", atomic_load(&channel->ids) - 1);
 	return held_count(network);

@@ -1,5 +1,6 @@
 /* ud.c - datagrams over loop ports */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -20,15 +21,18 @@ struct datagrams {
 	struct uroce_ud *uds[2];
 };
 
-static void open_uds(struct datagrams *all, unsigned lcores, const uint32_t lcore_of[2])
+/* With two lcores each queue pair has its own. */
+static void open_uds(struct datagrams *all, unsigned lcores)
 {
 	network_open(&all->network, lcores);
 	for (int i = 0; i < 2; i++) {
 		struct end *end = &all->network.ends[i];
-		struct uroce_ud_init_attr init = { .max_recv_wr = 4,
-						   .max_recv_sge = 2,
-						   .qp_context = 70u + (uint32_t)i,
-						   .lcore = lcore_of ? lcore_of[i] : 0 };
+		struct uroce_ud_init_attr init = {
+			.max_recv_wr = 4,
+			.max_recv_sge = 2,
+			.qp_context = 70u + (uint32_t)i,
+			.lcore = lcores > 1 ? uroce_engine_lcore(all->network.engine, (unsigned)i) : NULL
+		};
 
 		cr_assert_eq(uroce_cq_create(end->device, 256, &end->cq), 0);
 		init.send_cq = init.recv_cq = end->cq;
@@ -63,7 +67,8 @@ static void post_recv(struct datagrams *all, uint32_t bytes)
 	cr_assert_eq(uroce_ud_post_recv(all->uds[1], &wr), 0);
 }
 
-static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroce_wr_opcode opcode, uint32_t bytes)
+static int post_datagram(struct datagrams *all, const struct uroce_ud_addr *to, enum uroce_wr_opcode opcode,
+			 uint32_t bytes)
 {
 	struct end *end = &all->network.ends[0];
 	struct uroce_sge sge = { (uintptr_t)end->buffer, bytes, uroce_mr_lkey(end->mr) };
@@ -71,7 +76,7 @@ static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroc
 				    .sg_list = &sge,
 				    .num_sge = 1,
 				    .opcode = opcode,
-				    .imm = 0x12345678,
+				    .imm_data = htonl(0x12345678),
 				    .send_flags = UROCE_SEND_SIGNALED };
 	int error = -EAGAIN;
 
@@ -89,7 +94,7 @@ Test(ud, a_datagram_arrives_behind_its_grh)
 	static const uint32_t sizes[] = { 0, 1, 3, 256, 4096 };
 
 	RULE("U-4");
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	for (int row = 0; row < 20; row++) {
 		bool ipv6 = row % 2, imm = row / 2 % 2;
 		uint32_t bytes = sizes[row / 4];
@@ -101,7 +106,7 @@ Test(ud, a_datagram_arrives_behind_its_grh)
 		for (uint32_t i = 0; i < bytes; i++)
 			sent[i] = (uint8_t)(i * 7 + (uint32_t)row);
 		post_recv(&all, 4096);
-		cr_assert_eq(send(&all, &to, imm ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND, bytes), 0);
+		cr_assert_eq(post_datagram(&all, &to, imm ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND, bytes), 0);
 		wc = network_wait(&all.network, 0);
 		cr_assert(wc.opcode == UROCE_WC_SEND && wc.status == UROCE_WC_SUCCESS && wc.wr_id == 8);
 		wc = network_wait(&all.network, 1);
@@ -111,7 +116,7 @@ Test(ud, a_datagram_arrives_behind_its_grh)
 		cr_expect_eq(wc.qp_num, uroce_ud_num(all.uds[1]));
 		cr_expect_eq(wc.qp_context, 71);
 		cr_expect_eq(wc.wc_flags, UROCE_WC_GRH | (imm ? UROCE_WC_WITH_IMM : 0));
-		cr_expect_eq(wc.imm, imm ? 0x12345678 : 0);
+		cr_expect_eq(ntohl(wc.imm_data), imm ? 0x12345678 : 0);
 		cr_expect_arr_eq(got + 100, sent, bytes);
 		cr_expect_eq(got[100 + bytes], 0xEE, "behind it nothing is written");
 		if (ipv6) {
@@ -134,28 +139,28 @@ Test(ud, what_does_not_fit_is_dropped_and_counted)
 	struct uroce_wc wc;
 
 	RULE("U-4");
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	to = wrong = address_of(&all, 1, false);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 8), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 8), 0);
 	network_wait(&all.network, 0);
 	while (network_counter(&all.network, 1, "drop_ud_receive") == 0) /* the first one waits for the MAC */
 		network_poll(&all.network);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_receive"), 1, "without a receive");
 	post_recv(&all, 7);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 8), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 8), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_receive"), 2, "with one that is too short");
 	wrong.qkey++;
-	cr_assert_eq(send(&all, &wrong, UROCE_WR_SEND, 7), 0);
+	cr_assert_eq(post_datagram(&all, &wrong, UROCE_WR_SEND, 7), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_qkey"), 1);
 	wrong = to;
 	wrong.qp_num ^= 0x800000;
-	cr_assert_eq(send(&all, &wrong, UROCE_WR_SEND, 7), 0);
+	cr_assert_eq(post_datagram(&all, &wrong, UROCE_WR_SEND, 7), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_counter(&all.network, 1, "drop_unknown_qpn"), 1);
 	cr_assert_eq(uroce_cq_poll(all.network.ends[1].cq, 1, &wc), 0);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 7), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 7), 0);
 	network_wait(&all.network, 0);
 	cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 7, "the receive is still there");
 	close_uds(&all);
@@ -168,14 +173,14 @@ Test(ud, what_cannot_be_sent_is_refused)
 	struct uroce_sge sge = { 0, 8, 0 };
 	struct uroce_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND };
 
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	to = stranger = address_of(&all, 1, false);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 1), 0);
-	cr_expect_eq(send(&all, &to, UROCE_WR_SEND, 4097), -EINVAL);
-	cr_expect_str_neq(uroce_refusal(), "");
-	cr_expect_eq(send(&all, &to, UROCE_WR_RDMA_WRITE, 8), -EINVAL);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 1), 0);
+	cr_expect_eq(post_datagram(&all, &to, UROCE_WR_SEND, 4097), -EINVAL);
+	cr_expect_str_neq(uroce_last_error(), "");
+	cr_expect_eq(post_datagram(&all, &to, UROCE_WR_RDMA_WRITE, 8), -EINVAL);
 	stranger.path.source = network_address("10.9.9.9");
-	cr_expect_eq(send(&all, &stranger, UROCE_WR_SEND, 8), -EINVAL);
+	cr_expect_eq(post_datagram(&all, &stranger, UROCE_WR_SEND, 8), -EINVAL);
 	cr_expect_eq(uroce_ud_send(all.uds[0], &to, &wr), -EACCES, "no such key");
 	close_uds(&all);
 }
@@ -184,14 +189,13 @@ Test(ud, what_cannot_be_sent_is_refused)
 Test(ud, a_datagram_reaches_the_lcore_of_its_queue_pair)
 {
 	static struct datagrams all;
-	static const uint32_t lcore_of[2] = { 1, 2 };
 	struct uroce_ud_addr to;
 
-	open_uds(&all, 2, lcore_of);
+	open_uds(&all, 2);
 	to = address_of(&all, 1, false);
 	for (int i = 0; i < 8; i++) {
 		post_recv(&all, 64);
-		cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 64), 0);
+		cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 64), 0);
 		cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 64);
 		network_wait(&all.network, 0);
 	}
@@ -208,16 +212,16 @@ Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
 	struct uroce_cm_event event;
 
 	RULE("C-18");
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	cr_assert_eq(uroce_cm_channel_create(all.network.engine, &channel), 0);
 	for (int served = 0; served < 2; served++) {
 		if (served)
-			cr_assert_eq(uroce_cm_listen_datagrams(channel, &dest, 7, all.uds[1], &listener), 0);
+			cr_assert_eq(uroce_cm_listen_ud(channel, &dest, 7, all.uds[1], &listener), 0);
 		cr_assert_eq(uroce_cm_id_create(channel, 5, &id), 0);
-		cr_assert_eq(uroce_cm_resolve_datagrams(id, all.network.ends[0].device, NULL, &dest, 7), 0);
-		cr_expect_eq(uroce_cm_resolve_datagrams(id, all.network.ends[0].device, NULL, &dest, 7), -EISCONN);
+		cr_assert_eq(uroce_cm_resolve_ud(id, all.network.ends[0].device, NULL, &dest, 7), 0);
+		cr_expect_eq(uroce_cm_resolve_ud(id, all.network.ends[0].device, NULL, &dest, 7), -EISCONN);
 		cr_assert_eq(uroce_cm_wait(channel, 5000, &event), 0);
-		cr_assert_eq(event.type, UROCE_CM_RESOLVED);
+		cr_assert_eq(event.type, UROCE_CM_UD_RESOLVED);
 		cr_expect_eq(event.status, served ? 0 : -ECONNREFUSED);
 		cr_expect_eq(event.peer_qp_num, served ? uroce_ud_num(all.uds[1]) : 0);
 		cr_expect_eq(event.peer_qkey, served ? UROCE_CM_UD_QKEY : 0);
@@ -243,7 +247,7 @@ Test(ud, receives_of_a_shared_queue)
 	struct uroce_wc wc;
 
 	RULE("M-4");
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	struct end *end = &all.network.ends[1];
 
 	cr_assert_eq(uroce_srq_create(end->pd, &shared, &srq), 0);
@@ -252,7 +256,8 @@ Test(ud, receives_of_a_shared_queue)
 	init.srq = srq;
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &all.uds[1]), 0);
 	cr_expect_eq(uroce_ud_post_recv(all.uds[1], &wr), -EINVAL);
-	cr_expect_str_eq(uroce_refusal(), "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+	cr_expect_str_eq(uroce_last_error(),
+			 "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
 	cr_expect_eq(uroce_srq_destroy(srq), -EBUSY);
 	sge.addr = (uintptr_t)end->buffer;
 	sge.lkey = uroce_mr_lkey(end->mr);
@@ -264,7 +269,7 @@ Test(ud, receives_of_a_shared_queue)
 	to = address_of(&all, 1, false);
 	memset(all.network.ends[0].buffer, 0x5A, 100);
 	for (uint64_t i = 1; i <= 2; i++) {
-		cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 100), 0);
+		cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 100), 0);
 		for (int poll = 0; poll < 10000 && uroce_cq_poll(end->cq, 1, &wc) == 0; poll++)
 			network_poll(&all.network);
 		cr_assert_eq(wc.wr_id, i);
@@ -275,7 +280,7 @@ Test(ud, receives_of_a_shared_queue)
 	cr_assert(uroce_event_poll(end->device, &event), "one receive is left, and two are the limit");
 	cr_expect_eq(event.type, UROCE_EVENT_SRQ_LIMIT_REACHED);
 	to.qkey++;
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 100), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 100), 0);
 	for (int poll = 0; poll < 1000; poll++)
 		network_poll(&all.network);
 	uroce_srq_query(srq, &shared);
@@ -296,7 +301,7 @@ Test(ud, datagrams_leave_room_for_what_another_packet_completes)
 	struct uroce_wc wc;
 
 	RULE("U-4");
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	struct end *end = &all.network.ends[1];
 	struct uroce_lcore *lcore = all.network.engine->lcores[0];
 	struct engine_port *port = engine_find_port(lcore, end->device);
@@ -333,8 +338,8 @@ static struct uroce_cm_id *ask(struct uroce_cm_channel *channel, const char *wor
 	struct uroce_addr source = network_address("10.0.0.1"), dest = network_address("10.0.0.2");
 	struct uroce_cm_id *id;
 
-	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 5, &id), 0);
-	cr_assert_eq(uroce_cm_connect(id, &source, &dest, 7, &options), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_cm_id_create_ud(channel, 5, &id), 0);
+	cr_assert_eq(uroce_cm_connect(id, &source, &dest, 7, &options), 0, "%s", uroce_last_error());
 	return id;
 }
 
@@ -349,13 +354,13 @@ Test(ud, each_asker_is_answered_by_the_user_of_the_service)
 	struct uroce_ud_addr to;
 
 	RULE("C-18");
-	open_uds(&all, 1, NULL);
+	open_uds(&all, 1);
 	cr_assert_eq(uroce_cm_channel_create(all.network.engine, &channel), 0);
-	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 3, &listener), 0);
+	cr_assert_eq(uroce_cm_id_create_ud(channel, 3, &listener), 0);
 	cr_assert_eq(uroce_cm_bind(listener, NULL, 7), 0);
 	cr_assert_eq(uroce_cm_listen_bound(listener, 8), 0);
 	asker = ask(channel, "a question");
-	event = next_event(channel, UROCE_CM_REQUEST);
+	event = next_event(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_expect_eq(event.listener, listener);
 	cr_expect_eq(event.context, 3);
 	cr_expect_str_eq((const char *)event.private_data, "a question");
@@ -364,10 +369,10 @@ Test(ud, each_asker_is_answered_by_the_user_of_the_service)
 	cr_expect_eq(event.path_mtu, 0);
 	cr_expect_eq(uroce_cm_accept(event.id, &answer), -EINVAL, "without a queue pair");
 	answer.qp_num = uroce_ud_num(all.uds[1]);
-	cr_assert_eq(uroce_cm_accept(event.id, &answer), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_cm_accept(event.id, &answer), 0, "%s", uroce_last_error());
 	cr_expect_eq(uroce_cm_accept(event.id, &answer), -ENOTCONN, "twice");
 	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
-	event = next_event(channel, UROCE_CM_RESOLVED);
+	event = next_event(channel, UROCE_CM_UD_RESOLVED);
 	cr_expect_eq(event.id, asker);
 	cr_expect_eq(event.status, 0);
 	cr_expect_eq(event.peer_qp_num, uroce_ud_num(all.uds[1]));
@@ -377,14 +382,14 @@ Test(ud, each_asker_is_answered_by_the_user_of_the_service)
 				     .qp_num = event.peer_qp_num,
 				     .qkey = event.peer_qkey };
 	post_recv(&all, 64);
-	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 64), 0);
+	cr_assert_eq(post_datagram(&all, &to, UROCE_WR_SEND, 64), 0);
 	cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 64);
 	refused = ask(channel, "another");
-	event = next_event(channel, UROCE_CM_REQUEST);
+	event = next_event(channel, UROCE_CM_CONNECT_REQUEST);
 	cr_expect_eq(uroce_cm_reject(event.id, "no", 137), -EINVAL);
 	cr_assert_eq(uroce_cm_reject(event.id, "no", 3), 0);
 	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
-	event = next_event(channel, UROCE_CM_RESOLVED);
+	event = next_event(channel, UROCE_CM_UD_RESOLVED);
 	cr_expect_eq(event.id, refused);
 	cr_expect_eq(event.status, -ECONNREFUSED);
 	cr_expect_eq(event.reason, 2);

@@ -139,7 +139,6 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 		.max_recv_wr = 8,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
-		.lcore = 2,
 	};
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .pkey = 0xFFFF };
 	struct uroce_qp_error error;
@@ -157,6 +156,7 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 	uroce_cq_set_context(network.ends[0].cq, 43);
 	network_create_qp(&network, 1, 64, -1);
 	network_connect(&network, false);
+	init.lcore = uroce_engine_lcore(network.engine, 1);
 	init.send_cq = init.recv_cq = network.ends[0].cq;
 	cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &other), 0);
 	cr_assert_eq(uroce_qp_modify(other, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL), 0);
@@ -238,7 +238,7 @@ static void create_crowd(struct network *network, struct uroce_srq *srq, struct 
 		struct uroce_qp_attr attr = { .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 1 };
 		struct uroce_qp_attr told[2];
 
-		init.lcore = (uint32_t)i % 2 + 1;
+		init.lcore = uroce_engine_lcore(network->engine, (unsigned)i % 2);
 		init.max_recv_sge = 1;
 		init.max_recv_wr = 1;
 		init.srq = NULL;

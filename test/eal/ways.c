@@ -23,7 +23,7 @@ static struct uroce_cm_id *route(const char *source, const char *dest, unsigned 
 	if (source)
 		from = network_address(source);
 	cr_assert_eq(uroce_cm_id_create(channel, 5, &id), 0);
-	cr_assert_eq(uroce_cm_route(id, &from, &to, timeout_ms), 0, "%s", uroce_refusal());
+	cr_assert_eq(uroce_cm_route(id, &from, &to, timeout_ms), 0, "%s", uroce_last_error());
 	return id;
 }
 
@@ -47,7 +47,7 @@ Test(ways, a_way_is_found_then_a_queue_pair_is_made_then_it_is_connected)
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 1, 0, &listener), 0);
 	id = route("10.0.0.1", "10.0.0.2", 0);
 	cr_assert_eq(uroce_cm_device(id), network.ends[0].device);
-	event = calls_wait(channel, UROCE_CM_ROUTED);
+	event = calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
 	cr_expect_eq(event.id, id);
 	cr_expect_eq(event.status, 0);
 	cr_expect_eq(event.context, 5);
@@ -58,7 +58,7 @@ Test(ways, a_way_is_found_then_a_queue_pair_is_made_then_it_is_connected)
 	init = calls_qp_init(&network, 0);
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
 	cr_assert_eq(uroce_cm_connect(id, NULL, NULL, CALLS_PORT, NULL), 0);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
+	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
 	expect_addr(&event.peer, "10.0.0.1");
 	calls_answer(&network, event.id, NULL);
 	for (int i = 0; i < 2; i++)
@@ -80,7 +80,7 @@ Test(ways, nobody_tells_the_mac)
 	ticks_start(10000);
 	began = engine_now_ns();
 	id = route(NULL, "10.0.0.77", 50);
-	event = calls_wait(channel, UROCE_CM_ROUTED);
+	event = calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
 	cr_expect_eq(event.status, -EHOSTUNREACH);
 	expect_addr(&event.peer, "10.0.0.77");
 	cr_expect_geq(engine_now_ns() - began, 50000000ull);
@@ -99,7 +99,7 @@ Test(ways, the_last_call_counts)
 	calls_open(&network, 1, &channel);
 	id = route("10.0.0.1", "10.0.0.77", 100);
 	cr_assert_eq(uroce_cm_route(id, &source, &near, 0), 0);
-	event = calls_wait(channel, UROCE_CM_ROUTED);
+	event = calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
 	cr_expect_eq(event.status, 0);
 	expect_addr(&event.peer, "10.0.0.2");
 	cr_expect_eq(uroce_cm_wait(channel, 200, &event), -ETIMEDOUT);
@@ -123,7 +123,7 @@ Test(ways, of_routes_that_nobody_has_read_the_last_is_told)
 	cr_assert_eq(uroce_cm_route(id, &source, &far, 1), 0);
 	for (int i = 0; i < 20000; i++)
 		network_poll(&network);
-	event = calls_wait(channel, UROCE_CM_ROUTED);
+	event = calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
 	cr_expect_eq(event.status, -EHOSTUNREACH);
 	expect_addr(&event.peer, "10.0.0.77");
 	cr_expect_eq(uroce_cm_next(channel, &event), -EAGAIN);
@@ -139,15 +139,15 @@ Test(ways, a_queue_pair_on_another_lcore_takes_the_question_along)
 	struct uroce_qp *qp;
 
 	calls_open(&network, 2, &channel);
-	for (unsigned lcore = 1; lcore <= 2; lcore++) {
+	for (unsigned lcore = 0; lcore < 2; lcore++) {
 		id = route(NULL, "10.0.0.77", 100);
 		init = calls_qp_init(&network, uroce_cm_device(id) == network.ends[1].device);
-		init.lcore = lcore;
+		init.lcore = uroce_engine_lcore(network.engine, lcore);
 		cr_assert_eq(uroce_cm_qp_create(id, network.ends[uroce_cm_device(id) == network.ends[1].device].pd,
 						&init, 0, &qp),
 			     0);
-		cr_expect_eq(uroce_cm_lcore(id), lcore);
-		cr_expect_eq(calls_wait(channel, UROCE_CM_ROUTED).status, -EHOSTUNREACH);
+		cr_expect_eq(uroce_lcore_index(uroce_cm_lcore(id)), lcore);
+		cr_expect_eq(calls_wait(channel, UROCE_CM_ROUTE_RESOLVED).status, -EHOSTUNREACH);
 		calls_hang_up(id);
 	}
 	calls_close(&network, channel, NULL);

@@ -10,6 +10,9 @@
 #define REGION_BYTES 8192u
 #define RECEIVE_BYTES 600u
 #define MEMORY_BYTES 24576u
+#define EVERY_RIGHT                                                                        \
+	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | \
+	 UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 
 struct state {
 	struct pair *pair;
@@ -153,7 +156,7 @@ static void open_state(struct state *state, struct input *input)
 	state->pair->copies = watch;
 	state->nak_psn = UINT32_MAX;
 	state->region_key =
-		rc_mr_insert(&state->side->mrs, 1, state->side->memory + REGION_AT, REGION_BYTES, 0xCF, &error);
+		rc_mr_insert(&state->side->mrs, 1, state->side->memory + REGION_AT, REGION_BYTES, EVERY_RIGHT, &error);
 	MUST(state->region_key);
 	for (uint32_t i = options >> 4 & 7; i > 0; i--)
 		pair_recv(state->pair, B, state->receives++, REGION_AT, RECEIVE_BYTES);

@@ -109,7 +109,8 @@ void work_post(struct work *work, enum side_name name, struct input *input, bool
 	wr.remote_addr = (uintptr_t)work->pair->side[!name].memory + offset;
 	if (wr.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
 		wr.remote_addr = (uintptr_t)work->pair->side[!name].memory + name * WORK_SIDE + WORK_WORD_AT;
-	if (hopeless && wr.opcode >= UROCE_WR_RDMA_WRITE && (request->bytes > 0 || wr.opcode > UROCE_WR_RDMA_READ)) {
+	if (hopeless && wr.opcode != UROCE_WR_SEND && wr.opcode != UROCE_WR_SEND_WITH_IMM &&
+	    (request->bytes > 0 || wr.opcode > UROCE_WR_RDMA_READ)) {
 		wr.rkey = work->pair->side[!name].key ^ 0xFF;
 		request->hopeless = true;
 	}

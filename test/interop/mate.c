@@ -200,16 +200,16 @@ static void take_event(const struct uroce_cm_event *event)
 	struct mate *mate = (struct mate *)(uintptr_t)event->context;
 
 	switch (event->type) {
-	case UROCE_CM_REQUEST:
+	case UROCE_CM_CONNECT_REQUEST:
 		take_request(event);
 		break;
 	case UROCE_CM_ESTABLISHED:
 		take_established(mate, false);
 		break;
-	case UROCE_CM_RESPONSE:
+	case UROCE_CM_CONNECT_RESPONSE:
 		take_established(mate, true);
 		break;
-	case UROCE_CM_ROUTED:
+	case UROCE_CM_ROUTE_RESOLVED:
 		take_route(event);
 		break;
 	case UROCE_CM_REJECTED:
@@ -218,8 +218,8 @@ static void take_event(const struct uroce_cm_event *event)
 		take_end(event);
 		break;
 	case UROCE_CM_ALTERNATE:
-	case UROCE_CM_RESOLVED:
-	case UROCE_CM_RESTED:
+	case UROCE_CM_UD_RESOLVED:
+	case UROCE_CM_TIMEWAIT_EXIT:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}
@@ -362,7 +362,7 @@ static void desert(const char *times)
 
 	while (time(NULL) < all.limit && all.refused < (uint32_t)atoi(times)) {
 		uroce_lcore_poll(all.lcore);
-		if (uroce_cm_next(all.channel, &event) != 0 || event.type != UROCE_CM_REQUEST)
+		if (uroce_cm_next(all.channel, &event) != 0 || event.type != UROCE_CM_CONNECT_REQUEST)
 			continue;
 		take_request(&event);
 		uroce_cm_id_destroy(event.id);

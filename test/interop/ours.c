@@ -4,6 +4,7 @@
  * usage: interop-ours EAL-OPTIONS -- IPV4 IPV6 PORT FILE [IPV4 IPV6 VLAN], addresses with /LEN
  * Waits for verbs on TCP port PORT. FILE: script.h. The last two addresses are in the VLAN, with a priority.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -109,7 +110,7 @@ static int post_send(const struct script_post *post, const struct uroce_sge *sge
 		.num_sge = post->bytes ? 1 : 0,
 		.opcode = opcodes[post->work],
 		.send_flags = UROCE_SEND_SIGNALED | (post->fence ? UROCE_SEND_FENCE : 0),
-		.imm = SCRIPT_IMM,
+		.imm_data = htonl(SCRIPT_IMM),
 		.remote_addr = post->remote,
 		.rkey = post->rkey,
 		.compare_add = post->compare_add,
@@ -175,7 +176,7 @@ static bool completion(struct script_done *done)
 		.opcode = uroce_wc_opcode_name(wc.opcode),
 		.bytes = wc.byte_len,
 		.has_imm = wc.wc_flags & UROCE_WC_WITH_IMM,
-		.imm = wc.imm,
+		.imm = ntohl(wc.imm_data),
 		.has_invalidated = wc.wc_flags & UROCE_WC_WITH_INV,
 		.invalidated = wc.invalidated_rkey,
 	};

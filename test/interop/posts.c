@@ -4,6 +4,7 @@
  * usage: interop-posts EAL-OPTIONS -- IP/LEN serve PORT N SIZE [each] | call ADDR PORT N SIZE [each]
  * each: each asker is a REQUEST that is accepted; and asking is connecting, with words.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static int fail(const char *what, int error)
 {
 	if (error == 0)
 		return 0;
-	printf("%s: %s %s\n", what, strerror(-error), uroce_refusal());
+	printf("%s: %s %s\n", what, strerror(-error), uroce_last_error());
 	return all.failed = 1;
 }
 
@@ -64,7 +65,7 @@ static void take(const struct uroce_wc *wc)
 	}
 	if (!all.known) {
 		all.known = true;
-		all.peer.qp_num = wc->imm;
+		all.peer.qp_num = ntohl(wc->imm_data);
 		all.peer.qkey = UROCE_CM_UD_QKEY;
 		all.peer.path.source = all.port.addr;
 		all.peer.path.dest = all.port.addr;
@@ -78,7 +79,7 @@ static void take_request(const struct uroce_cm_event *event)
 {
 	struct uroce_cm_options options = { .qp_num = uroce_ud_num(all.ud), .private_data = "yes", .private_bytes = 4 };
 
-	if (event->type != UROCE_CM_REQUEST)
+	if (event->type != UROCE_CM_CONNECT_REQUEST)
 		return;
 	fail("accept", uroce_cm_accept(event->id, &options));
 	fail("destroy", uroce_cm_id_destroy(event->id));
@@ -109,7 +110,7 @@ static void send_all(void)
 {
 	struct uroce_sge sge = { (uintptr_t)all.memory + RECEIVES * SLOT_BYTES, all.bytes, uroce_mr_lkey(all.mr) };
 	struct uroce_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND_WITH_IMM, .imm = uroce_ud_num(all.ud)
+		.sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND_WITH_IMM, .imm_data = htonl(uroce_ud_num(all.ud))
 	};
 
 	while (all.sent < all.count && !all.failed) {
@@ -125,7 +126,7 @@ static void send_all(void)
 
 static int listen_for_each(uint16_t port)
 {
-	return fail("id", uroce_cm_id_create_datagrams(all.channel, 0, &all.id)) ||
+	return fail("id", uroce_cm_id_create_ud(all.channel, 0, &all.id)) ||
 	       fail("bind", uroce_cm_bind(all.id, NULL, port)) || fail("listen", uroce_cm_listen_bound(all.id, 0));
 }
 
@@ -134,7 +135,7 @@ static void serve(const char *port)
 	uint16_t number = (uint16_t)atoi(port);
 
 	if (all.each ? listen_for_each(number) :
-		       fail("listen", uroce_cm_listen_datagrams(all.channel, NULL, number, all.ud, &all.id)))
+		       fail("listen", uroce_cm_listen_ud(all.channel, NULL, number, all.ud, &all.id)))
 		return;
 	printf("listening on port %s\n", port);
 	receive_all();
@@ -147,8 +148,8 @@ static int ask(const struct uroce_addr *addr, uint16_t port)
 
 	if (!all.each)
 		return fail("id", uroce_cm_id_create(all.channel, 0, &all.id)) ||
-		       fail("resolve", uroce_cm_resolve_datagrams(all.id, all.port.device, NULL, addr, port));
-	return fail("id", uroce_cm_id_create_datagrams(all.channel, 0, &all.id)) ||
+		       fail("resolve", uroce_cm_resolve_ud(all.id, all.port.device, NULL, addr, port));
+	return fail("id", uroce_cm_id_create_ud(all.channel, 0, &all.id)) ||
 	       fail("connect", uroce_cm_connect(all.id, NULL, addr, port, &options));
 }
 

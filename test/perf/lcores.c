@@ -44,6 +44,7 @@ static int open_one(struct perf_lcore *one, uint32_t index, const struct perf_op
 			.addresses = { addresses[0], addresses[1] },
 			.mtu_bytes = options->test.mtu_bytes,
 			.first_lcore = (uint16_t)index,
+			.queue_count = 1,
 		},
 	};
 	int code;

@@ -12,7 +12,8 @@ static uint8_t opcode_of(enum perf_op op, uint32_t payload_bytes, bool only)
 		return OP_READ_REQUEST;
 	if (op == PERF_READ)
 		return only ? OP_READ_RESPONSE_ONLY : OP_READ_RESPONSE_MIDDLE;
-	if (perf_ops[op].opcode <= UROCE_WR_SEND_WITH_INV)
+	if (perf_ops[op].opcode == UROCE_WR_SEND || perf_ops[op].opcode == UROCE_WR_SEND_WITH_IMM ||
+	    perf_ops[op].opcode == UROCE_WR_SEND_WITH_INV)
 		return only ? OP_SEND_ONLY : OP_SEND_MIDDLE;
 	return only ? OP_WRITE_ONLY : OP_WRITE_MIDDLE;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "draw.h"
+#include "operations.h"
 #include "pair.h"
 #include "rule.h"
 
@@ -98,12 +99,13 @@ static void post_some_work(struct pair *pair, uint64_t seed)
 	for (uint32_t i = 0; i < 8; i++) {
 		struct uroce_send_wr wr = {
 			.wr_id = seed + i,
-			.opcode = (enum uroce_wr_opcode)draw(UROCE_WR_OPCODES),
+			.opcode = (enum uroce_wr_opcode)operations[draw(OPERATIONS)],
 			.send_flags = draw(2) ? UROCE_SEND_SIGNALED : 0,
 		};
 
 		pair_post(pair, draw(2) ? A : B, wr, draw(4096) & ~7u,
-			  wr.opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP ? 8 : draw(3000));
+			  wr.opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP && wr.opcode != UROCE_WR_SEND_WITH_INV ? 8 :
+													    draw(3000));
 	}
 }
 

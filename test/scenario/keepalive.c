@@ -161,7 +161,8 @@ Test(keepalive, a_dead_peer_is_told_within_the_interval_and_the_retry_budget)
 	cr_expect_eq(error.status, UROCE_WC_RETRY_EXC_ERR);
 	cr_expect_eq(error.cause, UROCE_CAUSE_KEEPALIVE);
 	cr_expect_eq(error.retries, RETRIES);
-	cr_expect_geq(error.elapsed_us, (RETRIES + 1) * TIMEOUT_NS / 1000);
+	cr_expect_geq(error.elapsed_us, (INTERVAL_NS + (RETRIES + 1) * TIMEOUT_NS) / 1000);
+	cr_expect_eq(pair->side[A].silent_us, error.elapsed_us);
 	cr_expect_eq(rc_qp_deadline(qp), RC_NEVER, "it is over");
 	pair_write(pair, 3, 8);
 	pair_transmit(pair, A);

@@ -3,6 +3,7 @@
 /*
  * TC-I-4. A storm that fails says its seed; UROCE_STORM_SEED repeats it, UROCE_STORM_RUNS asks for more.
  */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void post(struct pair *pair, enum side_name side, enum uroce_wr_opcode op
 		.wr_id = wr_id,
 		.opcode = opcode,
 		.send_flags = UROCE_SEND_SIGNALED,
-		.imm = (uint32_t)wr_id,
+		.imm_data = htonl((uint32_t)wr_id),
 		.remote_addr = (uintptr_t)pair->side[!side].memory + remote,
 		.compare_add = add,
 	};

@@ -3,6 +3,7 @@
 /*
  * TC-E-22, E-23, F-2.
  */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -130,7 +131,7 @@ Test(post, every_operation_carries_its_immediate_and_may_be_empty)
 	struct uroce_send_wr wr = { .wr_id = 1,
 				    .opcode = UROCE_WR_SEND_WITH_IMM,
 				    .send_flags = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED,
-				    .imm = 0x11223344 };
+				    .imm_data = htonl(0x11223344) };
 
 	RULE("Q-1");
 	RULE("Q-2");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "draw.h"
+#include "operations.h"
 #include "rule.h"
 #include "same.h"
 #include "ways.h"
@@ -185,7 +186,7 @@ static bool may_invalidate(enum uroce_wr_opcode opcode, int side)
 
 static void post(int side)
 {
-	enum uroce_wr_opcode opcode = (enum uroce_wr_opcode)below(UROCE_WR_LOCAL_INV + 1);
+	enum uroce_wr_opcode opcode = (enum uroce_wr_opcode)operations[below(OPERATIONS - 1)];
 	bool eight = is_eight_bytes(opcode);
 	struct pieces pieces = draw_pieces(8000);
 	struct uroce_send_wr wr = {
@@ -193,7 +194,7 @@ static void post(int side)
 		.opcode = opcode,
 		.send_flags = (chance(300) ? UROCE_SEND_SIGNALED : 0) | (chance(50) ? UROCE_SEND_FENCE : 0) |
 			      (chance(50) ? UROCE_SEND_SOLICITED : 0),
-		.imm = below(UINT32_MAX),
+		.imm_data = below(UINT32_MAX),
 		.compare_add = below(4),
 		.swap = below(4),
 	};

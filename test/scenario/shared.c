@@ -3,6 +3,7 @@
 /*
  * TC-C-6, F-5. Many QPs: crowd.c.
  */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ Test(shared, messages_take_entries_in_order_and_other_requests_take_none)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
-	struct uroce_send_wr wr = { .wr_id = 4, .opcode = UROCE_WR_RDMA_WRITE_WITH_IMM, .imm = 5 };
+	struct uroce_send_wr wr = { .wr_id = 4, .opcode = UROCE_WR_RDMA_WRITE_WITH_IMM, .imm_data = htonl(5) };
 
 	RULE("M-4");
 	RULE("S-16");

@@ -10,7 +10,7 @@
 #include "packets.h"
 #include "rule.h"
 
-#define ATTRIBUTES 20
+#define ATTRIBUTES 26 /* without READ_REPAIR, CC, SACK_WINDOW and PATHS; some bits are of no attribute */
 #define ALL_BITS ((1u << ATTRIBUTES) - 1)
 
 struct legal {
@@ -202,7 +202,7 @@ static void check_way(uint32_t from, uint32_t to)
 Test(states, each_of_the_36_ways_takes_what_the_table_says)
 {
 	RULE("X-1");
-	for (uint32_t from = 0; from < UROCE_QP_STATES; from++)
+	for (uint32_t from = 0; from <= UROCE_QPS_ERR; from += from == UROCE_QPS_SQD ? 2 : 1) /* 5 is SQE, of verbs */
 		for (uint32_t to = 0; to < UROCE_QP_STATES; to++)
 			check_way(from, to);
 }

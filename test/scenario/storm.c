@@ -1,6 +1,7 @@
 /* storm.c - random work over a wire that loses, repeats and reorders: everything completes once, in order, and right */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seed is printed; UROCE_STORM_SEED repeats it, UROCE_STORM_RUNS asks for more. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void post_planned(struct pair *pair, const struct plan *plan, uint64_t wr
 		.wr_id = wr_id,
 		.opcode = plan->opcode,
 		.send_flags = UROCE_SEND_SIGNALED,
-		.imm = (uint32_t)wr_id,
+		.imm_data = htonl((uint32_t)wr_id),
 		.remote_addr = (uintptr_t)pair->side[B].memory + plan->offset,
 		.compare_add = plan->add,
 	};

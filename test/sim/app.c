@@ -1,5 +1,6 @@
 /* app.c - posting and polling */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "sim/app.h"
 #include "sim/model.h"
 #include "sim/trace.h"
+#include "operations.h"
 
 #define INLINE_LIMIT 128u
 
@@ -165,13 +167,13 @@ static uint8_t draw_opcode(const struct sim_world *world, struct sim_random *ran
 {
 	uint32_t sum = 0, chosen;
 
-	for (uint32_t i = 0; i < UROCE_WR_OPCODES; i++)
-		sum += world->config.weights[i];
+	for (uint32_t i = 0; i < OPERATIONS; i++)
+		sum += world->config.weights[operations[i]];
 	chosen = (uint32_t)random_below(random, sum);
-	for (uint8_t i = 0; i < UROCE_WR_OPCODES; i++) {
-		if (chosen < world->config.weights[i])
-			return i;
-		chosen -= world->config.weights[i];
+	for (uint32_t i = 0; i < OPERATIONS; i++) {
+		if (chosen < world->config.weights[operations[i]])
+			return operations[i];
+		chosen -= world->config.weights[operations[i]];
 	}
 	return UROCE_WR_RDMA_WRITE;
 }
@@ -432,7 +434,7 @@ static int hand_over(struct sim_world *world, struct sim_end *end, struct sim_me
 		.send_flags = message->flags,
 		.sg_list = sges,
 		.num_sge = message->buffer.count,
-		.imm = message->imm,
+		.imm_data = htonl(message->imm),
 		.remote_addr = message->remote_va,
 		.rkey = message->rkey,
 		.compare_add = message->compare_add,

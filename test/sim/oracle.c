@@ -1,5 +1,6 @@
 /* oracle.c - judging completions, events, progress and leaks */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "rc/cc.h"
@@ -197,8 +198,9 @@ static void check_received(struct sim_world *world, struct sim_end *end, const s
 	invalid = message->opcode == UROCE_WR_SEND_WITH_INV;
 	model->receive_done = model->holds = false;
 	if (wc->byte_len != message->bytes || wc->src_qp != peer->qpn ||
-	    (bool)(wc->wc_flags & UROCE_WC_WITH_IMM) != immediate || (immediate && wc->imm != message->imm) ||
-	    (bool)(wc->wc_flags & UROCE_WC_WITH_INV) != invalid || (invalid && wc->invalidated_rkey != message->rkey) ||
+	    (bool)(wc->wc_flags & UROCE_WC_WITH_IMM) != immediate ||
+	    (immediate && ntohl(wc->imm_data) != message->imm) || (bool)(wc->wc_flags & UROCE_WC_WITH_INV) != invalid ||
+	    (invalid && wc->invalidated_rkey != message->rkey) ||
 	    (bool)(wc->wc_flags & UROCE_WC_SOLICITED) != (bool)(message->flags & UROCE_SEND_SOLICITED))
 		sim_world_fail(world, "QP %u: receive %u tells the wrong length, immediate, key, source or flag",
 			       end->index, (uint32_t)wc->wr_id);

@@ -13,6 +13,7 @@
 #include "rc/codes.h"
 #include "sim/random.h"
 #include "sim/swarm.h"
+#include "operations.h"
 
 #define STREAM_CONFIG 0
 /* Draws of their own, so that those of the rest stay what they were. */
@@ -72,13 +73,15 @@ static void draw_work(struct sim_random *random, struct sim_config *config)
 {
 	uint32_t sum = 0;
 
-	for (uint32_t i = 0; i < UROCE_WR_OPCODES; i++) {
-		config->weights[i] = (uint32_t)PICK(random, 0, 0, 1, 1, 3, 10);
-		if (i == UROCE_WR_LOCAL_INV || i == UROCE_WR_BIND_MW)
-			config->weights[i] = (uint32_t)PICK(random, 0, 0, 0, 1);
-		if (i == UROCE_WR_SEND_WITH_INV) /* comes in place of a SEND when there is something to invalidate */
-			config->weights[i] = 0;
-		sum += i != UROCE_WR_LOCAL_INV && i != UROCE_WR_BIND_MW ? config->weights[i] : 0;
+	for (uint32_t i = 0; i < OPERATIONS; i++) {
+		uint8_t op = operations[i];
+
+		config->weights[op] = (uint32_t)PICK(random, 0, 0, 1, 1, 3, 10);
+		if (op == UROCE_WR_LOCAL_INV || op == UROCE_WR_BIND_MW)
+			config->weights[op] = (uint32_t)PICK(random, 0, 0, 0, 1);
+		if (op == UROCE_WR_SEND_WITH_INV) /* comes in place of a SEND when there is something to invalidate */
+			config->weights[op] = 0;
+		sum += op != UROCE_WR_LOCAL_INV && op != UROCE_WR_BIND_MW ? config->weights[op] : 0;
 	}
 	if (sum == 0)
 		config->weights[UROCE_WR_RDMA_WRITE] = config->weights[UROCE_WR_RDMA_READ] = 1;
@@ -262,8 +265,8 @@ static void make_long(const struct sim_options *options, struct sim_config *conf
 		.stop_after = UINT32_MAX,
 		.lives = 1,
 	};
-	for (uint32_t i = 0; i < UROCE_WR_OPCODES; i++)
-		config->weights[i] = i != UROCE_WR_SEND_WITH_INV;
+	for (uint32_t i = 0; i < OPERATIONS; i++)
+		config->weights[operations[i]] = operations[i] != UROCE_WR_SEND_WITH_INV;
 	if (options->messages != UINT32_MAX)
 		config->messages = options->messages;
 	/* A batch has half of post_batch on average, and each of the ends posts its share; a fifth more, to be sure. */

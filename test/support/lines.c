@@ -1,5 +1,6 @@
 /* lines.c - packets, completions and events of a pair as readable lines, and asserts on them */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ void pair_print_completion(const struct uroce_wc *wc, char *line)
 	if (wc->status == UROCE_WC_SUCCESS && reports_length(wc->opcode))
 		at += snprintf(line + at, 32, " len=%u", wc->byte_len);
 	if (wc->wc_flags & UROCE_WC_WITH_IMM)
-		at += snprintf(line + at, 32, " imm=0x%x", wc->imm);
+		at += snprintf(line + at, 32, " imm=0x%x", ntohl(wc->imm_data));
 	if (wc->wc_flags & UROCE_WC_WITH_INV)
 		at += snprintf(line + at, 32, " inv=0x%x", wc->invalidated_rkey);
 	if (wc->wc_flags & UROCE_WC_SOLICITED)

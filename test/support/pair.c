@@ -326,6 +326,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 	for (uint32_t i = 0; i < out->event_count && side->event_count < 64; i++) {
 		cr_assert_eq(out->events[i].qp_num, side->qp->qpn);
 		side->done_at_event[side->event_count] = side->done_count;
+		side->silent_us = out->events[i].silent_us;
 		snprintf(side->events[side->event_count++], PAIR_LINE_BYTES, "%s",
 			 uroce_event_name(out->events[i].type));
 	}

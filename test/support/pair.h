@@ -75,6 +75,7 @@ struct side {
 	uint32_t memory_bytes;
 	uint32_t key;
 	uint32_t sent_count, done_count, event_count;
+	uint64_t silent_us; /* of the last event */
 	uint32_t wire_head, wire_tail;
 	uint32_t packets;             /* ever sent: the number that `drop` sees, from 0 */
 	bool failed[2];               /* SQ, RQ: an error has completed */

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "rc/op.h"
+#include "operations.h"
 
 static bool is_local(const struct rc_op *op)
 {
@@ -16,7 +17,9 @@ static bool is_answered(const struct rc_op *op)
 
 Test(ops, each_completes_under_a_name)
 {
-	for (const struct rc_op *op = rc_ops; op < rc_ops + UROCE_WR_OPCODES; op++) {
+	for (uint32_t i = 0; i < OPERATIONS; i++) {
+		const struct rc_op *op = &rc_ops[operations[i]];
+
 		cr_assert_not_null(op->name);
 		cr_assert_str_eq(uroce_wc_opcode_name(op->completion), op->name);
 		cr_assert_str_eq(rc_ops_find_completion(op->completion)->name, op->name);
@@ -29,7 +32,9 @@ Test(ops, each_completes_under_a_name)
 
 Test(ops, each_does_what_its_kind_has_to_do)
 {
-	for (const struct rc_op *op = rc_ops; op < rc_ops + UROCE_WR_OPCODES; op++) {
+	for (uint32_t i = 0; i < OPERATIONS; i++) {
+		const struct rc_op *op = &rc_ops[operations[i]];
+
 		cr_assert_eq(op->carry_out != NULL, is_local(op), "%s", op->name);
 		cr_assert_eq(op->failure != 0, is_local(op), "%s", op->name);
 		cr_assert_eq(op->write != NULL, is_answered(op), "%s", op->name);
@@ -43,7 +48,8 @@ Test(ops, each_does_what_its_kind_has_to_do)
 /* Of an answered request the packet leads back to its row, and payload and pad are as both rows say. */
 Test(ops, its_opcodes_are_of_the_same_kind)
 {
-	for (const struct rc_op *op = rc_ops; op < rc_ops + UROCE_WR_OPCODES; op++) {
+	for (uint32_t i = 0; i < OPERATIONS; i++) {
+		const struct rc_op *op = &rc_ops[operations[i]];
 		const struct wire_opcode_row *only = wire_opcode(op->only), *response = wire_opcode(op->response);
 
 		if (is_local(op))

@@ -56,6 +56,9 @@ static const struct rc_qp_config usual_config = {
 	.max_mtu_bytes = 1024,
 };
 
+static const enum uroce_qp_state states[] = { UROCE_QPS_RESET, UROCE_QPS_INIT, UROCE_QPS_RTR,
+					      UROCE_QPS_RTS,   UROCE_QPS_SQD,  UROCE_QPS_ERR };
+
 /* A QP in this state, by the legal way. */
 static struct rc_qp *open_qp(enum uroce_qp_state state)
 {
@@ -149,14 +152,17 @@ Test(qp, fifteen_bits_of_the_pkey_match_and_one_side_is_a_full_member)
 
 Test(qp, the_state_says_who_is_listening)
 {
-	static const enum rc_counter requests[UROCE_QP_STATES] = { CNT_PORT_QP_STATE, CNT_PORT_QP_STATE,
-								   CNT_COUNTERS,      CNT_COUNTERS,
-								   CNT_COUNTERS,      CNT_PORT_QP_STATE };
+	static const enum rc_counter requests[UROCE_QP_STATES] = {
+		[UROCE_QPS_RESET] = CNT_PORT_QP_STATE, [UROCE_QPS_INIT] = CNT_PORT_QP_STATE,
+		[UROCE_QPS_RTR] = CNT_COUNTERS,        [UROCE_QPS_RTS] = CNT_COUNTERS,
+		[UROCE_QPS_SQD] = CNT_COUNTERS,        [UROCE_QPS_ERR] = CNT_PORT_QP_STATE,
+	};
 
 	RULE("W-5");
 	RULE("X-3");
-	for (uint32_t state = 0; state < UROCE_QP_STATES; state++) {
-		struct rc_qp *qp = open_qp((enum uroce_qp_state)state);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		enum uroce_qp_state state = states[i];
+		struct rc_qp *qp = open_qp(state);
 
 		cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &there, &here, port), requests[state], "state %u", state);
 		for (uint32_t opcode = OP_READ_RESPONSE_FIRST; opcode <= OP_ATOMIC_ACKNOWLEDGE; opcode++)
@@ -312,8 +318,9 @@ Test(qp, a_path_that_cannot_be_is_refused)
 Test(qp, a_port_that_fails_concerns_running_armed_qps_only)
 {
 	RULE("A-5");
-	for (uint32_t state = 0; state < UROCE_QP_STATES; state++) {
-		struct rc_qp *qp = open_qp((enum uroce_qp_state)state);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		enum uroce_qp_state state = states[i];
+		struct rc_qp *qp = open_qp(state);
 
 		cr_assert(!rc_qp_port_failed(qp), "state %u", state);
 		qp->migration.state = UROCE_PATH_ARMED;

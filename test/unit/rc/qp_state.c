@@ -9,6 +9,7 @@
 #include "rc/qp.h"
 #include "rc/requester.h"
 #include "rule.h"
+#include "operations.h"
 
 #define SLOTS 7u /* no power of two: some keys are of no slot */
 
@@ -80,11 +81,11 @@ Test(qp_state, a_request_owns_a_psn_for_each_packet)
 			uint32_t packets = bytes[i] ? bytes[i] / mtu + (bytes[i] % mtu != 0) : 1;
 
 			cr_assert_eq(qp_packets(qp, bytes[i]), packets, "%u of %u", bytes[i], mtu);
-			for (uint32_t opcode = 0; opcode < UROCE_WR_OPCODES; opcode++) {
-				const struct rc_send_wqe wqe = { .opcode = (uint8_t)opcode, .length_bytes = bytes[i] };
+			for (uint32_t op = 0; op < OPERATIONS; op++) {
+				const struct rc_send_wqe wqe = { .opcode = operations[op], .length_bytes = bytes[i] };
 
-				cr_assert_eq(qp_psns(qp, &wqe), opcode <= UROCE_WR_RDMA_READ ? packets : 1,
-					     "opcode %u, %u bytes of %u", opcode, bytes[i], mtu);
+				cr_assert_eq(qp_psns(qp, &wqe), op < 6 ? packets : 1, "opcode %u, %u bytes of %u",
+					     operations[op], bytes[i], mtu);
 			}
 		}
 		free(qp);
