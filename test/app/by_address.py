@@ -62,7 +62,7 @@ class Pair:
 @case
 def perf_does_every_operation_in_both_modes(directory):
     """Timeout code 17: a machine that runs other tests as well may leave a program without a core for half a second."""
-    with Pair(directory, "perf", "--verify", "-D", "0.05", "-s", "3000", "-u", "17") as pair:
+    with Pair(directory, "perf", "--verify", "-n", "300", "-s", "3000", "-u", "17") as pair:
         pair.want_both_right()
         text = pair.client.text()
         want(text.count("messages checked, 0 wrong bytes") == 20, pair.texts())

@@ -189,8 +189,8 @@ def the_port_of_an_exporter_is_named(_):
 def perf_measures_what_it_was_asked_for_or_says_that_it_did_not(_):
     one_line("sizes", run("perf", "-a", "-s", "64", "--dry-run"), 2, "-a and -s 64", "leave out one")
     one_line("sizes", run("perf", "-s", "64", "-a", "--dry-run"), 2, "-a and -s 64", "leave out one")
-    last_line("nothing", run("perf", "--op", "send", "--mode", "bw", "-D", "0.2", "--rx-rate", "2", "-t", "2"), 1,
-              "no message was completed in the 0.2", "longer -D")
+    last_line("nothing", run("perf", "--op", "send", "--mode", "bw", "-D", "0.01", "--rx-rate", "1", "-t", "2"), 1,
+              "no message was completed in the 0.0", "longer -D")
 
 
 @case
