@@ -219,6 +219,24 @@ static int probe_all(const struct drivers_ethdev *port, const struct uroce_devic
 
 /* ---- all of them ---- */
 
+static int take_here(const struct drivers_quirks *quirks, const struct uroce_device_config *device,
+		     struct drivers_addresses *addresses, struct uroce_error *error)
+{
+	int code = quirks->is_packet_socket ? check_kernel(device, error) : 0;
+
+	return code ? code : claim(device, addresses, error);
+}
+
+int drivers_addresses_check(const char *name, const struct uroce_device_config *device, struct uroce_error *error)
+{
+	const struct drivers_quirks *quirks = drivers_quirks_of_name(name);
+	struct drivers_addresses addresses = { .count = 0 };
+	int code = quirks->has_no_network ? 0 : take_here(quirks, device, &addresses, error);
+
+	drivers_addresses_release(&addresses);
+	return code;
+}
+
 int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device, bool probe,
 			   unsigned link_ms, struct drivers_addresses *addresses, struct uroce_error *error)
 {
@@ -232,9 +250,7 @@ int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce
 	quirks = drivers_quirks_of(&info);
 	if (quirks->has_no_network)
 		return 0;
-	code = quirks->is_packet_socket ? check_kernel(device, error) : 0;
-	if (code == 0)
-		code = claim(device, addresses, error);
+	code = take_here(quirks, device, addresses, error);
 	if (code == 0 && probe && drivers_ethdev_link_is_up(port, link_ms, NULL))
 		code = probe_all(port, device, error);
 	if (code)

@@ -413,9 +413,9 @@ def who_asks_needs_no_right_and_no_port(directory):
             code, out, err = run_unprivileged(directory, name, option)
             want(code == 0 and text in out and not err, name, option, code, out, err)
     code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "--store", "null:1G", "--file",
-                                      "/tmp/uroce-no-disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7", "--nqn", DISK)
+                                      "/tmp/uroce-no-disk:1G", "--ip", "10.0.0.1/24", "-d", "net_ring0", "--nqn", DISK)
     want(code == 0 and not err, code, out, err)
-    for text in ("port eth7 (no interface has that name now), address 10.0.0.1/24, service 4420",
+    for text in ("port net_ring0, address 10.0.0.1/24, service 4420",
                  f"subsystem {DISK}, 0 hosts",
                  f"namespace 1 of {DISK}: memory, 1048576 bytes", f"namespace 2 of {DISK}: null, 1073741824 bytes",
                  f"namespace 3 of {DISK}: file /tmp/uroce-no-disk, 1073741824 bytes"):

@@ -136,10 +136,10 @@ nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 report $? liburoce_has_nothing_of_nvmf "$root/log"
 mkdir -p "$root/target/common" "$root/target/nvmf"
 cp -r "$here/../../app/nvmet" "$root/target/"
-for part in eal exit histogram ini names number option; do
+for part in dry eal exit histogram ini names number option words; do
 	cp "$here/../../app/common/$part".[ch] "$root/target/common/"
 done
-cp "$here/../../app/common/clock.h" "$root/target/common/"
+cp "$here/../../app/common/clock.h" "$here/../../app/common/words.def" "$root/target/common/"
 cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
 # shellcheck disable=SC2046
 cc -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \
