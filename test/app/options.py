@@ -14,6 +14,7 @@ from cases import BUILD, Skipped, main, one_line, program, run, run_unprivileged
 
 PROGRAMS = ("perf", "nvmet", "nvme-perf", "testpmd", "decode")
 NO_PORT = ("nvmetcli", "top", "devinfo", "exporter", "report")
+COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "completion")
 CASES = []
 
 
@@ -183,6 +184,30 @@ def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
             want(total is None or out.count("\n  ") == int(total[1]), out)
         code, _, err = run_unprivileged(directory, name, *options, "--dry-run", "--fly")
         want(code == 2, name, code, err)
+
+
+def completed(word, before, name="uroce-testpmd"):
+    """What bash offers for the word behind another one."""
+    script = '. "$1"; _uroce "$2" "$3" "$4"; echo "${COMPREPLY[*]}"; complete -p "$2"'
+    done = subprocess.run(["bash", "--norc", "-c", script, "bash", os.path.join(COMPLETION, "uroce.bash"), name, word, before],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    want(done.returncode == 0 and not done.stderr and f"-F _uroce {name}" in done.stdout, name, word, done)
+    return done.stdout.splitlines()[0].split()
+
+
+@case
+def shells_complete_options_and_their_values(directory):
+    want(completed("sl", "--idle") == ["sleep"], completed("sl", "--idle"))
+    want(completed("--stats", "uroce-testpmd") == ["--stats-period"], "an option")
+    want(completed("", "-m", "uroce-perf") == ["256", "512", "1024", "2048", "4096"], "a letter")
+    open(directory + "/some.ini", "w").close()
+    want(completed(directory + "/so", "--config") == [directory + "/some.ini"], "a file")
+    for name in PROGRAMS + NO_PORT:
+        want({"--help", "--version", "--dry-run"} <= set(completed("--", "uroce-" + name, "uroce-" + name)), name)
+    for shell, file in (("bash", "uroce.bash"), ("zsh", "_uroce")):
+        if shutil.which(shell):
+            done = subprocess.run([shell, "-n", os.path.join(COMPLETION, file)], stderr=subprocess.PIPE, text=True)
+            want(done.returncode == 0 and not done.stderr, shell, done)
 
 
 @case

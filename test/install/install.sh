@@ -27,7 +27,7 @@ flags="--define-variable=prefix=$root$prefix"
 
 for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uroce/docs/architecture.md \
 	doc/uroce/docs/rules.md uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini uroce/nvmet.ini \
-	uroce/uroce-nvmet.service; do
+	uroce/uroce-nvmet.service bash-completion/completions/uroce-testpmd zsh/vendor-completions/_uroce; do
 	[ -s "$root$prefix/share/$file" ]
 	report $? "installs_share/$file"
 done
