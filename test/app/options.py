@@ -15,6 +15,7 @@ from cases import BUILD, Skipped, main, one_line, program, run, run_unprivileged
 PROGRAMS = ("perf", "nvmet", "nvme-perf", "testpmd", "decode")
 NO_PORT = ("nvmetcli", "top", "devinfo", "exporter", "report")
 COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "completion")
+WORDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "app", "common", "words.def")
 CASES = []
 
 
@@ -155,6 +156,35 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
                             (["--size"], "'--size' requires an argument"), (["--all=3"], "takes no argument")):
         code, out, err = run("perf", *words)
         want(code == 2 and sentence in err and err.count("\n") == 1, words, code, out, err)
+
+
+OLD_SPELLINGS = (
+    ("testpmd", "--tcp-port 4000", "--tcp-port: use --port N"), ("testpmd", "--target", "--target: use --server"),
+    ("testpmd", "--both", "--both: use --bidirectional"), ("testpmd", "--srq", "--srq: use --use-srq"),
+    ("testpmd", "--count 2", "--count: use --nb-cores N"), ("testpmd", "--mbufs 9", "--mbufs: use --total-num-mbufs N"),
+    ("testpmd", "--depth=8", "--depth: use --tx-depth N"), ("testpmd", "--mrs 9", "--mrs: use --limit-mrs N"),
+    ("testpmd", "--args -m512", "--args: use --eal-args TEXT"),
+    ("nvmet", "-s null:1G", "-s: use --store WHERE"), ("nvmet", "--service 4420", "--service: use --port N"),
+    ("nvmet", "--hosts nqn.a", "--hosts: use --host-nqn NQN"), ("nvme-perf", "-b 4k", "-b: use --bs N[,N...]"),
+    ("nvme-perf", "-q 8", "-q: use --iodepth N[,N...]"), ("nvme-perf", "-s null:1G", "-s: use --store WHERE"),
+    ("nvme-perf", "--connect 10.0.0.1", "--connect: use --peer HOST"),
+    ("nvmetcli", "-s /run/x show", "-s: use --control PATH"), ("nvmetcli", "--socket /run/x", "--socket: use --control PATH"),
+    ("run", "-c run.ini true", "-c: use --config FILE"), ("decode", "-c a.pcap", "-c: use --rebuild"),
+    ("decode", "--check a.pcap", "--check: use --rebuild"), ("decode", "-j a.pcap", "-j: use --json-lines"),
+    ("decode", "--json a.pcap", "--json: use --json-lines"), ("decode", "-m a.pcap", "-m: use --cm"),
+    ("perf", "--idle 4", "--idle: idle queue pairs are --idle-qps N"))
+
+
+@case
+def ten_old_spellings_get_the_present_one(_):
+    """All that the table of options has."""
+    for name, line, hint in OLD_SPELLINGS:
+        if os.path.exists(program(name)):
+            one_line((name, line), run(name, *line.split()), 2, f"uroce-{name}: {hint}")
+    rows = re.findall(r'^RENAMED\("uroce-([\w-]+)", (?:0|\'(.)\'), (?:NULL|"([\w-]+)"),', open(WORDS).read(), re.M)
+    shown = {(name, hint.split(":")[0]) for name, _, hint in OLD_SPELLINGS}
+    old = {(name, dashes + word) for name, *words in rows for dashes, word in zip(("-", "--"), words) if word}
+    want(len(old) > 10 and old <= shown, old - shown)
 
 
 @case
