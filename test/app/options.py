@@ -36,7 +36,8 @@ def every_program_tells_its_options_and_version_without_a_port(directory):
         code, out, err = run_unprivileged(directory, name, "--help")
         want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
         code, out, err = run(name, "--version")
-        want(code == 0 and re.search(r"\d+\.\d+\.\d+", out), name, "--version", code, out, err)
+        want(code == 0 and re.match(rf"uroce-{name} \d+\.\d+\.\d+ \(DPDK (none|[\d.]+), libibverbs (none|[\d.]+)\)\n$",
+                                    out), name, "--version", code, out, err)
 
 
 @case
@@ -310,7 +311,7 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
             ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),
             ("nvmetcli", ["--control", "/none", "add", "nqn.x", "null:1G"], ("/none is asked: add nqn.x null:1G\n",)),
             ("nvmetcli", ["show"], ("/run/uroce-nvmet.sock is asked: show\n",)),
-            ("top", ["--once", "--interval", "2"], ("each uroce program", "/dpdk", "twice, 2 s apart")),
+            ("top", ["--once", "--interval", "2000ms"], ("each uroce program", "/dpdk", "twice, 2 s apart")),
             ("top", ["--file-prefix", "mine"], ("the uroce program mine", "every 1 s")),
             ("devinfo", ["--file-prefix", "mine"], ("the uroce program mine", "for its ports")),
             ("exporter", ["--listen", "127.0.0.1:1"], ("http://127.0.0.1:1/metrics is served", "at each scrape")),
