@@ -12,7 +12,7 @@
 /* The device is present, the addresses are valid and free on this machine, and records can be written. */
 int app_dry_port(const char *device, const struct uroce_port_config *config);
 
-/* Returns APP_EXIT_OK if the file can be written or made; path: NULL or "" if there is none, "-" for standard output. */
+/* The file of an option can be written or made. path: NULL or "" if there is none, "-" for standard output. */
 int app_dry_write(const char *option, const char *path);
 
 #endif

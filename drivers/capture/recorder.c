@@ -102,8 +102,9 @@ int drivers_recorder_check(const char *directory, struct uroce_error *error)
 
 	snprintf(parent, sizeof(parent), "%s", directory);
 	if (stat(directory, &status) != 0)
-		return errno == ENOENT && access(dirname(parent), W_OK | X_OK) == 0 ? 0 :
-										      refuse_directory(directory, error);
+		return errno == ENOENT && access(dirname(parent), W_OK | X_OK) == 0 ?
+			       0 :
+			       refuse_directory(directory, error);
 	errno = ENOTDIR;
 	if (!S_ISDIR(status.st_mode) || access(directory, W_OK | X_OK) != 0)
 		return refuse_directory(directory, error);

@@ -107,8 +107,8 @@ struct uroce_port {
 
 /*
  * Checks what uroce_port_open() would refuse, as far as that is known without side effects: the name, the addresses,
- * whether the interface or the PCI device exists, whether an address is in use on this machine, and record_path. Drivers
- * of virtual devices are checked once EAL runs. engine may be NULL. Returns as uroce_port_open().
+ * whether the interface or the PCI device exists, whether an address is in use on this machine, and record_path.
+ * Drivers of virtual devices are checked once EAL runs. engine may be NULL. Returns as uroce_port_open().
  */
 UROCE_API int uroce_port_check(const char *name, const struct uroce_port_config *config, struct uroce_error *error);
 

@@ -169,7 +169,8 @@ OLD_SPELLINGS = (
     ("nvmet", "--hosts nqn.a", "--hosts: use --host-nqn NQN"), ("nvme-perf", "-b 4k", "-b: use --bs N[,N...]"),
     ("nvme-perf", "-q 8", "-q: use --iodepth N[,N...]"), ("nvme-perf", "-s null:1G", "-s: use --store WHERE"),
     ("nvme-perf", "--connect 10.0.0.1", "--connect: use --peer HOST"),
-    ("nvmetcli", "-s /run/x show", "-s: use --control PATH"), ("nvmetcli", "--socket /run/x", "--socket: use --control PATH"),
+    ("nvmetcli", "-s /run/x show", "-s: use --control PATH"),
+    ("nvmetcli", "--socket /run/x", "--socket: use --control PATH"),
     ("run", "-c run.ini true", "-c: use --config FILE"), ("decode", "-c a.pcap", "-c: use --rebuild"),
     ("decode", "--check a.pcap", "--check: use --rebuild"), ("decode", "-j a.pcap", "-j: use --json-lines"),
     ("decode", "--json a.pcap", "--json: use --json-lines"), ("decode", "-m a.pcap", "-m: use --cm"),
@@ -220,7 +221,8 @@ def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
 def completed(word, before, name="uroce-testpmd"):
     """What bash offers for the word behind another one."""
     script = '. "$1"; _uroce "$2" "$3" "$4"; echo "${COMPREPLY[*]}"; complete -p "$2"'
-    done = subprocess.run(["bash", "--norc", "-c", script, "bash", os.path.join(COMPLETION, "uroce.bash"), name, word, before],
+    file = os.path.join(COMPLETION, "uroce.bash")
+    done = subprocess.run(["bash", "--norc", "-c", script, "bash", file, name, word, before],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     want(done.returncode == 0 and not done.stderr and f"-F _uroce {name}" in done.stdout, name, word, done)
     return done.stdout.splitlines()[0].split()
@@ -247,8 +249,9 @@ def dry_run_refuses_what_the_start_would_refuse(directory):
     def on(device, *more, ip="10.0.0.1/24"):
         return ("-d", device, "--ip", ip, *more)
 
-    disk, host = ("--nqn", "nqn.2026-01.org.example:a", "--memory", "1M"), ("--peer", "10.0.0.9", "--nqn", "nqn.2026-01.a:a")
-    programs = (("perf", ("--server", "-R")), ("testpmd", ("--peer", "127.0.0.1")), ("nvmet", disk), ("nvme-perf", host))
+    disk = ("--nqn", "nqn.2026-01.org.example:a", "--memory", "1M")
+    programs = (("perf", ("--server", "-R")), ("testpmd", ("--peer", "127.0.0.1")), ("nvmet", disk),
+                ("nvme-perf", ("--peer", "10.0.0.9", "--nqn", "nqn.2026-01.org.example:a")))
     none, file = directory + "/none/x", directory + "/file"
     open(file, "w").close()
     for name, more in programs:
@@ -264,7 +267,8 @@ def dry_run_refuses_what_the_start_would_refuse(directory):
         code, out, err = run(name, *on("net_ring0", "--record", directory + "/new"), *more, "--dry-run")
         want(code == 0 and out and not err, name, code, out, err)
     for name, option in (("perf", "--json"), ("perf", "--report"), ("testpmd", "--json"), ("nvme-perf", "--json")):
-        for path, *told in ((none, "No such file", "make its folder"), (directory, "Is a directory", "name a file in it")):
+        for path, *told in ((none, "No such file", "make its folder"),
+                            (directory, "Is a directory", "name a file in it")):
             one_line((name, option), run(name, option, path, "--dry-run"), 3, f"{option} {path}: ", *told)
         code, out, err = run(name, option, directory + "/new", "--dry-run")
         want(code == 0 and out and not err, name, option, code, out, err)
