@@ -287,7 +287,7 @@ def starved(made):
     made.breaks("Three other programs compute on the core of the lcore.")
     made.run(f"build/app/uroce-top --why {qpn}", r"its lcore waited \d\d % of the time for a core that others had")
     seconds, line = made.seconds, made.line
-    made.run("build/app/uroce-top --once --qps 0", r"\d\d%\s+\d\d%\s+2")
+    made.run("build/app/uroce-top --once --rows 0", r"\d\d%\s+\d\d%\s+2")
     made.seconds, made.line = seconds, line
 
 

@@ -32,8 +32,8 @@
 
 /* ---- opening ---- */
 
-/* Returns a socket that listens at all addresses, IPv6 and IPv4, for one peer at a time; -1: errno says why. */
-static int listen_at(unsigned port)
+/* Returns a socket bound to all addresses, IPv6 and IPv4; -1: errno has the reason. */
+static int bind_to(unsigned port)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
 	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
@@ -47,7 +47,7 @@ static int listen_at(unsigned port)
 	if (ipv6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
 	error = bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4));
-	if (error == 0 && listen(fd, 1) == 0)
+	if (error == 0)
 		return fd;
 	error = errno;
 	close(fd);
@@ -55,14 +55,32 @@ static int listen_at(unsigned port)
 	return -1;
 }
 
-int app_control_listen(const struct app_control_config *config, unsigned port)
+static int refuse_port(const char *option, unsigned port)
 {
-	int fd = listen_at(port);
+	return app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on TCP port %u: %s; choose another with %s", port,
+			    strerror(errno), option);
+}
+
+int app_control_check_port(const char *option, unsigned port)
+{
+	int fd = bind_to(port);
 
 	if (fd < 0)
-		app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on TCP port %u: %s; choose another with %s", port,
-			     strerror(errno), config->port_option);
-	return fd;
+		return refuse_port(option, port);
+	close(fd);
+	return APP_EXIT_OK;
+}
+
+int app_control_listen(const struct app_control_config *config, unsigned port)
+{
+	int fd = bind_to(port);
+
+	if (fd >= 0 && listen(fd, 1) == 0)
+		return fd;
+	refuse_port(config->port_option, port);
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 static void begin(struct app_control *control, const struct app_control_config *config, int fd)

@@ -43,6 +43,9 @@ struct app_control {
 	size_t filled, searched, room;
 };
 
+/* Checks whether the port is free. option: which sets it. Returns APP_EXIT_OK, or the exit code after a complaint. */
+int app_control_check_port(const char *option, unsigned port);
+
 /* Returns a listening socket, or -1. */
 int app_control_listen(const struct app_control_config *config, unsigned port);
 

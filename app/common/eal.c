@@ -3,7 +3,6 @@
 #include "common/eal.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,12 +150,4 @@ void app_wait_report(struct app_wait *wait, const char *format, ...)
 	if (wait->patience_s > waited_s)
 		fprintf(stderr, "; for another %.0f s", wait->patience_s - waited_s);
 	fprintf(stderr, "\n");
-}
-
-const char *app_eal_absence(const char *device)
-{
-	bool is_interface =
-		strpbrk(device, ",:") == NULL && strcmp(device, "loop") != 0 && strncmp(device, "net_", 4) != 0;
-
-	return is_interface && if_nametoindex(device) == 0 ? " (no interface has that name now)" : "";
 }

@@ -69,7 +69,4 @@ struct app_wait {
  */
 void app_wait_report(struct app_wait *wait, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For plans: " (no interface has that name now)" if the device is an interface of the kernel and not there, else "". */
-const char *app_eal_absence(const char *device);
-
 #endif

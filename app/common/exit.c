@@ -141,6 +141,26 @@ bool app_is_interrupted(void)
 	return interrupted;
 }
 
+static const char *remedy_of(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "make its folder first, or name another one";
+	case EISDIR:
+		return "name a file in it";
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "name a file where you may write";
+	}
+	return "name another file";
+}
+
+int app_refuse_path(const char *option, const char *path)
+{
+	return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s; %s", option, path, strerror(errno), remedy_of(errno));
+}
+
 bool app_is_readable(const char *path)
 {
 	struct stat status;

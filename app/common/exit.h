@@ -56,6 +56,9 @@ void app_end_when_interrupted(void);
 void app_finish_when_interrupted(void);
 bool app_is_interrupted(void);
 
+/* Complains that the file of an option cannot be written, for the reason in errno. Returns APP_EXIT_ENVIRONMENT. */
+int app_refuse_path(const char *option, const char *path);
+
 /* Can the file be read? A directory cannot, although it can be opened. false: errno says why. */
 bool app_is_readable(const char *path);
 

@@ -11,29 +11,13 @@
 
 #include "common/exit.h"
 #include "common/number.h"
+#include "common/option_help.h"
 
-#define WIDTH 110u
-#define COLUMN 29u
 #define TEXT_BYTES 1536u
 #define ROW_0 512 /* what getopt_long() returns for the first row */
 #define HINT_0 65536
 
 enum { HELP = 256, HELP_TABLE, VERSION };
-
-static long double low_of(const struct option_row *row)
-{
-	return row->high > 0 ? row->low : row->word->low;
-}
-
-static long double high_of(const struct option_row *row)
-{
-	return row->high > 0 ? row->high : row->word->high;
-}
-
-static const char *const *names_of(const struct option_row *row)
-{
-	return row->names ? row->names : row->word->names;
-}
 
 /* ---- values ---- */
 
@@ -54,25 +38,12 @@ static uint64_t load(const struct option_row *row, const void *place)
 						*(const uint64_t *)place;
 }
 
-/* "poll, yield or sleep" */
-static void list_names(const struct option_row *row, char *text, size_t room)
-{
-	size_t bytes = 0, low = (size_t)low_of(row), high = (size_t)high_of(row);
-
-	for (size_t i = low; i <= high && bytes < room; i++)
-		bytes += (size_t)snprintf(text + bytes, room - bytes, "%s%s",
-					  i == low  ? "" :
-					  i == high ? " or " :
-						      ", ",
-					  names_of(row)[i]);
-}
-
 static int parse_name(const struct option_row *row, const char *name, const char *text, void *place)
 {
 	char names[OPTION_VALUE_BYTES];
 
-	for (size_t i = (size_t)low_of(row); i <= (size_t)high_of(row); i++) {
-		if (strcmp(text, names_of(row)[i]) != 0)
+	for (size_t i = (size_t)app_option_low(row); i <= (size_t)app_option_high(row); i++) {
+		if (strcmp(text, app_option_names(row)[i]) != 0)
 			continue;
 		if (row->word->kind == OPTION_NAMES)
 			((bool *)place)[i] = true;
@@ -80,7 +51,7 @@ static int parse_name(const struct option_row *row, const char *name, const char
 			*(uint32_t *)place = (uint32_t)i;
 		return APP_EXIT_OK;
 	}
-	list_names(row, names, sizeof(names));
+	app_option_list_names(row, names, sizeof(names));
 	return app_complain(APP_EXIT_USAGE, "%s %s: use %s", name, text, names);
 }
 
@@ -97,7 +68,7 @@ static int parse_mtu(const char *name, const char *text, uint32_t *bytes)
 static int parse_number(const struct option_row *row, const char *name, const char *text, void *place)
 {
 	enum option_kind kind = row->word->kind;
-	uint64_t low = (uint64_t)low_of(row), high = (uint64_t)high_of(row), value = 0;
+	uint64_t low = (uint64_t)app_option_low(row), high = (uint64_t)app_option_high(row), value = 0;
 	int code = kind == OPTION_SIZE ? app_size_expect(name, text, low, high, &value) :
 		   kind == OPTION_FLAG ? app_number_expect(name, text, 0, 1, &value) :
 					 app_number_expect(name, text, low, high, &value);
@@ -130,10 +101,11 @@ int app_option_parse_value(const struct option_row *row, const char *name, const
 	case OPTION_SIZE:
 		return parse_number(row, name, text, place);
 	case OPTION_DURATION:
-		return app_duration_expect(name, text, row->word->unit, (double)low_of(row), (double)high_of(row),
-					   place);
+		return app_duration_expect(name, text, row->word->unit, (double)app_option_low(row),
+					   (double)app_option_high(row), place);
 	case OPTION_REAL:
-		return app_number_expect_real(name, text, (double)low_of(row), (double)high_of(row), place);
+		return app_number_expect_real(name, text, (double)app_option_low(row), (double)app_option_high(row),
+					      place);
 	case OPTION_PROBABILITY:
 		return app_probability_parse(text, place) ?
 			       APP_EXIT_OK :
@@ -171,7 +143,7 @@ const char *app_option_format(const struct option_row *row, const void *settings
 		snprintf(text, OPTION_VALUE_BYTES, "%g", *(const double *)place);
 		return text;
 	case OPTION_NAME:
-		return names_of(row)[*(const uint32_t *)place];
+		return app_option_names(row)[*(const uint32_t *)place];
 	case OPTION_NAMES:
 		return "";
 	case OPTION_TEXT:
@@ -183,177 +155,13 @@ const char *app_option_format(const struct option_row *row, const void *settings
 	return "";
 }
 
-/* ---- help ---- */
-
-void app_option_format_range(const struct option_row *row, char *text, size_t room)
-{
-	const char *unit = row->word->kind == OPTION_DURATION ? row->word->unit : "";
-
-	switch (row->word->kind) {
-	case OPTION_NUMBER:
-	case OPTION_SIZE:
-		snprintf(text, room, "%.0Lf ... %.0Lf", low_of(row), high_of(row));
-		break;
-	case OPTION_DURATION:
-	case OPTION_REAL:
-		snprintf(text, room, "%.10Lg%s ... %.10Lg%s", low_of(row), unit, high_of(row), unit);
-		break;
-	case OPTION_PROBABILITY:
-		snprintf(text, room, "0 ... 1, or 0%% ... 100%%");
-		break;
-	case OPTION_FLAG:
-		snprintf(text, room, "0 ... 1");
-		break;
-	case OPTION_MTU:
-		snprintf(text, room, "256, 512, 1024, 2048 or 4096");
-		break;
-	case OPTION_NAME:
-	case OPTION_NAMES:
-		list_names(row, text, room);
-		break;
-	case OPTION_TEXT:
-		snprintf(text, room, "text");
-		break;
-	}
-}
-
-void app_option_format_help(const struct option_row *row, char *text, size_t room)
-{
-	const char *unit = row->word->unit;
-
-	if (unit && row->word->kind == OPTION_DURATION)
-		unit = strcmp(unit, "us") == 0 ? "N microseconds, or 5ms, 1s" : "N seconds, or 200ms, 5m";
-	snprintf(text, room, "%s%s%s%s%s", row->word->help, unit ? ", " : "", unit ? unit : "", row->more ? "; " : "",
-		 row->more ? row->more : "");
-}
-
-/* A tab stands for a blank at which no line may end. */
-static void keep_together(char *text)
-{
-	for (; *text; text++)
-		*text = *text == ' ' ? '\t' : *text;
-}
-
-/* Writes the default, or nothing if the row has none. */
-static const char *format_usual(const struct option_set *set, const struct option_row *row, char *text)
-{
-	const char *usual = row->usual ? row->usual : "";
-
-	if (row->usual == NULL && row->word->kind != OPTION_FLAG && row->parse == NULL && set->usual) {
-		usual = app_option_format(row, set->usual, text);
-		usual = *usual ? usual : "none";
-	}
-	return usual;
-}
-
-/* Writes the range and the default in brackets into text, or leaves text as it is if the row has neither. */
-static void format_bounds(const struct option_set *set, const struct option_row *row, char *text, size_t room)
-{
-	bool ranged = row->word->kind != OPTION_FLAG && row->word->kind != OPTION_TEXT &&
-		      (row->parse == NULL || high_of(row) > 0);
-	char value[OPTION_VALUE_BYTES], range[OPTION_VALUE_BYTES] = "";
-	const char *usual = format_usual(set, row, value);
-
-	if (ranged)
-		app_option_format_range(row, range, sizeof(range));
-	if (row->word->kind != OPTION_NAMES)
-		keep_together(range);
-	if (ranged || *usual)
-		snprintf(text, room, "(%s%s%s%s)", range, ranged && *usual ? "; " : "", *usual ? "default " : "",
-			 usual);
-	if (row->usual == NULL && row->word->kind != OPTION_NAMES)
-		keep_together(text);
-}
-
-/* Prints words after the `at` characters that the line has already; further lines begin at the column. */
-static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
-{
-	if (at + 2 > column + 1)
-		at = (unsigned)fprintf(out, "\n") - 1;
-	for (; at < column; at++)
-		fputc(' ', out);
-	while (*text) {
-		unsigned bytes = (unsigned)strcspn(text, " ");
-		bool first = at == column;
-
-		if (!first && at + 1 + bytes > WIDTH) {
-			fprintf(out, "\n%*s", (int)column, "");
-			at = column;
-			first = true;
-		}
-		at += (unsigned)fprintf(out, "%s", first ? "" : " ");
-		for (unsigned i = 0; i < bytes; i++, at++)
-			fputc(text[i] == '\t' ? ' ' : text[i], out);
-		text += bytes + (text[bytes] == ' ');
-	}
-	fputc('\n', out);
-}
-
-void app_option_print_help(const struct option_set *set, const struct option_row *row, FILE *out, unsigned at,
-			   unsigned column, const char *more)
-{
-	char help[TEXT_BYTES], text[2 * TEXT_BYTES], bounds[TEXT_BYTES / 2] = "";
-
-	format_bounds(set, row, bounds, sizeof(bounds));
-	app_option_format_help(row, help, sizeof(help));
-	snprintf(text, sizeof(text), "%s%s%s%s", help, *bounds ? " " : "", bounds, more);
-	print_wrapped(out, at, column, text);
-}
-
-static void print_help(const struct option_set *set)
-{
-	fputs(set->head, stdout);
-	for (size_t i = 0; i < set->count; i++) {
-		const struct option_row *row = &set->rows[i];
-		const struct option_word *word = row->word;
-		char letter[8] = "    ";
-		int at;
-
-		if (row->title)
-			printf("\n%s\n", row->title);
-		if (word == NULL || word->help == NULL || row->only_in_file)
-			continue;
-		if (word->letter)
-			snprintf(letter, sizeof(letter), "-%c, ", word->letter);
-		at = printf("  %s--%s%s%s", letter, word->name, word->value ? " " : "", word->value ? word->value : "");
-		app_option_print_help(set, row, stdout, (unsigned)at, COLUMN, "");
-	}
-	printf("  -h, --help                 this text\n  -V, --version              versions of uroce, DPDK and "
-	       "libibverbs\n%s",
-	       set->tail);
-}
-
-static void print_row(const struct option_set *set, const struct option_row *row)
-{
-	const struct option_word *word = row->word;
-	char value[OPTION_VALUE_BYTES], range[OPTION_VALUE_BYTES];
-
-	app_option_format_range(row, range, sizeof(range));
-	printf("%s\t%.1s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", word->name, row->only_in_file ? "=" : &word->letter,
-	       word->value ? word->value : "", word->unit ? word->unit : "", range, format_usual(set, row, value),
-	       row->section ? row->section : "", word->help, row->more ? row->more : "");
-}
-
-static void print_table(const struct option_set *set)
-{
-	for (size_t i = 0; i < set->count; i++) {
-		if (set->rows[i].word && set->rows[i].word->help)
-			print_row(set, &set->rows[i]);
-	}
-	for (const struct option_alias *alias = set->aliases; alias && alias->program; alias++) {
-		if (strcmp(alias->program, set->program) == 0)
-			printf("%s\t\t%s\t\t\t\t\t--%s, as in %s\t\n", alias->name,
-			       alias->word->value ? alias->word->value : "", alias->word->name, alias->tool);
-	}
-}
+/* ---- the command line ---- */
 
 static void print_version(const struct option_set *set)
 {
 	printf("%s %d.%d.%d (DPDK %s, libibverbs %s)\n", set->program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
 	       UROCE_VERSION_PATCH, APP_DPDK_VERSION, APP_IBVERBS_VERSION);
 }
-
-/* ---- the command line ---- */
 
 size_t app_option_find(const struct option_set *set, const char *name)
 {
@@ -540,9 +348,9 @@ static int parse_letter(const struct option_set *set, int letter, const char *la
 static bool answer(const struct option_set *set, int letter)
 {
 	if (letter == 'h' || letter == HELP)
-		print_help(set);
+		app_option_help(set);
 	else if (letter == HELP_TABLE)
-		print_table(set);
+		app_option_table(set);
 	else if (letter == 'V' || letter == VERSION)
 		print_version(set);
 	else

@@ -4,6 +4,7 @@
     for instance in instances():
         print(instance.prefix, instance.ask("/uroce/info"))
 Nothing waits longer than WAIT seconds. An instance that has gone raises Gone."""
+import argparse
 import json
 import os
 import socket
@@ -12,6 +13,20 @@ import sys
 
 SOCKET = "dpdk_telemetry.v2"
 WAIT = 5
+
+
+class Parser(argparse.ArgumentParser):
+    """Refuses in one line, as the other programs do."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
+
+    def add_renamed(self, old, now):
+        """An earlier spelling, refused with the present one."""
+        class Refuse(argparse.Action):
+            def __call__(self, parser, *_):
+                parser.exit(2, f"{parser.prog}: {old}: use {now}\n")
+        self.add_argument(old, action=Refuse, nargs="?", help=argparse.SUPPRESS)
 
 
 class Gone(Exception):

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/dry.h"
 #include "common/eal.h"
 #include "common/run_json.h"
 #include "nvmeperf/bare.h"
 #include "nvmeperf/run.h"
 #include "nvmet/disk.h"
+#include "nvmet/plan.h"
 #include "nvmet/settings.h"
 #include "nvmf/change.h"
 
@@ -193,9 +195,9 @@ static int open_target(void)
 	return all.disk ? server_listen(&all.server) : app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 }
 
-static int open_port(void)
+static struct uroce_port_config port_config(void)
 {
-	struct uroce_port_config config = {
+	return (struct uroce_port_config){
 		.addresses = { all.local ? HOST_ADDRESS : all.options.ip },
 		.gateways = { all.options.gateway },
 		.vlans = { all.options.vlan },
@@ -203,6 +205,11 @@ static int open_port(void)
 		.no_dad = all.options.no_dad,
 		.queue_count = (uint16_t)(all.local ? 0 : all.options.port_queues),
 	};
+}
+
+static int open_port(void)
+{
+	struct uroce_port_config config = port_config();
 	const struct uroce_engine_config engine = { .max_qps = 2048, .lcore_count = all.options.port_queues };
 	struct uroce_error error;
 	int code;
@@ -246,7 +253,7 @@ static int open_json(FILE **file)
 {
 	*file = NULL;
 	if (all.options.json && (*file = fopen(all.options.json, "a")) == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
+		return app_refuse_path("--json", all.options.json);
 	return APP_EXIT_OK;
 }
 
@@ -299,6 +306,20 @@ static int run_all(void)
 	return code;
 }
 
+static int dry_run(void)
+{
+	const struct uroce_port_config config = port_config();
+	int code = app_dry_write("--json", all.options.json);
+
+	if (code == APP_EXIT_OK && all.local)
+		code = plan_try_store(&all.options.disk);
+	if (code == APP_EXIT_OK)
+		code = app_dry_port(all.local ? "loop" : all.options.device, &config);
+	if (code == APP_EXIT_OK)
+		options_print_plan(&all.options);
+	return code;
+}
+
 int main(int argc, char **argv)
 {
 	struct uroce_eal_config config = { .main_is_busy = true };
@@ -318,10 +339,8 @@ int main(int argc, char **argv)
 		all.options.nqn = OWN_NQN;
 	else if ((code = app_eal_choose_device(&args, &all.options.device)) != APP_EXIT_OK)
 		return code;
-	if (all.options.dry_run) {
-		options_print_plan(&all.options);
-		return APP_EXIT_OK;
-	}
+	if (all.options.dry_run)
+		return dry_run();
 	config.devices[0] = all.local ? "loop" : all.options.device;
 	config.last_core = !all.local;
 	app_end_when_interrupted();

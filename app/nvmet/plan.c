@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "common/dry.h"
 #include "common/eal.h"
 #include "nvmet/file.h"
 #include "nvmet/identity.h"
@@ -190,30 +191,49 @@ int plan_check(struct settings *settings)
 
 /* ---- printing ---- */
 
-/* Returns APP_EXIT_OK if all stores can be opened, else the exit code after a complaint. */
-static int try_stores(const struct settings *settings)
+int plan_try_store(const struct settings_disk *disk)
 {
+	const struct store_config config = settings_store(disk);
 	char error[STORE_ERROR_BYTES];
 
-	for (uint32_t i = 0; i < settings->disk_count; i++) {
-		const struct settings_disk *disk = &settings->disks[i];
-		const struct store_config config = settings_store(disk);
-
-		if (disk->kind == STORE_FILE && file_try(&config, error) != 0)
-			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
-	}
+	if (disk->kind == STORE_FILE && file_try(&config, error) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 	return APP_EXIT_OK;
+}
+
+static int try_port(const struct settings *settings, const struct settings_port *port)
+{
+	const struct uroce_port_config config = {
+		.addresses = { port->ip },
+		.gateways = { port->gateway[0] ? port->gateway : NULL },
+		.vlans = { port->vlan },
+		.record_path = settings->record[0] ? settings->record : NULL,
+	};
+
+	return app_dry_port(port->device, &config);
+}
+
+/* Returns APP_EXIT_OK if ports, control socket and stores can be opened, else the exit code after a complaint. */
+static int try_all(const struct settings *settings)
+{
+	int code = APP_EXIT_OK;
+
+	for (uint32_t i = 0; i < settings->port_count && code == APP_EXIT_OK; i++)
+		code = try_port(settings, &settings->ports[i]);
+	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
+		code = plan_try_store(&settings->disks[i]);
+	return code ? code : app_dry_write("--control", settings->control);
 }
 
 int plan_print(const struct settings *settings)
 {
-	int code = try_stores(settings);
+	int code = try_all(settings);
 
 	if (code)
 		return code;
 	for (uint32_t i = 0; i < settings->port_count; i++)
-		printf("port %s%s, address %s, service %u\n", settings->ports[i].device,
-		       app_eal_absence(settings->ports[i].device), settings->ports[i].ip, settings->service);
+		printf("port %s, address %s, service %u\n", settings->ports[i].device, settings->ports[i].ip,
+		       settings->service);
 	for (uint32_t i = 0; i < settings->subsystem_count; i++)
 		printf("subsystem %s, %u hosts%s\n", settings->subsystems[i].nqn, settings->subsystems[i].host_count,
 		       settings->subsystems[i].host_count ? "" : " (any may connect)");

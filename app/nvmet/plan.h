@@ -7,9 +7,11 @@
 
 /* Gives each namespace its subsystem and its number. Returns APP_EXIT_OK, or the exit code after a complaint. */
 int plan_check(struct settings *settings);
+/* Tries whether the store can be opened, and makes no file. Returns APP_EXIT_OK, or the exit code after a complaint. */
+int plan_try_store(const struct settings_disk *disk);
 /*
- * Prints what would be served if all stores can be opened; needs neither EAL nor a port. Returns APP_EXIT_OK, or the
- * exit code after a complaint.
+ * Prints what would be served if all ports and stores can be opened. Returns APP_EXIT_OK, or the exit code after a
+ * complaint.
  */
 int plan_print(const struct settings *settings);
 

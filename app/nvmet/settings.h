@@ -56,8 +56,8 @@ struct settings {
 int settings_read(struct settings *settings, int argc, char **argv);
 
 /*
- * Reads the file of --config again: *new is *old with the subsystems and namespaces of the file. Returns APP_EXIT_OK, or
- * the exit code after a complaint.
+ * Reads the file of --config again: *new is *old with the subsystems and namespaces of the file. Returns APP_EXIT_OK,
+ * or the exit code after a complaint.
  */
 int settings_reread(const struct settings *old, struct settings *new);
 

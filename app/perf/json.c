@@ -48,7 +48,7 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 	if (path && (json->page || page_path == NULL)) {
 		json->file = strcmp(path, "-") == 0 ? stdout : open_without_emptying(path);
 		if (json->file == NULL)
-			app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
+			app_refuse_path("--json", path);
 	}
 	if ((page_path && json->page == NULL) || (path && json->file == NULL)) {
 		perf_page_close(json->page, NULL);

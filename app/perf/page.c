@@ -21,21 +21,6 @@ struct perf_page {
 	char program[4096]; /* beside our own program file, or in PATH */
 };
 
-static const char *remedy_of(int error)
-{
-	switch (error) {
-	case ENOENT:
-		return "make its folder first, or name another one";
-	case EISDIR:
-		return "name a file in it";
-	case EACCES:
-	case EPERM:
-	case EROFS:
-		return "name a file where you may write";
-	}
-	return "name another file";
-}
-
 /* Runs uroce-report with one argument and our files as standard input and output. 0: it succeeded. */
 static int run(const char *program, const char *argument, int in, int out)
 {
@@ -84,7 +69,7 @@ struct perf_page *perf_page_open(const char *path)
 	/* The page is opened without being emptied: if the run is interrupted, the earlier page stays. */
 	page->file = fopen(path, "a");
 	if (page->file == NULL)
-		app_complain(APP_EXIT_ENVIRONMENT, "--report %s: %s; %s", path, strerror(errno), remedy_of(errno));
+		app_refuse_path("--report", path);
 	else if (find_program(page) != 0)
 		app_complain(APP_EXIT_ENVIRONMENT,
 			     "--report %s: " PROGRAM

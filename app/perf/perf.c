@@ -6,6 +6,8 @@
 
 #include <uroce/uroce.h>
 
+#include "common/control.h"
+#include "common/dry.h"
 #include "common/eal.h"
 #include "common/ports.h"
 #include "perf/connect.h"
@@ -61,10 +63,11 @@ static int create_engine(struct perf *perf)
 		       APP_EXIT_OK;
 }
 
-static int open_ports(struct perf *perf)
+static struct app_port_config config_of_ports(const struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
-	struct app_port_config config = {
+
+	return (struct app_port_config){
 		.device = options->device,
 		.port = {
 			.engine = perf->engine,
@@ -77,6 +80,12 @@ static int open_ports(struct perf *perf)
 			.queue_count = 1, /* each end has an lcore of its own */
 		},
 	};
+}
+
+static int open_ports(struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	struct app_port_config config = config_of_ports(perf);
 	bool here = options_are_local(options);
 	int code = here ? perf_pair_open(&config, (uint16_t)(options->core_count - 1), &perf->pair) :
 			  app_port_open(&config, &perf->pair.ends[0]);
@@ -337,6 +346,23 @@ static int start(struct perf *perf, const struct app_args *args)
 	return app_eal_start(args, &config);
 }
 
+static int dry_run(const struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	struct app_port_config config = config_of_ports(perf);
+	int code = app_dry_port(options->device, &config.port);
+
+	if (code == APP_EXIT_OK && options->server && !options->by_address)
+		code = app_control_check_port(PERF_PORT_OPTION, options->tcp_port);
+	if (code == APP_EXIT_OK)
+		code = app_dry_write("--report", options->page_path);
+	if (code == APP_EXIT_OK)
+		code = app_dry_write("--json", options->json_path);
+	if (code == APP_EXIT_OK)
+		perf_plan_print(options);
+	return code;
+}
+
 int perf_main(int argc, char **argv, const struct perf_beside *beside)
 {
 	static struct perf perf = { .remote.link.fd = -1 };
@@ -356,10 +382,8 @@ int perf_main(int argc, char **argv, const struct perf_beside *beside)
 		code = choose_device(&perf.options, &args);
 	if (code)
 		return code;
-	if (perf.options.dry_run) {
-		perf_plan_print(&perf.options);
-		return APP_EXIT_OK;
-	}
+	if (perf.options.dry_run)
+		return dry_run(&perf);
 	code = start(&perf, &args);
 	if (perf.json)
 		perf_json_start(perf.json, argc, argv);

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "common/eal.h"
 #include "perf/case.h"
 
 static void print_ends(const struct perf_options *options)
@@ -25,7 +24,7 @@ static void print_ends(const struct perf_options *options)
 		       options->addresses[0] ? options->addresses[0] : "10.0.0.1/24",
 		       options->addresses[1] ? options->addresses[1] : "10.0.0.2/24");
 	else
-		printf("port: %s, with %s%s", options->device, options->addresses[0], app_eal_absence(options->device));
+		printf("port: %s, with %s", options->device, options->addresses[0]);
 	if (options->gateway)
 		printf(", gateway %s", options->gateway);
 	if (options->vlan.id || options->vlan.priority)

@@ -183,7 +183,7 @@ int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, st
 	const struct app_control_config config = {
 		.program = "uroce-perf",
 		.protocol = PROTOCOL,
-		.port_option = "-p",
+		.port_option = PERF_PORT_OPTION,
 		.host_option = "HOST",
 		.rest = rest,
 		.take = take_check,

@@ -14,6 +14,8 @@
 #include "common/control.h"
 #include "perf/end.h"
 
+#define PERF_PORT_OPTION "-p" /* the option of the TCP port, for complaints */
+
 struct perf_remote {
 	struct app_control link;
 	struct perf_end *end;

@@ -18,7 +18,7 @@ int json_check(const char *path)
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 
 	if (fd < 0)
-		return complain(path, strerror(errno));
+		return app_refuse_path("--json", path);
 	close(fd);
 	return APP_EXIT_OK;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/dry.h"
 #include "testpmd/capture.h"
 #include "testpmd/deaths.h"
 #include "testpmd/inject.h"
@@ -197,6 +198,28 @@ static void print_plan(void)
 		printf("  %u queue pairs from port 0 to port 1%s\n", settings.qps, settings.both ? ", and back" : "");
 	else
 		printf("  no queue pairs before \"connect\" or \"listen\"\n");
+}
+
+static int dry_run(void)
+{
+	const struct uroce_port_config loop = port_config(0, 0);
+	int code = app_dry_write("--json", settings.json);
+
+	if (code == APP_EXIT_OK && settings.port_count == 0)
+		code = app_dry_port("loop", &loop);
+	for (unsigned i = 0; i < settings.port_count && code == APP_EXIT_OK; i++) {
+		struct uroce_port_config config = port_config(0, 0);
+
+		take_addresses(&config, &settings.ports[i]);
+		code = app_dry_port(settings.ports[i].device, &config);
+	}
+	if (code == APP_EXIT_OK && settings.target)
+		code = app_control_check_port(terms_control.port_option, settings.tcp_port);
+	if (code)
+		return code;
+	settings_print(&settings);
+	print_plan();
+	return APP_EXIT_OK;
 }
 
 /* A NIC may have fewer queue pairs than there are lcores; the remaining lcores serve other ports, or none. */
@@ -440,11 +463,8 @@ int main(int argc, char **argv)
 		return code - 1;
 	take_eal_args(&args);
 	engine.idle = settings.idle;
-	if (settings.dry_run) {
-		settings_print(&settings);
-		print_plan();
-		return APP_EXIT_OK;
-	}
+	if (settings.dry_run)
+		return dry_run();
 	if (settings.json[0] && json_check(settings.json) != 0)
 		return APP_EXIT_ENVIRONMENT;
 	eal.worker_count = settings.nb_cores;

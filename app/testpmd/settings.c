@@ -302,8 +302,7 @@ int settings_save(const struct settings *settings, const char *path)
 void settings_print(const struct settings *settings)
 {
 	for (uint32_t i = 0; i < settings->port_count; i++) {
-		printf("  port %u           %s%s", i, settings->ports[i].device,
-		       app_eal_absence(settings->ports[i].device));
+		printf("  port %u           %s", i, settings->ports[i].device);
 		for (uint32_t a = 0; a < settings->ports[i].address_count; a++) {
 			const char *gateway = settings->ports[i].gateways[a];
 

@@ -11,9 +11,9 @@ _uroce()
 	uroce-nvmetcli) words='--control --dry-run --help --version' ;;
 	uroce-run) words='--config --device --ip --gateway --mtu --idle --sack-window --paths --vlan --no-dad --record --explain --check --print-env --dry-run --help --version' ;;
 	uroce-decode) words='--rebuild --json-lines --cm --dry-run --help --version' ;;
-	uroce-top) words='--once --file-prefix --interval --qps --why --dry-run --help --version' ;;
+	uroce-top) words='--once --file-prefix --interval --rows --why --dry-run --help --version' ;;
 	uroce-devinfo) words='--file-prefix --json --dry-run --help --version' ;;
-	uroce-exporter) words='--file-prefix --qps --once --dry-run --help --version' ;;
+	uroce-exporter) words='--file-prefix --rows --once --dry-run --help --version' ;;
 	uroce-report) words='--dry-run --help --version' ;;
 	esac
 	case ${1##*/}:$before in
@@ -47,6 +47,7 @@ _uroce()
 	uroce-run:--idle) values=($(compgen -W 'poll yield sleep' -- "$word")) ;;
 	uroce-run:--sack-window) values=($(compgen -W 'off 256 512 1024 2048' -- "$word")) ;;
 	uroce-run:--record) values=($(compgen -d -- "$word")) ;;
+	uroce-devinfo:--json) values=($(compgen -f -- "$word")) ;;
 	esac
 	if [[ $word == -* ]]; then
 		values=($(compgen -W "$words" -- "$word"))

@@ -3,6 +3,7 @@
 #include "drivers/capture/recorder.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -87,6 +88,29 @@ static void *watch(void *argument)
 	return argument;
 }
 
+static int refuse_directory(const char *directory, struct uroce_error *error)
+{
+	return drivers_error_set(error, -errno,
+				 "records cannot be written to %.200s: %s: name a directory that is yours", directory,
+				 strerror(errno));
+}
+
+int drivers_recorder_check(const char *directory, struct uroce_error *error)
+{
+	char parent[PATH_MAX];
+	struct stat status;
+
+	snprintf(parent, sizeof(parent), "%s", directory);
+	if (stat(directory, &status) != 0)
+		return errno == ENOENT && access(dirname(parent), W_OK | X_OK) == 0 ?
+			       0 :
+			       refuse_directory(directory, error);
+	errno = ENOTDIR;
+	if (!S_ISDIR(status.st_mode) || access(directory, W_OK | X_OK) != 0)
+		return refuse_directory(directory, error);
+	return 0;
+}
+
 /*
  * Makes the directory if there is none. `resolved` gets its absolute name, because the program may change its
  * directory.
@@ -95,9 +119,7 @@ static int check_directory(const char *directory, char resolved[PATH_MAX], struc
 {
 	if ((mkdir(directory, 0700) != 0 && errno != EEXIST) || realpath(directory, resolved) == NULL ||
 	    access(resolved, W_OK | X_OK) != 0)
-		return drivers_error_set(error, -errno,
-					 "records cannot be written to %.200s: %s: name a directory that is yours",
-					 directory, strerror(errno));
+		return refuse_directory(directory, error);
 	if (strlen(resolved) >= DIRECTORY_BYTES)
 		return drivers_error_set(error, -ENAMETOOLONG,
 					 "the directory of records has a name of %zu bytes: use %u at most",

@@ -16,6 +16,8 @@
  */
 int drivers_recorder_start(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *port,
 			   struct drivers_tap *tap, const char *directory, struct uroce_error *error);
+/* Checks whether records could be written there, and makes nothing. Returns 0 or a negative errno. */
+int drivers_recorder_check(const char *directory, struct uroce_error *error);
 /* Writes the failures so far and ends the recording. Engine and tap must still exist. */
 void drivers_recorder_stop(const struct drivers_tap *tap);
 

@@ -51,10 +51,19 @@ static const struct drivers_quirks quirks[] = {
 	{ .driver = "net_vmxnet3", .no_link_interrupt = true, .no_rx_interrupt = true },
 };
 
+static const struct drivers_quirks none;
+
+const struct drivers_quirks *drivers_quirks_of_name(const char *name)
+{
+	for (unsigned i = 0; i < RTE_DIM(quirks); i++) {
+		if (strncmp(name, quirks[i].driver, strlen(quirks[i].driver)) == 0)
+			return &quirks[i];
+	}
+	return &none;
+}
+
 const struct drivers_quirks *drivers_quirks_of(const struct rte_eth_dev_info *info)
 {
-	static const struct drivers_quirks none;
-
 	for (unsigned i = 0; info->driver_name && i < RTE_DIM(quirks); i++) {
 		if (strcmp(info->driver_name, quirks[i].driver) == 0)
 			return &quirks[i];

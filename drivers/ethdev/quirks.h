@@ -50,6 +50,9 @@ struct drivers_quirks {
 /* The quirks of the port's driver; for most drivers a row of zeros. */
 const struct drivers_quirks *drivers_quirks_of(const struct rte_eth_dev_info *info);
 
+/* The same before there is a port: by the name of a virtual device, such as "net_memif0". */
+const struct drivers_quirks *drivers_quirks_of_name(const char *name);
+
 /* Do the device arguments make the port a server, of a net_memif? */
 bool drivers_quirks_is_server(const struct rte_eth_dev_info *info);
 

@@ -17,6 +17,7 @@
 #include "lib/wire/encap.h"
 #include "lib/wire/neighbour.h"
 
+#define SETTLE_MS 50u
 #define BURST 32u
 #define POLL_US 500u
 
@@ -105,6 +106,7 @@ struct probing {
 	const struct drivers_ethdev *port;
 	const struct uroce_device_config *device;
 	struct engine_dad dads[UROCE_ADDRS_MAX];
+	uint64_t settled_ns; /* frames that arrive before this time may be old */
 };
 
 static uint64_t time_ns(void)
@@ -147,15 +149,19 @@ static void hear(struct probing *probing, struct rte_mbuf *mbuf)
 	rte_pktmbuf_free(mbuf);
 }
 
-static void receive(struct probing *probing)
+static void receive(struct probing *probing, uint64_t now_ns)
 {
 	struct rte_mbuf *burst[BURST];
 
 	for (uint16_t queue = 0; queue < probing->port->queue_count; queue++) {
 		uint16_t count = rte_eth_rx_burst(probing->port->port_id, queue, burst, BURST);
 
-		for (uint16_t i = 0; i < count; i++)
-			hear(probing, burst[i]);
+		for (uint16_t i = 0; i < count; i++) {
+			if (now_ns >= probing->settled_ns)
+				hear(probing, burst[i]);
+			else
+				rte_pktmbuf_free(burst[i]);
+		}
 	}
 }
 
@@ -176,7 +182,7 @@ static int step(struct probing *probing, struct uroce_error *error)
 	uint64_t now_ns = time_ns();
 	int free_count = 0;
 
-	receive(probing);
+	receive(probing, now_ns);
 	for (unsigned i = 0; i < probing->device->addr_count; i++) {
 		switch (engine_dad_step(&probing->dads[i], now_ns)) {
 		case DAD_WAIT:
@@ -194,11 +200,15 @@ static int step(struct probing *probing, struct uroce_error *error)
 	return free_count;
 }
 
-static int probe_all(const struct drivers_ethdev *port, const struct uroce_device_config *device,
+/*
+ * settle_ms: a switch, or the NIC of a virtual machine, may have kept frames from before the port was opened, and gives
+ * them to the port first. A probe among them is from a station that may have left.
+ */
+static int probe_all(const struct drivers_ethdev *port, const struct uroce_device_config *device, unsigned settle_ms,
 		     struct uroce_error *error)
 {
 	static const struct uroce_mac none;
-	struct probing probing = { .port = port, .device = device };
+	struct probing probing = { .port = port, .device = device, .settled_ns = time_ns() + settle_ms * 1000000ull };
 	int result;
 
 	for (unsigned i = 0; i < device->addr_count; i++) {
@@ -219,6 +229,24 @@ static int probe_all(const struct drivers_ethdev *port, const struct uroce_devic
 
 /* ---- all of them ---- */
 
+static int take_here(const struct drivers_quirks *quirks, const struct uroce_device_config *device,
+		     struct drivers_addresses *addresses, struct uroce_error *error)
+{
+	int code = quirks->is_packet_socket ? check_kernel(device, error) : 0;
+
+	return code ? code : claim(device, addresses, error);
+}
+
+int drivers_addresses_check(const char *name, const struct uroce_device_config *device, struct uroce_error *error)
+{
+	const struct drivers_quirks *quirks = drivers_quirks_of_name(name);
+	struct drivers_addresses addresses = { .count = 0 };
+	int code = quirks->has_no_network ? 0 : take_here(quirks, device, &addresses, error);
+
+	drivers_addresses_release(&addresses);
+	return code;
+}
+
 int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device, bool probe,
 			   unsigned link_ms, struct drivers_addresses *addresses, struct uroce_error *error)
 {
@@ -232,11 +260,9 @@ int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce
 	quirks = drivers_quirks_of(&info);
 	if (quirks->has_no_network)
 		return 0;
-	code = quirks->is_packet_socket ? check_kernel(device, error) : 0;
-	if (code == 0)
-		code = claim(device, addresses, error);
+	code = take_here(quirks, device, addresses, error);
 	if (code == 0 && probe && drivers_ethdev_link_is_up(port, link_ms, NULL))
-		code = probe_all(port, device, error);
+		code = probe_all(port, device, quirks->is_packet_socket ? 0 : SETTLE_MS, error);
 	if (code)
 		drivers_addresses_release(addresses);
 	return code;

@@ -25,6 +25,12 @@ struct drivers_addresses {
 int drivers_addresses_take(const struct drivers_ethdev *port, const struct uroce_device_config *device, bool probe,
 			   unsigned link_ms, struct drivers_addresses *addresses, struct uroce_error *error);
 
+/*
+ * The same for a port that is not open, by its EAL name: claims nothing for longer than the call, and does not ask the
+ * network.
+ */
+int drivers_addresses_check(const char *name, const struct uroce_device_config *device, struct uroce_error *error);
+
 void drivers_addresses_release(struct drivers_addresses *addresses);
 
 #endif

@@ -23,6 +23,7 @@
 /* Buffers so large that a frame of path MTU 4096 takes one buffer, not three. */
 #define MEMIF_BUFFER "bsize=8192"
 #define GROUP_COMPLAINT "PACKET_FANOUT"
+#define UNKNOWN_DRIVER "failed to parse device"
 #define GROUP_PATIENCE_S 2u
 #define GROUP_TRY_US 20000u
 #define PCI_CHARS 12 /* "0000:01:00.0" */
@@ -169,7 +170,7 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 			"there is no port %s: another program's packet socket has the group number that "
 			"DPDK's driver has chosen for this process; start the program once more",
 			attachment->name);
-	if (strstr(complaints, "failed to parse device"))
+	if (strstr(complaints, UNKNOWN_DRIVER))
 		return drivers_error_set(
 			error, -ENODEV,
 			"there is no port %s: DPDK has no driver for that name; virtual ports are such as "
@@ -259,16 +260,51 @@ static bool plug_again(const char *text, struct drivers_attachment *attachment)
 	       rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0;
 }
 
+static int refuse_name(const char *text, struct uroce_error *error)
+{
+	return drivers_error_set(
+		error, -EINVAL,
+		"'%.100s' is no name of a port: use net_memif0, 0000:01:00.0, an interface or loop, at "
+		"most %d characters and %d of arguments behind a comma",
+		text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
+}
+
+/* Has DPDK no driver for the name of a virtual device? Drivers are known once EAL runs. */
+static bool has_no_driver(const char *name)
+{
+	struct rte_devargs parsed = { 0 };
+	bool unknown;
+
+	if (!drivers_eal_is_started())
+		return false;
+	drivers_log_start();
+	unknown = rte_devargs_parse(&parsed, name) != 0;
+	drivers_log_stop();
+	rte_devargs_reset(&parsed);
+	return unknown;
+}
+
+int drivers_attach_check(const char *text, struct drivers_attachment *attachment, struct uroce_error *error)
+{
+	char why[300], driver[32];
+
+	if (!understand(text, attachment))
+		return refuse_name(text, error);
+	/* Some kernel drivers share their device with DPDK, so only its absence is certain. */
+	if (strcmp(attachment->bus, "pci") == 0 && find_pci_driver(attachment->name, driver, sizeof(driver)))
+		return 0;
+	if (explain_absence(attachment, why, sizeof(why)))
+		return drivers_error_set(error, -ENODEV, "there is no port %s: %s", attachment->name, why);
+	return has_no_driver(attachment->name) ? refuse(attachment, UNKNOWN_DRIVER, error) : 0;
+}
+
 int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error)
 {
 	const char *complaints;
 	uint16_t port_id;
 
 	if (!understand(text, attachment))
-		return drivers_error_set(error, -EINVAL,
-					 "'%.100s' is no name of a port: use net_memif0, 0000:01:00.0, an interface "
-					 "or loop, at most %d characters and %d of arguments behind a comma",
-					 text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
+		return refuse_name(text, error);
 	if (rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0)
 		return 0;
 	if (plug_again(text, attachment))

@@ -23,6 +23,12 @@ struct drivers_attachment {
  */
 int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error);
 
+/*
+ * Reports what is known of the device without making it: the interface, the PCI device and the rights exist, and once
+ * EAL runs, a virtual device has a driver. Fills in *attachment. Returns as drivers_attach().
+ */
+int drivers_attach_check(const char *text, struct drivers_attachment *attachment, struct uroce_error *error);
+
 /* The port has been closed: removes the device, if it was made here. */
 void drivers_detach(const struct drivers_attachment *attachment);
 

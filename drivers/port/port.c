@@ -238,6 +238,24 @@ static uint16_t queue_count(const struct uroce_port_config *config)
 	return (uint16_t)RTE_MIN(uroce_engine_lcore_count(config->engine), DRIVERS_ETHDEV_QUEUES_MAX);
 }
 
+/* ---- checking ---- */
+
+int uroce_port_check(const char *name, const struct uroce_port_config *config, struct uroce_error *error)
+{
+	struct uroce_device_config device = { 0 };
+	struct drivers_attachment attachment;
+	bool loop = strcmp(name, "loop") == 0;
+	int code = loop ? 0 : drivers_attach_check(name, &attachment, error);
+
+	if (code == 0)
+		code = add_addresses(config, &device, error);
+	if (code == 0 && !loop)
+		code = drivers_addresses_check(attachment.name, &device, error);
+	if (code == 0 && config->record_path)
+		code = drivers_recorder_check(config->record_path, error);
+	return code;
+}
+
 /* ---- loops ---- */
 
 /* Finds a wire with an end that was not opened yet, or an empty entry for a new wire; NULL: there is none. */

@@ -110,6 +110,13 @@ struct uroce_port {
 };
 
 /*
+ * Checks what uroce_port_open() would refuse, as far as that is known without side effects: the name, the addresses,
+ * whether the interface or the PCI device exists, whether an address is in use on this machine, and record_path.
+ * Drivers of virtual devices are checked once EAL runs. engine may be NULL. Returns as uroce_port_open().
+ */
+UROCE_API int uroce_port_check(const char *name, const struct uroce_port_config *config, struct uroce_error *error);
+
+/*
  * Opens a port by its name and makes a device of it:
  *   "net_memif0,role=server"  a virtual device, made unless EAL has it already
  *   "0000:01:00.0"            a NIC

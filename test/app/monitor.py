@@ -18,7 +18,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from cases import BUILD, Running, main, program, run, run_unprivileged, want
+from cases import BUILD, Running, main, one_line, program, run, run_unprivileged, want
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
@@ -180,7 +180,7 @@ def top_shows_ports_lcores_and_the_busiest_queue_pairs(directory):
         want(code == 0 and re.match(rf"{pmd.prefix}: QP {number} in RTS: nothing has failed; in ", told), told, err)
         code, told, err = run("top", "--why", "0x1")
         want(code == 1 and "no program here has a queue pair 0x000001" in err, code, told, err)
-        _, out, _ = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "0.1", "--qps", "3")
+        _, out, _ = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "100ms", "--rows", "3")
         want(len(re.findall(r"^0x", out, re.M)) == 3 and "8 queue pairs in all" in out, out)
 
 
@@ -193,6 +193,11 @@ def devinfo_tells_what_a_port_is(directory):
         code, out, err = run("devinfo", "--file-prefix", pmd.prefix, "--json")
         ports = json.loads(out)
         want(code == 0 and [port["port"] for port in ports] == [0, 1] and ports[0]["qps"] == 4, ports)
+        path = directory + "/ports.json"
+        want(run("devinfo", "--file-prefix", pmd.prefix, "--json", path)[:2] == (0, ""), "only the file is written")
+        want([port["port"] for port in json.load(open(path))] == [0, 1], open(path).read())
+        code, out, err = run("devinfo", "--file-prefix", pmd.prefix, "--json", directory + "/none/x")
+        one_line("json", (code, out, err), 3, "--json " + directory + "/none/x", "No such file")
 
 
 class Leaver:
@@ -247,7 +252,10 @@ def where_nobody_runs_it_is_said_so(_):
                   ["--nothing"]):
         code, _, err = run("exporter", *words)
         want(code == 2 and words[-1] in err, words, code, err)
-    want(run("top", "--interval", "0")[0] == 2, "an interval of nothing")
+    for interval in ("0", "50ms", "2h", "1x", "ms", "-1", "nan"):
+        one_line(interval, run("top", f"--interval={interval}"), 2, f"{interval}: use 0.1s ... 3600s")
+    for name in ("top", "exporter"):
+        one_line(name, run(name, "--qps", "3"), 2, f"uroce-{name}: --qps: use --rows N\n")
 
 
 @case

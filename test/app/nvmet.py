@@ -413,9 +413,9 @@ def who_asks_needs_no_right_and_no_port(directory):
             code, out, err = run_unprivileged(directory, name, option)
             want(code == 0 and text in out and not err, name, option, code, out, err)
     code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "--store", "null:1G", "--file",
-                                      "/tmp/uroce-no-disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7", "--nqn", DISK)
+                                      "/tmp/uroce-no-disk:1G", "--ip", "10.0.0.1/24", "-d", "net_ring0", "--nqn", DISK)
     want(code == 0 and not err, code, out, err)
-    for text in ("port eth7 (no interface has that name now), address 10.0.0.1/24, service 4420",
+    for text in ("port net_ring0, address 10.0.0.1/24, service 4420",
                  f"subsystem {DISK}, 0 hosts",
                  f"namespace 1 of {DISK}: memory, 1048576 bytes", f"namespace 2 of {DISK}: null, 1073741824 bytes",
                  f"namespace 3 of {DISK}: file /tmp/uroce-no-disk, 1073741824 bytes"):
@@ -429,7 +429,8 @@ def wrong_options_of_the_target_are_one_line(_):
             (LOOP, "--memory", "--file", "--config"), ((*LOOP, "--memory", "0"), "--memory 0", "512"),
             ((*LOOP, "--memory", "100"), "--memory 100", "512"), ((*LOOP, "--memory", "1X"), "--memory 1X", "16M"),
             ((*LOOP, "--memory", "0" * 70 + "1M"), "--memory"), ((*LOOP, "--store", "memory"), "memory:1G"),
-            ((*LOOP, "--store", "disk:1G"), "--store disk:1G", "./disk.img"), ((*LOOP, "--store", "null:0"), "null:0", "512"),
+            ((*LOOP, "--store", "disk:1G"), "--store disk:1G", "./disk.img"),
+            ((*LOOP, "--store", "null:0"), "null:0", "512"),
             ((*LOOP, "--store", "memory:-5"), "memory:-5"), ((*LOOP, "--file", "./x:0"), "./x:0", "512"),
             ((*LOOP, "--file", "./x:9999999T"), "./x:9999999T"), ((*LOOP, "--file", long_path), "255"),
             ((*LOOP, "--store", "memory:512", "--block", "4096"), "4096"),

@@ -6,13 +6,16 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
-from cases import BUILD, Skipped, main, program, run, run_unprivileged, want
+from cases import BUILD, Skipped, main, one_line, program, run, run_unprivileged, want
 
 PROGRAMS = ("perf", "nvmet", "nvme-perf", "testpmd", "decode")
 NO_PORT = ("nvmetcli", "top", "devinfo", "exporter", "report")
+COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "completion")
+WORDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "app", "common", "words.def")
 CASES = []
 
 
@@ -21,13 +24,20 @@ def case(function):
     return function
 
 
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
 @case
 def every_program_tells_its_options_and_version_without_a_port(directory):
     for name in PROGRAMS + NO_PORT:
         code, out, err = run_unprivileged(directory, name, "--help")
         want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
         code, out, err = run(name, "--version")
-        want(code == 0 and re.search(r"\d+\.\d+\.\d+", out), name, "--version", code, out, err)
+        want(code == 0 and re.match(rf"uroce-{name} \d+\.\d+\.\d+ \(DPDK (none|[\d.]+), libibverbs (none|[\d.]+)\)\n$",
+                                    out), name, "--version", code, out, err)
 
 
 @case
@@ -107,13 +117,13 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
 @case
 def a_size_may_have_a_unit_behind_it(_):
     """Wherever bytes are asked for; a wrong one is refused with its range."""
-    here = ["-d", "none0", "--ip", "10.0.0.1/24"]
+    here = ["-d", "net_ring0", "--ip", "10.0.0.1/24"]
     for name, options, option, size, shown in (
             ("perf", ["--op", "read"], "-s", "64k", " 65536 bytes"),
             ("perf", ["--op", "read"], "-s", "8,1M", " 1048576 bytes"),
             ("nvme-perf", [], "--bs", "4k", "4096"), ("nvme-perf", [], "--in-capsule", "8k", ""),
-            ("testpmd", [*here, "--server"], "--size", "4k", "  size             4096 "),
-            ("testpmd", [*here, "--server"], "--mbuf-size", "2k", "  mbuf-size        2048 ")):
+            ("testpmd", [*here, "--peer", "127.0.0.1"], "--size", "4k", "  size             4096 "),
+            ("testpmd", [*here, "--peer", "127.0.0.1"], "--mbuf-size", "2k", "  mbuf-size        2048 ")):
         code, out, err = run(name, *options, option, size, "--dry-run")
         want(code == 0 and err == "" and shown in out, name, option, size, code, out, err)
         for wrong in ("4x", "k", "4kk", "4k ", "-4k", "99T", "99999999999999999999k"):
@@ -149,24 +159,55 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
         want(code == 2 and sentence in err and err.count("\n") == 1, words, code, out, err)
 
 
+OLD_SPELLINGS = (
+    ("testpmd", "--tcp-port 4000", "--tcp-port: use --port N"), ("testpmd", "--target", "--target: use --server"),
+    ("testpmd", "--both", "--both: use --bidirectional"), ("testpmd", "--srq", "--srq: use --use-srq"),
+    ("testpmd", "--count 2", "--count: use --nb-cores N"), ("testpmd", "--mbufs 9", "--mbufs: use --total-num-mbufs N"),
+    ("testpmd", "--depth=8", "--depth: use --tx-depth N"), ("testpmd", "--mrs 9", "--mrs: use --limit-mrs N"),
+    ("testpmd", "--args -m512", "--args: use --eal-args TEXT"),
+    ("nvmet", "-s null:1G", "-s: use --store WHERE"), ("nvmet", "--service 4420", "--service: use --port N"),
+    ("nvmet", "--hosts nqn.a", "--hosts: use --host-nqn NQN"), ("nvme-perf", "-b 4k", "-b: use --bs N[,N...]"),
+    ("nvme-perf", "-q 8", "-q: use --iodepth N[,N...]"), ("nvme-perf", "-s null:1G", "-s: use --store WHERE"),
+    ("nvme-perf", "--connect 10.0.0.1", "--connect: use --peer HOST"),
+    ("nvmetcli", "-s /run/x show", "-s: use --control PATH"),
+    ("nvmetcli", "--socket /run/x", "--socket: use --control PATH"),
+    ("run", "-c run.ini true", "-c: use --config FILE"), ("decode", "-c a.pcap", "-c: use --rebuild"),
+    ("decode", "--check a.pcap", "--check: use --rebuild"), ("decode", "-j a.pcap", "-j: use --json-lines"),
+    ("decode", "--json a.pcap", "--json: use --json-lines"), ("decode", "-m a.pcap", "-m: use --cm"),
+    ("perf", "--idle 4", "--idle: idle queue pairs are --idle-qps N"))
+
+
+@case
+def ten_old_spellings_get_the_present_one(_):
+    """All that the table of options has."""
+    for name, line, hint in OLD_SPELLINGS:
+        if os.path.exists(program(name)):
+            one_line((name, line), run(name, *line.split()), 2, f"uroce-{name}: {hint}")
+    rows = re.findall(r'^RENAMED\("uroce-([\w-]+)", (?:0|\'(.)\'), (?:NULL|"([\w-]+)"),', open(WORDS).read(), re.M)
+    shown = {(name, hint.split(":")[0]) for name, _, hint in OLD_SPELLINGS}
+    old = {(name, dashes + word) for name, *words in rows for dashes, word in zip(("-", "--"), words) if word}
+    want(len(old) > 10 and old <= shown, old - shown)
+
+
 @case
 def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
-    """As nobody, with a device that is not there, and leaving no file behind; a wrong option is refused as ever."""
-    here = ["-d", "none0", "--ip", "10.0.0.1/24"]
+    """As nobody, and leaving no file behind; a wrong option is refused as ever."""
+    here = ["-d", "net_ring0", "--ip", "10.0.0.1/24"]
+    port = free_port()
     missing = os.path.join(directory, "shared", "none")
     os.mkdir(os.path.dirname(missing))
     os.chmod(os.path.dirname(missing), 0o777)
     for name, options, words in (
             ("perf", ["--op", "read", "--op", "send", "-s", "64,128", "-D", "2"],
              ("both ends in this process", "8 cases, about 16.0 s", "read      bw          64 bytes")),
-            ("perf", [*here, "--server", "-R"], ("server: ", "none0, with 10.0.0.1/24")),
+            ("perf", [*here, "--server", "-R"], ("server: ", "net_ring0, with 10.0.0.1/24")),
             ("perf", [*here, "192.0.2.7", "--mode", "lat", "--op", "write", "--vlan", "5:3", "-n", "77"],
              ("192.0.2.7, TCP port 18515", "VLAN 5, priority 3", "one message at a time, 77 messages", "1 cases\n")),
             ("nvme-perf", ["--rw", "read,randwrite", "--iodepth", "1,2", "--runtime", "3"],
              ("memory:16M", "4 cases, about 12.0 s")),
             ("nvmet", [*here, "--file", missing + ":1M"], (missing,)),
-            ("testpmd", [*here, "--server", "--nb-cores", "2", "--size", "1"],
-             ("2 lcores, 1 port with 2 queues each", "TCP port 18516"))):
+            ("testpmd", [*here, "--server", "--port", port, "--nb-cores", "2", "--size", "1"],
+             ("2 lcores, 1 port with 2 queues each", "TCP port " + port))):
         code, out, err = run_unprivileged(directory, name, *options, "--dry-run")
         want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
         want(not os.path.exists(missing), "a file was made")
@@ -175,6 +216,94 @@ def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
             want(total is None or out.count("\n  ") == int(total[1]), out)
         code, _, err = run_unprivileged(directory, name, *options, "--dry-run", "--fly")
         want(code == 2, name, code, err)
+
+
+def completed(word, before, name="uroce-testpmd"):
+    """What bash offers for the word behind another one."""
+    script = '. "$1"; _uroce "$2" "$3" "$4"; echo "${COMPREPLY[*]}"; complete -p "$2"'
+    file = os.path.join(COMPLETION, "uroce.bash")
+    done = subprocess.run(["bash", "--norc", "-c", script, "bash", file, name, word, before],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    want(done.returncode == 0 and not done.stderr and f"-F _uroce {name}" in done.stdout, name, word, done)
+    return done.stdout.splitlines()[0].split()
+
+
+@case
+def shells_complete_options_and_their_values(directory):
+    want(completed("sl", "--idle") == ["sleep"], completed("sl", "--idle"))
+    want(completed("--stats", "uroce-testpmd") == ["--stats-period"], "an option")
+    want(completed("", "-m", "uroce-perf") == ["256", "512", "1024", "2048", "4096"], "a letter")
+    open(directory + "/some.ini", "w").close()
+    want(completed(directory + "/so", "--config") == [directory + "/some.ini"], "a file")
+    for name in PROGRAMS + NO_PORT:
+        want({"--help", "--version", "--dry-run"} <= set(completed("--", "uroce-" + name, "uroce-" + name)), name)
+    for shell, file in (("bash", "uroce.bash"), ("zsh", "_uroce")):
+        if shutil.which(shell):
+            done = subprocess.run([shell, "-n", os.path.join(COMPLETION, file)], stderr=subprocess.PIPE, text=True)
+            want(done.returncode == 0 and not done.stderr, shell, done)
+
+
+@case
+def dry_run_refuses_what_the_start_would_refuse(directory):
+    """In one line with the same status; nothing is made."""
+    def on(device, *more, ip="10.0.0.1/24"):
+        return ("-d", device, "--ip", ip, *more)
+
+    disk = ("--nqn", "nqn.2026-01.org.example:a", "--memory", "1M")
+    programs = (("perf", ("--server", "-R")), ("testpmd", ("--peer", "127.0.0.1")), ("nvmet", disk),
+                ("nvme-perf", ("--peer", "10.0.0.9", "--nqn", "nqn.2026-01.org.example:a")))
+    none, file = directory + "/none/x", directory + "/file"
+    open(file, "w").close()
+    for name, more in programs:
+        for words, status, *told in (
+                (on("none0"), 3, "no port none0", "no interface has that name", "ip link"),
+                (on("0000:ff:1f.7"), 3, "0000:ff:1f.7 is no PCI device", "lspci"),
+                (on("net_fly0"), 3, "net_fly0", "no driver for that name", "net_memif0"),
+                (on("net_af_packet0,iface=none0"), 3, "CAP_NET_RAW" if os.geteuid() else "there is no interface none0"),
+                (on("net_ring0", ip="224.0.0.1/24"), 2, "224.0.0.1/24", "a host"),
+                (on("net_ring0", "--record", none), 3, none, "No such file", "name a directory"),
+                (on("net_ring0", "--record", file), 3, file, "Not a directory")):
+            one_line((name, words), run(name, *words, *more, "--dry-run"), status, *told)
+        code, out, err = run(name, *on("net_ring0", "--record", directory + "/new"), *more, "--dry-run")
+        want(code == 0 and out and not err, name, code, out, err)
+    for name, option in (("perf", "--json"), ("perf", "--report"), ("testpmd", "--json"), ("nvme-perf", "--json")):
+        for path, *told in ((none, "No such file", "make its folder"),
+                            (directory, "Is a directory", "name a file in it")):
+            one_line((name, option), run(name, option, path, "--dry-run"), 3, f"{option} {path}: ", *told)
+        code, out, err = run(name, option, directory + "/new", "--dry-run")
+        want(code == 0 and out and not err, name, option, code, out, err)
+    one_line("control", run("nvmet", *on("net_ring0"), *disk, "--control", none, "--dry-run"), 3, "--control", none)
+    for store, told in ((none + ":1M", "No such file"), (none, "PATH:SIZE"), (file, "512")):
+        one_line(store, run("nvme-perf", "--store", store, "--dry-run"), 3, store.split(":")[0], told)
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for name in ("perf", "testpmd"):
+            one_line(name, run(name, *on("net_ring0"), "--server", "-p", port, "--dry-run"), 3, f"TCP port {port}",
+                     "in use", "choose another")
+    want(sorted(os.listdir(directory)) == ["file"], os.listdir(directory))
+
+
+@case
+def dry_run_refuses_an_address_that_is_in_use_on_the_machine(_):
+    """By the kernel, or by a program, in a network namespace."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        raise Skipped("needs root for a network namespace, and unshare")
+    script = """ip link add uroce0 type veth peer name uroce1 && ip address add 10.0.0.1/24 dev uroce0 &&
+ip link set uroce0 up && ip link set uroce1 up || exit 99
+"$1" -d uroce0 --ip 10.0.0.1/24 --server -R --dry-run; echo "kernel $?"
+"$1" -d uroce1 --ip 10.0.0.7/24 --server -R >/dev/null & sleep 2
+"$1" -d uroce0 --ip 10.0.0.7/24 --server -R --dry-run; echo "program $?"
+"$1" -d uroce0 --ip 10.0.0.8/24 --server -R --dry-run; echo "free $?"
+kill $!"""
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", program("perf")], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60)
+    if done.returncode == 99 or "unshare:" in done.stderr:
+        raise Skipped(done.stderr.strip())
+    want("kernel 3" in done.stdout and "program 3" in done.stdout and "free 0" in done.stdout, done)
+    want("the kernel has 10.0.0.1 on interface uroce0" in done.stderr, done)
+    want(re.search(r"10.0.0.7 is held by uroce-perf \(process \d+\)", done.stderr), done)
 
 
 @case
@@ -186,7 +315,7 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
             ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),
             ("nvmetcli", ["--control", "/none", "add", "nqn.x", "null:1G"], ("/none is asked: add nqn.x null:1G\n",)),
             ("nvmetcli", ["show"], ("/run/uroce-nvmet.sock is asked: show\n",)),
-            ("top", ["--once", "--interval", "2"], ("each uroce program", "/dpdk", "twice, 2 s apart")),
+            ("top", ["--once", "--interval", "2000ms"], ("each uroce program", "/dpdk", "twice, 2 s apart")),
             ("top", ["--file-prefix", "mine"], ("the uroce program mine", "every 1 s")),
             ("devinfo", ["--file-prefix", "mine"], ("the uroce program mine", "for its ports")),
             ("exporter", ["--listen", "127.0.0.1:1"], ("http://127.0.0.1:1/metrics is served", "at each scrape")),

@@ -168,17 +168,6 @@ def second_client_of_a_memif_is_told_that_there_is_one(directory):
 
 
 @case
-def a_plan_says_that_an_interface_is_not_there(_):
-    here = ("-d", "none0", "--ip", "10.0.0.1/24", "--dry-run")
-    for name, *more in (("perf", "--server"), ("testpmd", "--server"),
-                        ("nvmet", "--memory", "1M", "--nqn", "nqn.2026-01.org.example:disks")):
-        code, out, err = run(name, *here, *more)
-        want(code == 0 and err == "" and "no interface has that name now" in out, name, code, out, err)
-    code, out, _ = run("perf", "-d", "net_ring0", *here[2:], "--server")
-    want(code == 0 and "no interface" not in out, out)
-
-
-@case
 def the_port_of_an_exporter_is_named(_):
     for port in ("99999", "0", "http", ""):
         code, out, err = run("exporter", "--listen", "127.0.0.1:" + port)

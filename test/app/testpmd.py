@@ -206,8 +206,8 @@ def every_command_does_what_help_says(directory):
 @case
 def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
     path = os.path.join(directory, "final.json")
-    with Prompt("--bidirectional", "--qps", "2", "--mix", "write:1,read:1,send:1,fadd:1", "--json", path, "--rxd", "256",
-                "--total-num-mbufs", "4095", "--mbuf-size", "4300", "--rxq", "1", "--txq", "1", "-a") as pmd:
+    with Prompt("--bidirectional", "--qps", "2", "--mix", "write:1,read:1,send:1,fadd:1", "--json", path, "--rxd",
+                "256", "--total-num-mbufs", "4095", "--mbuf-size", "4300", "--rxq", "1", "--txq", "1", "-a") as pmd:
         pmd.ask("show qp", "QPN")
         pmd.wait_for(r"^0x\w+ +1 +both +RTS")
         pmd.work(200)
@@ -295,8 +295,9 @@ def saved_settings_give_the_same_session(directory):
     path = directory + "/saved.ini"
     port = ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--gateway", "10.0.0.9", "--ip", "fe80::7/64", "--vlan", "7:3",
             "--server", "--no-dad")
-    for options, plan in (((), ()), (("--size", "3k", "--mix", "write:3,send", "--idle", "sleep", "--loss", "1%", "--cc",
-                                      "fixed", "--stats-period", "100ms", "--limit-qps", "100", "--bidirectional",
+    for options, plan in (((), ()), (("--size", "3k", "--mix", "write:3,send", "--idle", "sleep", "--loss", "1%",
+                                      "--cc", "fixed", "--stats-period", "100ms", "--limit-qps", "100",
+                                      "--bidirectional",
                                       "--sack-window", "off", "--nb-cores", "2"), ()),
                           (port, port)):
         with Prompt(*options) as pmd:

@@ -27,7 +27,7 @@ flags="--define-variable=prefix=$root$prefix"
 
 for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uroce/docs/architecture.md \
 	doc/uroce/docs/rules.md uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini uroce/nvmet.ini \
-	uroce/uroce-nvmet.service; do
+	uroce/uroce-nvmet.service bash-completion/completions/uroce-testpmd zsh/vendor-completions/_uroce; do
 	[ -s "$root$prefix/share/$file" ]
 	report $? "installs_share/$file"
 done
@@ -136,13 +136,14 @@ nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 report $? liburoce_has_nothing_of_nvmf "$root/log"
 mkdir -p "$root/target/common" "$root/target/nvmf"
 cp -r "$here/../../app/nvmet" "$root/target/"
-for part in eal exit histogram ini names number option; do
+for part in dry eal exit histogram ini names number option option_help words; do
 	cp "$here/../../app/common/$part".[ch] "$root/target/common/"
 done
-cp "$here/../../app/common/clock.h" "$root/target/common/"
+cp "$here/../../app/common/clock.h" "$here/../../app/common/words.def" "$root/target/common/"
 cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
 # shellcheck disable=SC2046
-cc -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \
+cc -D_GNU_SOURCE -DAPP_DPDK_VERSION='"none"' -DAPP_IBVERBS_VERSION='"none"' -Wall -Wextra \
+	-Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \
 	"$root/target"/*/*.c $(pkg-config $flags --cflags --static --libs uroce) \
 	$(pkg-config --cflags --libs liburing uuid jansson) $(pkg-config --cflags libdpdk) >"$root/log" 2>&1
 report $? nvmet_builds_with_pkg_config_static "$root/log"
