@@ -10,7 +10,7 @@
 #include "common/ini.h"
 #include "common/names.h"
 #include "common/number.h"
-#include "common/ports.h"
+#include "common/words.h"
 #include "nvmet/identity.h"
 
 #define IN_CAPSULE_BYTES 4096u

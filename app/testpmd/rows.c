@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/names.h"
+#include "common/option_help.h"
 #include "common/ports.h"
 #include "testpmd/keys.h"
 #include "testpmd/rows.h"

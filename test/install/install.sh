@@ -136,7 +136,7 @@ nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 report $? liburoce_has_nothing_of_nvmf "$root/log"
 mkdir -p "$root/target/common" "$root/target/nvmf"
 cp -r "$here/../../app/nvmet" "$root/target/"
-for part in dry eal exit histogram ini names number option option_help words; do
+for part in dry eal exit histogram ini json names number option option_help option_row words; do
 	cp "$here/../../app/common/$part".[ch] "$root/target/common/"
 done
 cp "$here/../../app/common/clock.h" "$here/../../app/common/words.def" "$root/target/common/"
