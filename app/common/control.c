@@ -197,7 +197,7 @@ static json_t *fail(struct app_control *control, const char *reason)
 static int send_all(struct app_control *control, const char *data, size_t bytes)
 {
 	if (control->pipe && app_pipe_send(control->pipe, data, bytes) != 0)
-		return fail(control, "is not to be reached any more") ? 0 : -1;
+		return fail(control, "cannot be reached any more") ? 0 : -1;
 	while (bytes && !control->pipe) {
 		ssize_t sent = send(control->fd, data, bytes, MSG_NOSIGNAL);
 
@@ -206,7 +206,7 @@ static int send_all(struct app_control *control, const char *data, size_t bytes)
 			bytes -= (size_t)sent;
 		} else if (sent >= 0 || (errno != EAGAIN && errno != EINTR) ||
 			   !wait_for(&control->config, control->fd, POLLOUT, SEND_S)) {
-			app_complain(APP_EXIT_FAILURE, "the other side is not to be reached over TCP: %s",
+			app_complain(APP_EXIT_FAILURE, "the other side cannot be reached over TCP: %s",
 				     strerror(errno));
 			control->closed = true;
 			return -1;
@@ -249,7 +249,7 @@ int app_control_refuse(struct app_control *control, const char *reason)
 
 /* ---- receiving ---- */
 
-/* Reads what has arrived. Returns false if the connection has ended. */
+/* Reads received bytes into the buffer. Returns false if the connection has ended. */
 static bool read_more(struct app_control *control)
 {
 	ssize_t got;
@@ -373,7 +373,7 @@ void app_control_complain(const json_t *message)
 {
 	const char *reason = json_string_value(json_object_get(message, "reason"));
 
-	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "it lost the thread");
+	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "its message gives no reason");
 }
 
 json_t *app_control_expect(struct app_control *control, const char *type, double seconds)

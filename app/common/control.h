@@ -67,7 +67,7 @@ int app_control_open_pipe(struct app_control *control, const struct app_control_
 /* Sends the message and drops the reference to it. Returns 0 or -1. */
 int app_control_send(struct app_control *control, json_t *message);
 
-/* The same for a message with no more than a type, and for one that refuses what the peer wants. */
+/* Send a message that has only a type, and a refusal with a reason. Return 0 or -1. */
 int app_control_say(struct app_control *control, const char *type);
 int app_control_refuse(struct app_control *control, const char *reason);
 
@@ -82,7 +82,7 @@ bool app_control_is(const json_t *message, const char *type);
 /* Complains that the peer refuses, or that it has sent something unexpected. */
 void app_control_complain(const json_t *message);
 
-/* Has the peer left? Drops what it sends. */
+/* Returns whether the peer has closed the connection. Received bytes are dropped. */
 bool app_control_is_over(struct app_control *control);
 
 /* Waits until the peer has closed the connection; over TCP without a rest. */

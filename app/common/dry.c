@@ -1,4 +1,4 @@
-/* dry.c - checks for --dry-run: what a start would find, without its effects */
+/* dry.c - checks for --dry-run: the refusals of a start, without its effects */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/dry.h"
 

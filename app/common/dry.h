@@ -1,4 +1,4 @@
-/* dry.h - checks for --dry-run: what a start would find, without its effects */
+/* dry.h - checks for --dry-run: the refusals of a start, without its effects */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each returns APP_EXIT_OK, or the exit code of the start after the same complaint as the start's. Nothing is created,

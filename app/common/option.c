@@ -118,7 +118,7 @@ static bool is_of(const struct option_set *set, const char *program)
 	return strcmp(set->program, program) == 0;
 }
 
-static bool add_hints(const struct option_set *set, struct option *options, char *letters)
+static void add_hints(const struct option_set *set, struct option *options, char *letters)
 {
 	for (size_t i = 0; set->hints && set->hints[i].program; i++) {
 		const struct option_hint *hint = &set->hints[i];
@@ -130,7 +130,6 @@ static bool add_hints(const struct option_set *set, struct option *options, char
 		if (hint->letter)
 			*letters++ = hint->letter;
 	}
-	return true;
 }
 
 static bool make_words(const struct option_set *set, struct getopt_words *words)
@@ -166,7 +165,8 @@ static bool make_words(const struct option_set *set, struct getopt_words *words)
 			*options++ = (struct option){ alias->name, alias->word->value ? required_argument : no_argument,
 						      NULL, ROW_0 + (int)find_word(set, alias->word) };
 	}
-	return add_hints(set, options, letters);
+	add_hints(set, options, letters);
+	return true;
 }
 
 /* last: the last word that was parsed. */

@@ -21,7 +21,7 @@
  * Returns 0 to go on, with argv[optind] the first word that is no option; or 1 + the exit code, after help or a
  * complaint. --help-table prints a line for each option, for generated pages and shell completion, with tabs between
  * the columns: word, letter (=: only a key of an INI file), value, unit, range, default, section of an INI file,
- * meaning, and what the program adds to it.
+ * meaning, and the program's addition to it.
  */
 int app_option_parse(const struct option_set *set, int argc, char **argv, void *settings);
 

@@ -192,11 +192,11 @@ const char *app_option_format(const struct option_row *row, const void *settings
 		snprintf(text, OPTION_VALUE_BYTES, "%" PRIu64, load(row, place));
 		return text;
 	case OPTION_DURATION:
-		snprintf(text, OPTION_VALUE_BYTES, "%gs", *(const double *)place);
+		snprintf(text, OPTION_VALUE_BYTES, "%.15gs", *(const double *)place);
 		return text;
 	case OPTION_REAL:
 	case OPTION_PROBABILITY:
-		snprintf(text, OPTION_VALUE_BYTES, "%g", *(const double *)place);
+		snprintf(text, OPTION_VALUE_BYTES, "%.15g", *(const double *)place);
 		return text;
 	case OPTION_NAME:
 		return app_option_names(row)[*(const uint32_t *)place];

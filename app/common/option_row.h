@@ -39,7 +39,7 @@ struct option_row {
 	/* OPTION_AT(): the value's place in the settings; points: the place is a const char * */
 	size_t offset, bytes;
 	bool points;
-	const char *more;         /* what else help says in this program */
+	const char *more;         /* help of this program, after the word's */
 	long double low, high;    /* this program's range; 0, 0: the word's */
 	const char *const *names; /* NULL: the word's */
 	const char *usual;        /* what help calls the default, instead of the value; "": nothing */
@@ -106,7 +106,7 @@ const char *app_option_format(const struct option_row *row, const void *settings
 /* Writes which values are allowed: "1 ... 4096". */
 void app_option_format_range(const struct option_row *row, char *text, size_t room);
 
-/* Writes what the row means: the word's help, its unit, and what the program adds. */
+/* Writes the meaning of the row: the word's help, its unit, and the program's `more`. */
 void app_option_format_help(const struct option_row *row, char *text, size_t room);
 
 /* The range of a row, and its names: its own, or the word's. */

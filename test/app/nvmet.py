@@ -210,6 +210,10 @@ def sighup_changes_hosts_and_namespaces(directory):
                    f"[namespace.2]\nsubsystem = {DISK}\nstore=null:8M\n[subsystem.2]\nnqn={DISK}2\n",
                    f"namespace 7 of {OTHER} has {32 << 20} bytes", f"namespace 2 of {DISK} is added",
                    f"subsystem {DISK}2 is new: restart")
+            twice = (INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") + \
+                "".join(f"[namespace.{number}]\nsubsystem = {DISK}\nstore=null:8M\n" for number in (2, 3))
+            reload(twice, f"namespace 3 of {DISK} is added")
+            reload(twice[:twice.rindex("[namespace")], f"namespace 3 of {DISK} is removed")
             added = ends.host("added", "--nsid", "2", "--rw", "read")
             want(added.finish() == 0, added.text())
             busy = ends.host("busy", "--nsid", "7", "--rw", "randrw", "--verify", "--runtime", "600", nqn=OTHER)
