@@ -64,38 +64,13 @@ static bool are_same(const struct settings_disk *one, const struct settings_disk
 	       strcmp(one->uuid, other->uuid) == 0 && (one->kind == STORE_FILE || one->bytes == other->bytes);
 }
 
-/* Which disk that is served a disk of the file stands for: each served disk for one, so that equal ones count. */
-struct pairs {
-	int32_t served
-		[SETTINGS_DISKS_MAX];   /* for each disk of the file an index of the old settings, or -1: it is new */
-	bool stays[SETTINGS_DISKS_MAX]; /* for each disk of the old settings */
-};
-
-static int32_t find_same(const struct settings *old, const struct settings_disk *disk, bool by_number,
-			 const struct pairs *pairs)
+static struct settings_disk *find_same(struct settings *settings, const struct settings_disk *disk)
 {
-	for (uint32_t i = 0; i < old->disk_count; i++) {
-		if (!pairs->stays[i] && are_same(&old->disks[i], disk) &&
-		    (!by_number || old->disks[i].nsid == disk->nsid))
-			return (int32_t)i;
+	for (uint32_t i = 0; i < settings->disk_count; i++) {
+		if (are_same(&settings->disks[i], disk))
+			return &settings->disks[i];
 	}
-	return -1;
-}
-
-/* Disks with a number in the file choose first. */
-static void pair(const struct settings *old, const struct settings *new, struct pairs *pairs)
-{
-	memset(pairs, 0, sizeof(*pairs));
-	for (uint32_t i = 0; i < new->disk_count; i++)
-		pairs->served[i] = -1;
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < new->disk_count; i++) {
-			if (pairs->served[i] < 0)
-				pairs->served[i] = find_same(old, &new->disks[i], pass == 0, pairs);
-			if (pairs->served[i] >= 0)
-				pairs->stays[pairs->served[i]] = true;
-		}
-	}
+	return NULL;
 }
 
 static struct disk *find_disk(struct server *server, struct disks *disks, const struct settings_disk *settings)
@@ -105,13 +80,12 @@ static struct disk *find_disk(struct server *server, struct disks *disks, const 
 	return subsystem ? disks_find(disks, subsystem, settings->nsid) : NULL;
 }
 
-static void remove_missing(const struct settings *old, const struct pairs *pairs, struct server *server,
-			   struct disks *disks)
+static void remove_missing(const struct settings *old, struct settings *new, struct server *server, struct disks *disks)
 {
 	for (uint32_t i = 0; i < old->disk_count; i++) {
-		struct disk *disk = pairs->stays[i] ? NULL : find_disk(server, disks, &old->disks[i]);
+		struct disk *disk = find_disk(server, disks, &old->disks[i]);
 
-		if (disk == NULL)
+		if (disk == NULL || find_same(new, &old->disks[i]))
 			continue;
 		printf("reload: namespace %u of %s is removed\n", disk->namespace.nsid, disk->subsystem->nqn);
 		disks_remove(disks, disk);
@@ -146,12 +120,11 @@ static void add(struct settings_disk *settings, struct server *server, struct di
 	}
 }
 
-static void add_or_resize(const struct settings *old, struct settings *new, const struct pairs *pairs,
-			  struct server *server, struct disks *disks)
+static void add_or_resize(struct settings *old, struct settings *new, struct server *server, struct disks *disks)
 {
 	for (uint32_t i = 0; i < new->disk_count; i++) {
 		struct settings_disk *settings = &new->disks[i];
-		const struct settings_disk *before = pairs->served[i] < 0 ? NULL : &old->disks[pairs->served[i]];
+		const struct settings_disk *before = find_same(old, settings);
 		struct disk *disk = before ? find_disk(server, disks, before) : NULL;
 
 		if (disk) {
@@ -166,7 +139,6 @@ static void add_or_resize(const struct settings *old, struct settings *new, cons
 void reload(struct settings *settings, struct server *server, struct disks *disks)
 {
 	struct settings *new = malloc(sizeof(*new));
-	struct pairs pairs;
 
 	if (new == NULL || settings_reread(settings, new) != APP_EXIT_OK || plan_check(new) != APP_EXIT_OK) {
 		app_complain(APP_EXIT_USAGE, "--config %s: nothing has changed", settings->config);
@@ -175,9 +147,8 @@ void reload(struct settings *settings, struct server *server, struct disks *disk
 	}
 	for (uint32_t i = 0; i < new->subsystem_count; i++)
 		change_hosts(server, &new->subsystems[i]);
-	pair(settings, new, &pairs);
-	remove_missing(settings, &pairs, server, disks);
-	add_or_resize(settings, new, &pairs, server, disks);
+	remove_missing(settings, new, server, disks);
+	add_or_resize(settings, new, server, disks);
 	*settings = *new;
 	free(new);
 	printf("reload: %s is applied\n", settings->config);
