@@ -354,6 +354,8 @@ void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
 		return;
 	}
 	qp->counters[CNT_PACKET_SEQ_ERR]++;
+	if (qp->rtt.srtt_ns == 0 && qp->rtt.timing) /* a packet behind the timed one has drawn the NAK */
+		rc_rtt_end(&qp->rtt, qp->loss.timeout_ns, now_ns);
 	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
 }
 

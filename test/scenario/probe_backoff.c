@@ -309,3 +309,21 @@ Test(probe_backoff, a_hole_that_was_asked_for_is_asked_for_early_again)
 	cr_assert_eq(qp->loss.retries_left, 7, "no retry is spent");
 	pair_close(pair);
 }
+
+/* The peer of a new connection misses the first packet: its NAK shows how long a round trip takes. */
+Test(probe_backoff, nak_of_the_first_flight_measures_a_round_trip)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-5");
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	cr_assert_eq(rc_qp_deadline(qp) - pair->now_ns, 67108864 / 2, "half of the timeout");
+	pair->now_ns += USUAL_NS;
+	pair_inject(pair, A, ack_packet(0, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE), 0));
+	pair_transmit(pair, A);
+	cr_assert_eq(rc_qp_deadline(qp) - pair->now_ns, PROBE_SHORTEST_NS, "the second copy is probed for soon");
+	pair_close(pair);
+}

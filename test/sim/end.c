@@ -241,6 +241,14 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	end->window_valid = false;
 }
 
+/* Is SQ_PSN set with RTR? rdma_cm does that, a program with ibv_modify_qp() does not. */
+static bool draw_knows_psn(const struct sim_world *world, const struct sim_end *end)
+{
+	struct sim_random random = random_stream(world->options->seed, STREAM_PSN, end->index);
+
+	return world->options->steady || random_below(&random, 2);
+}
+
 void sim_end_open(struct sim_world *world, uint32_t index)
 {
 	struct sim_connection *connection = &world->connections[index];
@@ -256,6 +264,7 @@ void sim_end_open(struct sim_world *world, uint32_t index)
 		struct uroce_qp_attr attr;
 
 		start_life(world, end);
+		end->knows_psn = draw_knows_psn(world, end);
 		attr = attributes(world, end);
 		attr.qp_state = UROCE_QPS_INIT;
 		sim_end_modify(world, end, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS);
@@ -264,7 +273,7 @@ void sim_end_open(struct sim_world *world, uint32_t index)
 			       UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN |
 				       UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER |
 				       UROCE_QP_FLOW_CONTROL | UROCE_QP_SACK_WINDOW | UROCE_QP_PATHS |
-				       (world->config.cc ? UROCE_QP_CC : 0));
+				       (world->config.cc ? UROCE_QP_CC : 0) | (end->knows_psn ? UROCE_QP_SQ_PSN : 0));
 		sim_agenda_add(&world->agenda, (struct sim_due){
 						       .when_ns = world->now_ns + random_below(&random, 100000),
 						       .kind = DUE_READY,

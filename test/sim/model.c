@@ -236,7 +236,7 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 		sim_model_duplicate_arrived(world, end, packet, verdict);
 	} else if (model->nak_out || model->nak_expected) {
 		model->counts[CNT_AFTER_NAK]++;
-	} else if (model->kept && end->qp->state != UROCE_QPS_RTR) {
+	} else if (model->kept && (end->knows_psn || end->qp->state != UROCE_QPS_RTR)) {
 		sim_model_before_turn(end, ahead, verdict);
 	} else {
 		model->counts[CNT_OUT_OF_SEQUENCE]++;

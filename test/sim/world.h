@@ -41,7 +41,8 @@ enum sim_stream {
 	STREAM_HOP,
 	STREAM_ECMP,
 	STREAM_PLAIN,
-	STREAM_CROWD
+	STREAM_CROWD,
+	STREAM_PSN
 };
 
 struct sim_region {
@@ -175,6 +176,7 @@ struct sim_end {
 	uint32_t cq_head, cq_tail;
 	uint32_t receives_done; /* of the own queue, in this life */
 	bool send_failed, recv_failed, failed, drain_asked, drained, fatal_event, established;
+	bool knows_psn; /* in RTR already, as with rdma_cm; otherwise from RTS on */
 	bool app_due, poll_due;
 	bool responder_only; /* the poll is due for nothing but requests that have come */
 	bool over;           /* this life: the QP is destroyed or reset */
