@@ -159,7 +159,7 @@ def loss(made):
     qpn = number_of(client)
     target.type("inject loss 2%", "damaged")
     made.breaks("`inject loss 2%` at the target: of what that receives each fiftieth frame is lost.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"packets were sent again after losses: find who drops")
+    made.run(f"build/app/uroce-top --why {qpn}", r"packets were retransmitted after losses: look for drops")
 
 
 def corruption(made):
@@ -179,7 +179,7 @@ def cable(made):
     qpn = number_of(client)
     ip(f"-n {SPACE} link set dev to-far down")
     made.breaks("The other end of the interface goes down, under a program on an interface of the kernel.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"its port \S+ has no link: the cable")
+    made.run(f"build/app/uroce-top --why {qpn}", r"its port \S+ has no link: check the cable")
 
 
 def flap(made):
@@ -260,14 +260,14 @@ def no_receive(made):
     """Nobody posts a receive"""
     qpn = perf(made, "-r 1 --rx-rate 1")
     made.breaks("A receiver that has posted one receive, and none since: `uroce-perf -r 1 --rx-rate 1`.")
-    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs came, and nothing else: the peer has no receive posted")
+    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs arrived, and nothing else: the peer has no receive posted")
 
 
 def slow(made):
     """The receiver is slow"""
     qpn = perf(made, "-r 32 --rx-rate 20000")
     made.breaks("A receiver that posts 20000 receives a second: `uroce-perf --rx-rate 20000`.")
-    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs came: the peer is a slow receiver")
+    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs arrived: the peer is a slow receiver")
 
 
 def full(made):
@@ -298,7 +298,7 @@ def peer_starved(made):
     start(client)
     qpn = number_of(client)
     made.breaks("Three other programs compute on the core of the target's lcore.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"round trip takes [\d.]+ ms: the peer's lcore has no core of its own")
+    made.run(f"build/app/uroce-top --why {qpn}", r"round trip takes [\d.]+ ms: the peer's lcore shares its core")
 
 
 def conflict(made):

@@ -6,8 +6,8 @@
 #include "common/option_row.h"
 
 /*
- * Prints the meaning of a row, its range and its default, in lines from the column on. at: the length of the line that has
- * been begun.
+ * Prints the meaning of a row, its range and its default, in lines from the column on. at: the length of the line
+ * that has been begun.
  */
 void app_option_print_help(const struct option_set *set, const struct option_row *row, FILE *out, unsigned at,
 			   unsigned column, const char *more);

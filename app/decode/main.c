@@ -38,12 +38,17 @@ static const struct option_set option_set = {
 	.head = "usage: uroce-decode [--rebuild] [--json-lines | --cm] FILE.pcap[ng]     (-: standard input)\n"
 		"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
 		"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
-		"A message of connection management (QP 1) follows with its fields; what is not shown is 0.\n"
-		"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for "
-		"that\ncovers the rest; it is not bad. The last line then counts those, too, and the packets of link "
-		"types\nother than Ethernet, which are not looked at.\n",
-	.tail = "A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --rebuild\n"
-		"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n",
+		"Connection management messages (QP 1) are printed with their fields; fields not shown are 0.\n"
+		"Truncated frames (snaplen) are decoded as far as possible, with icrc=unknown, and are not bad. The "
+		"last\n"
+		"line then also counts truncated frames, and skipped packets of link types other than "
+		"Ethernet.\n",
+	.tail = "A frame is bad if a receiver would drop it (checksum, length, version, ICRC) or, with --rebuild, if "
+		"the\n"
+		"rebuilt frame differs.\n"
+		"\n"
+		"Exit: 0 no bad frames, 1 bad frames, 2 usage, 3 the file cannot be "
+		"read.\n",
 };
 
 /* Prints what the BTH alone tells. */

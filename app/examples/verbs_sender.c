@@ -86,7 +86,7 @@ static uint64_t number_of(const char *line, const char *name)
 	snprintf(key, sizeof(key), "\"%s\":", name);
 	at = strstr(line, key);
 	if (at == NULL) {
-		fprintf(stderr, "the target said: %s", line);
+		fprintf(stderr, "the target replied: %s", line);
 		exit(1);
 	}
 	at += strlen(key);
@@ -111,7 +111,7 @@ static void exchange(int fd, int gid_index, union ibv_gid *peer_gid)
 		"\"addr\":\"%s\",\"rkey\":0,\"va\":0,\"qp_nums\":[%u],\"psns\":[%u]}\n",
 		BYTES, MTU, address, qp->qp_num, PSN);
 	if (fgets(line, sizeof(line), in) == NULL)
-		fail("what the target said");
+		fail("reply of the target");
 	peer_rkey = (uint32_t)number_of(line, "rkey");
 	peer_va = number_of(line, "va");
 	peer_qpn = (uint32_t)number_of(line, "qp_nums");
@@ -198,7 +198,7 @@ static void run_round(uint32_t round)
 	request(IBV_WR_RDMA_WRITE, memory, BYTES, peer_va, 0);
 	request(IBV_WR_RDMA_READ, memory + BYTES, BYTES, peer_va, 0);
 	if (memcmp(memory, memory + BYTES, BYTES) != 0) {
-		fprintf(stderr, "what was read in round %u is not what was written\n", round);
+		fprintf(stderr, "data read in round %u differs from the data written\n", round);
 		exit(1);
 	}
 	request(IBV_WR_SEND, memory, BYTES, 0, 0);

@@ -199,7 +199,7 @@ static int make(struct run *run)
 				    which->bytes, run->namespace.block_bytes,
 				    run->namespace.blocks * run->namespace.block_bytes);
 	if (which->bytes > run->namespace.most_bytes)
-		return app_complain(APP_EXIT_USAGE, "--bs %u: the target takes at most %lu bytes a command",
+		return app_complain(APP_EXIT_USAGE, "--bs %u: the target accepts up to %lu bytes per command",
 				    which->bytes, run->namespace.most_bytes);
 	run->places = run->namespace.blocks / run->count;
 	if (run->options->verify && run->places < 2 * tags)

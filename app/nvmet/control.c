@@ -274,7 +274,7 @@ static void disconnect(struct control *control, char **words)
 
 		if (controller && controller->queues[0] &&
 		    (controller->cntlid == cntlid || strcmp(controller->host_nqn, words[1]) == 0)) {
-			queue_tell_end(controller->queues[0]->context, "it was told to go");
+			queue_tell_end(controller->queues[0]->context, "disconnected by request");
 			count++;
 		}
 	}

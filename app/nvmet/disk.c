@@ -81,7 +81,8 @@ static int take_given(const struct disk *disk, struct arrival *arrival, char err
 		return 0;
 	uuid_unparse_lower(arrival->kept.uuid, kept);
 	return store_refuse(
-		error, "uuid %s: %s is the disk %s: leave out uuid, or make it forget who it is: setfattr -x %s %s",
+		error,
+		"uuid %s: %s already has the identity %s: remove uuid, or remove the identity with setfattr -x %s %s",
 		text, disk->path, kept, IDENTITY_ATTRIBUTE, disk->path);
 }
 
@@ -91,10 +92,9 @@ static int choose_uuid(struct disk *disk, struct arrival *arrival, char error[ST
 	if (arrival->has_uuid)
 		return take_given(disk, arrival, error);
 	if (disk->store->is_device)
-		return store_refuse(
-			error,
-			"%s: nothing can be kept with a device, so say which disk it is, always the same: uuid %s",
-			disk->path, any_uuid());
+		return store_refuse(error,
+				    "%s: a device cannot store its identity: give it a fixed one, such as uuid %s",
+				    disk->path, any_uuid());
 	if (arrival->is_kept)
 		memcpy(disk->namespace.uuid, arrival->kept.uuid, sizeof(uuid_t));
 	else
@@ -162,7 +162,7 @@ static int keep_identity(struct disk *disk, const struct arrival *arrival, char 
 	if (code == 0 || arrival->is_kept || arrival->has_uuid)
 		return 0;
 	return store_refuse(error,
-			    "%s: which disk it is cannot be kept with it (%s), so say it, always the same: uuid %s",
+			    "%s: its identity cannot be stored with it (%s): give it a fixed one, such as uuid %s",
 			    disk->path, strerror(-code), any_uuid());
 }
 
@@ -328,7 +328,7 @@ static void look_at(struct server *server, struct disk *disk)
 		disk->namespace.used_blocks = 1; /* 0 would say that it is not thin */
 	if (is_cut != disk->is_cut)
 		journal_tell(&server->journal, server->lanes[0].now_ns,
-			     is_cut ? "namespace %u of %s: %s has been cut to %lu bytes; what lies behind them fails" :
+			     is_cut ? "namespace %u of %s: %s was truncated to %lu bytes; access beyond them fails" :
 				      "namespace %u of %s: %s has %lu bytes again",
 			     disk->namespace.nsid, disk->subsystem->nqn, disk->path, store->there_bytes);
 	disk->is_cut = is_cut;

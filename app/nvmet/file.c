@@ -388,7 +388,7 @@ static int find_size(struct store *store, const struct stat *status, char error[
 	if (store->bytes)
 		return 0;
 	return store_refuse(error, "%s: has %lu bytes, less than a block of %u; %s", store->config.path, bytes,
-			    store->config.block_bytes, bytes ? "use another" : "say how large it is to be, PATH:SIZE");
+			    store->config.block_bytes, bytes ? "use another" : "give its size: PATH:SIZE");
 }
 
 /* Devices with blocks of 4096 bytes refuse smaller transfers with O_DIRECT. */
@@ -421,7 +421,7 @@ static int look(const struct store *store, struct stat *status, char error[STORE
 	if (errno != ENOENT || config->read_only)
 		return complain(error, store, strerror(errno));
 	if (config->bytes == 0)
-		return complain(error, store, "is not there; say how large it is to be made, PATH:SIZE");
+		return complain(error, store, "does not exist; give the size to create it: PATH:SIZE");
 	memset(status, 0, sizeof(*status));
 	return 0;
 }

@@ -13,7 +13,7 @@ static void tell(struct journal *journal, uint64_t now_ns, const char *format, v
 {
 	if (now_ns / SECOND_NS > journal->second) {
 		if (journal->left_out)
-			printf("%u more events are not told\n", journal->left_out);
+			printf("%u more events were suppressed\n", journal->left_out);
 		*journal = (struct journal){ .second = now_ns / SECOND_NS };
 	}
 	if (journal->lines == LINES_A_SECOND) {

@@ -111,8 +111,7 @@ static void end_expired(struct lane *lane)
 	nvmf_target_lock(target);
 	while ((controller = nvmf_controller_expired(target, lane->index, lane->awake_ns)) != NULL) {
 		lane_count(&lane->counts.expired, 1);
-		queue_tell_end(nvmf_controller_queue(controller)->context,
-			       "it has not been heard for its keep-alive time");
+		queue_tell_end(nvmf_controller_queue(controller)->context, "no keep-alive arrived in time");
 	}
 	nvmf_target_unlock(target);
 }

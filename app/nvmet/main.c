@@ -194,7 +194,7 @@ static void run(void)
 		}
 		idle_rest(&idle, lane, worked, LOOK_NS);
 	}
-	printf("ending: %u queues are told\n", server_queue_count(&all.server));
+	printf("ending: disconnecting %u queues\n", server_queue_count(&all.server));
 	server_end(&all.server, END_SECONDS);
 	stop_threads();
 	counts = server_counts(&all.server);

@@ -52,7 +52,7 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 {
 	const struct nvmf_controller *controller = queue->nvmf.controller;
 	struct lane *lane = queue->lane;
-	char peer[64], host[NVME_NQN_BYTES] = "a host", subsystem[NVME_NQN_BYTES] = "what it has named";
+	char peer[64], host[NVME_NQN_BYTES] = "a host", subsystem[NVME_NQN_BYTES] = "its connect data";
 
 	uroce_addr_format(&queue->peer->addr, peer, sizeof(peer));
 	if (data && command->data_bytes == NVME_CONNECT_BYTES) {
@@ -306,7 +306,7 @@ void queue_end_told(struct lane *lane)
 	lane->told = false;
 	LIST_FOREACH(queue, &lane->queues, next) {
 		if (queue->told_end)
-			queue_end(queue, "it was told to end");
+			queue_end(queue, "disconnected by request");
 	}
 }
 
@@ -390,7 +390,7 @@ void queue_look(struct lane *lane)
 		if (queue->ending || (!mute && !stuck))
 			continue;
 		lane_count(mute ? &lane->counts.mute_queues : &lane->counts.stuck_queues, 1);
-		queue_end(queue, mute ? "it does not say who it is" : "it takes no answers");
+		queue_end(queue, mute ? "it sent no host NQN" : "it takes no answers");
 	}
 }
 

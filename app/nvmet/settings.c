@@ -95,7 +95,7 @@ int settings_disk_text(const char *text, struct settings_disk *disk, char error[
 		return store_refuse(error, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
 				    STORE_BYTES_MAX);
 	if (disk->kind != STORE_FILE && disk->bytes == 0)
-		return store_refuse(error, "%s: say how large, such as %s:1G", text,
+		return store_refuse(error, "%s: the size is missing: give it as %s:1G", text,
 				    disk->kind == STORE_NULL ? "null" : "memory");
 	if (disk->kind == STORE_FILE && strchr(disk->path, '/') == NULL)
 		return store_refuse(
@@ -278,9 +278,10 @@ static const struct option_set option_set = {
 	.usual = &usual,
 	.origins = origins,
 	.head = "uroce-nvmet [EAL options] -- [options]\n"
-		"An NVMe over RDMA target: hosts that speak NVMe over RoCEv2, Linux among them, mount what it serves."
-		"\n\n",
-	.tail = "\nIt prints the lines to type on a Linux host. SIGTERM and ctrl-C tell the hosts and end it.\n"
+		"NVMe over RDMA target for hosts that use NVMe over RoCEv2, such as Linux.\n"
+		"\n",
+	.tail = "\nIt prints the commands for a Linux host. SIGTERM and ctrl-C disconnect the hosts and end "
+		"it.\n"
 		"Exit: 0 ended, 2 usage, 3 environment (no port, no file, no memory), 4 internal.\n",
 };
 
@@ -391,8 +392,8 @@ static int complete(struct settings *settings)
 
 	for (size_t i = 0; settings->config[0] && i < sizeof(no_config) / sizeof(no_config[0]); i++) {
 		if (app_option_is_given(&option_set, no_config[i]))
-			return app_complain(APP_EXIT_USAGE, "--config %s: what is served is said there: leave out --%s",
-					    settings->config, no_config[i]);
+			return app_complain(APP_EXIT_USAGE, "--%s cannot be combined with --config %s: remove --%s",
+					    no_config[i], settings->config, no_config[i]);
 	}
 	for (uint32_t i = 0; i < settings->disk_count; i++) {
 		settings->disks[i].block_bytes = settings->all.block_bytes;

@@ -59,10 +59,10 @@ static void answer(struct slot *slot, bool with_data)
 	};
 
 	/*
-	 * The queue was told to end because its controller is gone, so a command that failed for that gets no answer.
+	 * The queue was disconnected because its controller is gone, so a command that failed for that gets no answer.
 	 */
 	if (slot->queue->told_end) {
-		queue_end(slot->queue, "it was told to end");
+		queue_end(slot->queue, "disconnected by request");
 		return;
 	}
 	nvmf_command_answer(command, cqe);
@@ -210,7 +210,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 		break;
 	case NVMF_DROP:
 		lane_count(&slot->queue->lane->counts.broken_queues, 1);
-		queue_end(slot->queue, "what it sent is no command");
+		queue_end(slot->queue, "it sent no valid command");
 		break;
 	}
 }

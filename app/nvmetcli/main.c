@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	if (code != APP_EXIT_OK)
 		return code;
 	if (options.dry) {
-		printf("%s is asked: %s", options.path, line);
+		printf("%s: %s", options.path, line);
 		return APP_EXIT_OK;
 	}
 	code = ask(options.path, &address, line, &peer);

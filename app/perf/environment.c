@@ -69,8 +69,8 @@ void perf_environment_collect(const struct perf_options *options, const struct a
 			 mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 	}
 	warn(environment, strcmp(BUILD, "optimised") != 0,
-	     "this is a " BUILD " build: its figures say nothing; use "
-	     "meson's buildtype debugoptimized or release");
+	     "this is a " BUILD
+	     " build: its figures are not meaningful; use meson's buildtype debugoptimized or release");
 	warn(environment, !eal.hugepages,
 	     "no hugepages: addresses take longer to translate; set aside some, such as "
 	     "echo 512 > /proc/sys/vm/nr_hugepages");

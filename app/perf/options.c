@@ -20,7 +20,7 @@ static int check_ends(const struct perf_options *options)
 
 	if (options->server && options->test.rx_rate)
 		return app_complain(APP_EXIT_USAGE,
-				    "--rx-rate %u: the client says how the server receives: give it there",
+				    "--rx-rate %u: this option belongs to the client; remove it from the server",
 				    options->test.rx_rate);
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",

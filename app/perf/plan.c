@@ -9,7 +9,7 @@
 static void print_ends(const struct perf_options *options)
 {
 	uint32_t lcores = options_lcore_count(options);
-	const char *mtu_from = options->test.mtu_bytes ? "" : " as the client says";
+	const char *mtu_from = options->test.mtu_bytes ? "" : " set by the client";
 
 	if (options_are_local(options))
 		printf("both ends in this process, on %u lcore%s\n", lcores, lcores > 1 ? "s" : "");
@@ -17,7 +17,7 @@ static void print_ends(const struct perf_options *options)
 		printf("server: waits on %s port %u\n", options->by_address ? "its address," : "TCP",
 		       options->tcp_port);
 	else
-		printf("client: asks the server at %s, %s port %u\n", options->host,
+		printf("client: connects to the server at %s, %s port %u\n", options->host,
 		       options->by_address ? "connected by address," : "TCP", options->tcp_port);
 	if (options_are_local(options))
 		printf("ports: %s, with %s and %s", options->device,
@@ -61,7 +61,7 @@ void perf_plan_print(const struct perf_options *options)
 
 	print_ends(options);
 	if (options->server)
-		printf("cases: those that the client asks for\n");
+		printf("cases: set by the client\n");
 	else if (options->connections)
 		printf("%u connections under way at a time, for %g s\n", options->connections, options->test.seconds);
 	if (options->server || options->connections)

@@ -41,7 +41,7 @@ static void answer_check(struct perf_remote *remote, const json_t *message)
 
 	if (end->flows == NULL || flow < 0 || flow >= end->test.qps || first < 0 || count < 0 ||
 	    count > end->layout.target_slots || !end->test.verify) {
-		perf_end_fail(end, "the other side asks to check what is not there");
+		perf_end_fail(end, "the peer requests a check of unknown data");
 		return;
 	}
 	bad = perf_stream_check_target(end, (uint32_t)flow, (uint64_t)first, (uint64_t)count);
@@ -58,7 +58,7 @@ static void handle_check(struct perf_remote *remote, const json_t *message)
 	struct perf_flow *flow;
 
 	if (end->flows == NULL || index < 0 || index >= end->test.qps || !end->flows[index].asked) {
-		perf_end_fail(end, "the other side checked what it was not asked");
+		perf_end_fail(end, "the peer checked other data than requested");
 		return;
 	}
 	flow = &end->flows[index];
@@ -406,14 +406,14 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 		return refuse(remote, "%s", why);
 	uroce_device_query(remote->end->port->device, &info);
 	if (test.mtu_bytes > info.mtu_bytes)
-		return refuse(remote, "path MTU %u: the server's port takes at most %u: use a smaller -m",
+		return refuse(remote, "path MTU %u: the server's port supports up to %u: use a smaller -m",
 			      test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
 		return refuse(remote, "its QPs make no sense");
 	if (memcmp(&memory->peer.addr, &remote->end->port->addr, sizeof(memory->peer.addr)) == 0)
 		return refuse_own_address(remote);
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
-		return refuse(remote, "the server has no room for so many QPs or bytes");
+		return refuse(remote, "the server has no room for this number of QPs or bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote, "%s",

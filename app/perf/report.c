@@ -159,8 +159,7 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 		fprintf(out, "            %lu packets were sent again after losses\n",
 			(unsigned long)tally->retransmits);
 	if (tally->probes)
-		fprintf(out, "            %lu packets only asked a peer that was silent for long\n",
-			(unsigned long)tally->probes);
+		fprintf(out, "            %lu packets only probed a silent peer\n", (unsigned long)tally->probes);
 	if (tally->cnps)
 		fprintf(out, "            %lu congestion notifications came: switches marked packets\n",
 			(unsigned long)tally->cnps);

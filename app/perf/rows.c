@@ -230,15 +230,17 @@ const struct option_set perf_option_set = {
 		"uroce-perf [EAL options] -- --server --ip A/LEN [options]\n"
 		"uroce-perf [EAL options] -- --ip A/LEN [options] HOST\n"
 		"Measures bandwidth and latency of RDMA operations. Without -- all arguments are the program's.\n",
-	.tail = "\nAlso of perftest, with its meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, "
+	.tail = "\nperftest options with the same meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, "
 		"--report_gbits,\n"
-		"--out_json_file FILE. Bandwidth is in Gbit/s always, as with --report_gbits: that of links is, "
-		"too. Of\n"
-		"its other options uroce-perf says why it has none, or what to use instead.\n"
-		"Its tools have an exchange of their own, so uroce-perf has to run at both ends.\n\n"
-		"What takes longer than a second prints a line each second.\n"
+		"--out_json_file FILE. Bandwidth is always in Gbit/s, as with --report_gbits. Other "
+		"perftest options are\n"
+		"rejected with their replacement. uroce-perf must run at both ends: its "
+		"control protocol is not perftest's.\n"
+		"\n"
+		"Runs longer than a second print one line per second.\n"
 		"Exit: 0 all went well, 1 a completion failed, a byte was wrong, or -w or -y was not reached, 2 "
 		"usage,\n"
 		"3 environment (also: nobody listens at HOST), 4 internal, 130 interrupted (ctrl-C; the results so far "
-		"have\nbeen printed).\n",
+		"have\n"
+		"been printed).\n",
 };

@@ -144,8 +144,7 @@ static int read_addresses(struct settings *settings, const char *program, struct
 		code = read_address(settings, word, program, port);
 	if (code == APP_EXIT_OK && (settings->device == NULL || port->addr_count == 0))
 		return app_complain(APP_EXIT_USAGE,
-				    "%s is missing: --device and --ip say which port the program has, "
-				    "here or in %s%s",
+				    "%s is missing: set the port with --device and --ip, here or in %s%s",
 				    settings->device ? "--ip" : "--device",
 				    settings->config ? "[port] of " : "the file of --config",
 				    settings->config ? settings->config : "");

@@ -14,40 +14,41 @@ static const struct section {
 } sections[] = {
 	{ "traffic",
 	  "start                       post requests on all queue pairs\n"
-	  "stop                        post no more, wait up to 2 s for what is outstanding, print statistics\n"
+	  "stop                        stop posting, wait up to 2 s for outstanding requests, print statistics\n"
 	  "migrate QPN                 move a queue pair to its other path, between the ports' second addresses\n"
 	  "clear port stats|xstats all|N\n"
 	  "                            count from here on, for all ports or port N (0 or 1); xstats: in the driver\n",
 	  rows_print_changes },
 	{ "show",
 	  "show port info|stats|xstats all|N\n"
-	  "                            what all ports are, or port N (0 or 1); what was counted since the last clear,\n"
-	  "                            without zeros;\n"
-	  "                            all counters, those of the driver too\n"
+	  "                            properties of all ports, or of port N (0 or 1); counters since the last "
+	  "clear,\n"
+	  "                            without zeros; all counters, with those of the driver\n"
 	  "show qp [QPN]               all queue pairs in a table; one of them in full\n"
 	  "show cq|mr|srq              completion queues, memory regions, shared receive queues\n"
 	  "show path                   the path of each queue pair, and its alternate path\n"
-	  "show lcore                  how busy the lcores have been since this was last shown\n"
-	  "show cm                     connections made by address: how many there are, and what was counted\n"
+	  "show lcore                  load of the lcores since the last show lcore\n"
+	  "show cm                     connections made by address: number and counters\n"
 	  "show config [fwd|rxtx|cores]\n"
-	  "                            all settings, and where each one comes from\n"
-	  "why QPN                     why a queue pair is in ERR, or what hinders it, and what to look at\n",
+	  "                            all settings and the source of each\n"
+	  "why QPN                     why a queue pair is in ERR or makes no progress, and what to check\n",
 	  NULL },
 	{ "faults",
 	  "inject loss|dup|reorder|corrupt P [port N]\n"
-	  "                            lose frames that a port receives, receive them twice, late, or with a\n"
-	  "                            flipped bit, with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
+	  "                            lose, duplicate, delay or corrupt (one bit) received frames\n"
+	  "                 "
+	  "           with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
 	  "                            N is 0 or 1 (default: all ports)\n"
-	  "inject cut|mend [port N]    lose all frames that a port receives, as if its cable were pulled; end that\n"
+	  "inject cut|mend [port N]    drop all received frames, like a pulled cable; end that\n"
 	  "inject off                  end all faults\n"
-	  "port stop|start all|N       take the link of all ports, or of port N (0 or 1), down, where its driver can,\n"
-	  "                            and lose what it receives; take it up again\n"
-	  "show inject                 what faults are set, and how many frames they hit\n",
+	  "port stop|start all|N       set the link of all ports, or of port N (0 or 1), down and drop received frames;\n"
+	  "                            set it up again\n"
+	  "show inject                 active faults and the number of frames they affected\n",
 	  NULL },
 	{ "capture",
 	  "capture FILE [bytes N]      write the frames of all ports to a pcapng file, at most N bytes of each\n"
 	  "                            (1 ... 65535; default: all bytes)\n"
-	  "capture stop                end that, and say how many frames the file has\n",
+	  "capture stop                stop the capture and print the number of frames in the file\n",
 	  NULL },
 	{ "peers",
 	  "listen [PORT]               serve peers that connect by address, one at a time\n"

@@ -22,7 +22,7 @@ void link_set(const struct traffic *traffic, unsigned port, bool up)
 		return;
 	}
 	if (error) {
-		app_complain(APP_EXIT_ENVIRONMENT, "port %u: its driver, %s, says: %s", port, ethdev->driver,
+		app_complain(APP_EXIT_ENVIRONMENT, "port %u: its driver, %s, reports: %s", port, ethdev->driver,
 			     strerror(-error));
 		return;
 	}

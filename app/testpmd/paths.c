@@ -86,8 +86,7 @@ static void migrate(struct traffic *traffic, uint32_t qp_num)
 			     qp_num);
 	else if (!wait_until_armed(traffic, flow))
 		app_complain(APP_EXIT_FAILURE,
-			     "QP 0x%06x: its peer is not known to have an alternate path, which packets "
-			     "tell: \"start\" first",
+			     "QP 0x%06x: no packet has shown that its peer has an alternate path: \"start\" first",
 			     qp_num);
 	else if (uroce_qp_modify(flow->qp, &migrate, UROCE_QP_PATH_MIG_STATE, NULL) != 0 ||
 		 uroce_qp_query(flow->qp, &attr) != 0)

@@ -36,7 +36,7 @@ static const char *parse_error(int code, const char *line)
 
 	return instead                         ? instead :
 	       code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
-	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; \"help\" tells the right ones" :
+	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; see \"help\"" :
 						 "no such command; \"help\" lists them";
 }
 

@@ -70,7 +70,7 @@ static const struct option_row port_rows[] = {
 	{ WORD_OF(IP), WHOLE_PORT, .parse = parse_address, .more = "repeatable", .section = "" },
 	{ WORD_OF(GATEWAY), WHOLE_PORT, .parse = parse_gateway, .more = "of the ip before it", .section = "" },
 	{ WORD_OF(VLAN), PORT_AT(vlan), .parse = app_vlan_expect, .section = "" },
-	{ WORD_OF(MTU), PORT_AT(mtu), .usual = "what passes", .more = "the largest of the port", .section = "" },
+	{ WORD_OF(MTU), PORT_AT(mtu), .usual = "packets that pass", .more = "the largest of the port", .section = "" },
 	{ WORD_OF(NO_DAD), PORT_AT(no_dad), .section = "" },
 };
 /* clang-format on */
@@ -226,6 +226,6 @@ void rows_print_changes(FILE *out)
 		if (rows_can_change(row))
 			app_option_print_help(&rows_set, row, out,
 					      (unsigned)fprintf(out, "set %s %s", word->name, word->value),
-					      COMMAND_COLUMN, bounded ? "; at most what it was at the start" : "");
+					      COMMAND_COLUMN, bounded ? "; up to the value at the start" : "");
 	}
 }

@@ -14,15 +14,15 @@ static const struct {
 	{ "port close", PORTS_WORK },
 	{ "port reset", PORTS_WORK },
 	{ "set fwd", "frames are not forwarded: queue pairs make them, and --mix chooses the operations" },
-	{ "set nbcore", "--nb-cores says at the start how many lcores poll" },
+	{ "set nbcore", "the number of lcores is set at the start, with --nb-cores" },
 	{ "set portlist", "--device names each port that is used" },
 	{ "set verbose", "0 ... 3: none, completions of receives, of requests, of both; frames go to capture FILE" },
-	{ "set txpkts", "set size says how long messages are" },
+	{ "set txpkts", "the message size is set with set size" },
 	{ "tx_first", "start posts requests at once; there is no first burst" },
 	{ "start tx_first", "start posts requests at once; there is no first burst" },
 	{ "show fwd", "show port stats all, and show qp" },
 	{ "set promisc",
-	  "a port takes what is sent to its MAC address; capture shows the rest only where a port has it" },
+	  "a port receives frames to its own MAC address; capture shows others only if the port receives them" },
 };
 
 /* The first row whose word the line begins with. */

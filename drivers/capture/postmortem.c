@@ -119,7 +119,7 @@ static const char *remark(struct story *story, const struct drivers_flow_frame *
 	case UROCE_FRAME_RNR_NAK:
 		return frame->outbound ? "we have no receive for it" : "the peer has no receive for it";
 	case UROCE_FRAME_CONGESTION:
-		return frame->outbound ? "we ask for a lower rate" : "the peer asks for a lower rate";
+		return frame->outbound ? "this end requests a lower rate" : "the peer requests a lower rate";
 	case UROCE_FRAME_RESPONSE:
 	case UROCE_FRAME_DATAGRAM:
 	case UROCE_FRAME_CONTROL:

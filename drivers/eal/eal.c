@@ -314,7 +314,7 @@ static int init_eal(const struct uroce_eal_config *config, struct command_line *
 	if (parsed < 0)
 		return drivers_error_set(error, code ? -code : -EIO, "EAL does not start (%s): %s%s",
 					 rte_strerror(code),
-					 *reason ? reason : "no reason given; --log-level=8 may tell one",
+					 *reason ? reason : "no reason given; --log-level=8 may show one",
 					 remedy(reason, code));
 	snprintf(state.complaints, sizeof(state.complaints), "%s", reason);
 	if (quiet) {

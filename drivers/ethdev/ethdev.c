@@ -63,8 +63,7 @@ struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_c
 	pool = rte_pktmbuf_pool_create(name, mbuf_count, CACHE_MBUFS, 0, (uint16_t)room, numa_node);
 	if (pool == NULL)
 		drivers_error_set(error, -rte_errno,
-				  "no memory for %u mbufs of %u bytes (%s): give EAL more with -m, "
-				  "or ask for fewer mbufs",
+				  "no memory for %u mbufs of %u bytes (%s): give EAL more with -m, or use fewer mbufs",
 				  mbuf_count, room, rte_strerror(rte_errno));
 	return pool;
 }
@@ -82,10 +81,11 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 {
 	port->port_id = config->port_id;
 	if (config->name && rte_eth_dev_get_port_by_name(config->name, &port->port_id) != 0)
-		return drivers_error_set(error, -ENODEV,
-					 "there is no port %s: its driver refused it (EAL's messages "
-					 "tell why; --log-level=8 shows them) or EAL was not told of it",
-					 config->name);
+		return drivers_error_set(
+			error, -ENODEV,
+			"there is no port %s: its driver refused it (EAL's messages show why, with --log-level=8) or "
+			"it was not given to EAL",
+			config->name);
 	if (!rte_eth_dev_is_valid_port(port->port_id))
 		return drivers_error_set(error, -ENODEV, "there is no port %u: %u are known to EAL", port->port_id,
 					 rte_eth_dev_count_avail());

@@ -120,12 +120,12 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 		snprintf(given, sizeof(given), "%.*s", (int)strcspn(interface + 6, ","), interface + 6);
 	if (begins_with(name, "net_af_packet") && !have_capability(CAP_NET_RAW)) {
 		snprintf(out, out_bytes,
-			 "packet sockets are for root or who has CAP_NET_RAW: run it as root, or give the "
-			 "program the right (setcap cap_net_raw,cap_net_admin+ep PROGRAM)");
+			 "packet sockets require root or CAP_NET_RAW: run the program as root, or grant it the "
+			 "capability (setcap cap_net_raw,cap_net_admin+ep PROGRAM)");
 	} else if (begins_with(name, "net_tap") && !have_capability(CAP_NET_ADMIN)) {
 		snprintf(out, out_bytes,
-			 "tap interfaces are for root or who has CAP_NET_ADMIN: run it as root, or give the "
-			 "program the right (setcap cap_net_admin+ep PROGRAM)");
+			 "tap interfaces require root or CAP_NET_ADMIN: run the program as root, or grant it the "
+			 "capability (setcap cap_net_admin+ep PROGRAM)");
 	} else if (begins_with(name, "net_af_packet") && interface && if_nametoindex(given) == 0) {
 		snprintf(out, out_bytes, "there is no interface %s: ip link lists them", given);
 	} else if (strcmp(attachment->bus, "pci") == 0) {
@@ -178,8 +178,8 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 			attachment->name);
 	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver refused it (%s)", attachment->name,
 				 *complaints           ? complaints :
-				 drivers_log_is_left() ? "DPDK's messages may tell why" :
-							 "without a reason; EAL's --log-level=8 may tell one");
+				 drivers_log_is_left() ? "DPDK's messages may show why" :
+							 "without a reason; EAL's --log-level=8 may show one");
 }
 
 /* ---- attaching ---- */

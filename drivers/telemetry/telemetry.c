@@ -354,9 +354,8 @@ static const struct command {
 	  true, false },
 	{ "/uroce/qp/info", "A queue pair: state, path, window. Parameters: QPN", tell_qp, true, true },
 	{ "/uroce/qp/stats", "Counters of a queue pair. Parameters: QPN", tell_qp_counters, true, true },
-	{ "/uroce/qp/why", "Why a queue pair is in ERR, or what hinders it. Parameters: QPN", tell_why, true, true },
-	{ "/uroce/cm", "Connections by address, and what has been counted. No parameters", tell_connections, false,
-	  false },
+	{ "/uroce/qp/why", "Why a queue pair is in ERR or makes no progress. Parameters: QPN", tell_why, true, true },
+	{ "/uroce/cm", "Connections by address and their counters. No parameters", tell_connections, false, false },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

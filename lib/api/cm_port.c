@@ -107,7 +107,7 @@ int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
 	if ((unsigned)family > UROCE_CM_IPV6)
 		return engine_refuse(-EINVAL, "family %u: 0 ... %u", (unsigned)family, (unsigned)UROCE_CM_IPV6);
 	if (id->is_bound)
-		return engine_refuse(-EINVAL, "id: it has a port already; say the family first");
+		return engine_refuse(-EINVAL, "id: it has a port already; set the family first");
 	id->listener.family = (enum cm_family)family;
 	return 0;
 }

@@ -136,7 +136,7 @@ static int attr_on_owner(void *argument)
 	struct cm *cm = id->lcore->connect->cm;
 
 	if (id->connection == CM_NONE || cm_peer(cm, id->connection)->qpn == 0)
-		return engine_refuse(-ENOTCONN, "id: its peer has not said anything yet");
+		return engine_refuse(-ENOTCONN, "id: no message from its peer has arrived yet");
 	if (cm_is_asking(cm, id->connection))
 		propose(id, cm);
 	engine_connect_complete_attr(id);
@@ -158,7 +158,7 @@ int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct u
 	if (error)
 		return error;
 	error = id->lcore ? engine_mailbox_call(id->lcore, attr_on_owner, &wish) :
-			    engine_refuse(-ENOTCONN, "id: its peer has not said anything yet");
+			    engine_refuse(-ENOTCONN, "id: no message from its peer has arrived yet");
 	if (error && state != UROCE_QPS_INIT)
 		return error;
 	*attr = known;

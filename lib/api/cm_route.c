@@ -120,7 +120,7 @@ int api_cm_find_path(struct uroce_cm_id *id, const struct uroce_addr *source, co
 			return error;
 	}
 	if (id->connection != CM_NONE || id->resolving)
-		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
+		return engine_refuse(-EISCONN, "id: it has already connected or resolved; create another one");
 	if (api_cm_is_any(dest) && !id->has_route)
 		return engine_refuse(-EINVAL, "dest: an address, or NULL behind uroce_cm_route()");
 	if (api_cm_is_any(dest)) {
@@ -150,7 +150,7 @@ int api_cm_begin_on_owner(void *argument)
 	struct uroce_cm_id *id = argument;
 
 	if (id->connection != CM_NONE)
-		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
+		return engine_refuse(-EISCONN, "id: it has already connected or resolved; create another one");
 	engine_connect_begin(id);
 	return 0;
 }
@@ -211,7 +211,7 @@ int uroce_cm_resolve_ud(struct uroce_cm_id *id, struct uroce_device *device, con
 	if (id->listens || id->qp)
 		return engine_refuse(-EINVAL, "id: it listens, or has a QP");
 	if (id->lcore)
-		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
+		return engine_refuse(-EISCONN, "id: it has already connected or resolved; create another one");
 	error = choose_source(device, source, dest, &path);
 	if (error)
 		return error;

@@ -15,13 +15,13 @@ static const char *const advices[UROCE_CAUSES] = {
 		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
 		"drop_address, drop_vlan and drop_pkey count), did this port take and send the frames "
 		"(tx_stuck, tx_held, tx_link_down), and does one of the path MTU pass?",
-	[UROCE_CAUSE_SEQUENCE_NAK] = "a packet is lost each time that it is sent, and others arrive: does a frame of "
-				     "the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and what do "
-				     "ports and switches drop?",
+	[UROCE_CAUSE_SEQUENCE_NAK] =
+		"one packet is lost on every retry while others arrive: does a frame of the path MTU pass (MTUs of "
+		"interfaces and switches, framesz, bsize), and which drop counters of ports and switches grow?",
 	[UROCE_CAUSE_IMPLIED_NAK] =
-		"answers of the peer do not come, or in disorder: does a frame of the path MTU pass (MTUs of "
-		"the interfaces, framesz, bsize), what do this port (rx_missed_errors, drop_ring_full) and the "
-		"switch drop, and what do drop_stale_response and early_probes count?",
+		"responses of the peer are lost or out of order: does a frame of the path MTU pass (MTUs of the "
+		"interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, drop_ring_full, "
+		"drop_stale_response, early_probes) and on the switch?",
 	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
 	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
 	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",
@@ -29,16 +29,16 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_LOCAL_RANGE] = "compare address and length with the registration",
 	[UROCE_CAUSE_DEPTH] = "set max_rd_atomic to 1 or more, or post no READs and atomics",
 	[UROCE_CAUSE_LENGTH] = "a message has at most 2^31 bytes",
-	[UROCE_CAUSE_BAD_RESPONSE] = "uroce-trace says of a capture of both directions who is at fault",
+	[UROCE_CAUSE_BAD_RESPONSE] = "capture both directions: uroce-trace shows which end is at fault",
 	[UROCE_CAUSE_INVALID_REQUEST] =
-		"do access_flags and max_dest_rd_atomic of this QP allow it? If so the peer sends "
-		"what no peer may: uroce-trace judges a capture of both directions",
+		"do access_flags and max_dest_rd_atomic of this QP allow it? If so, the peer violates the protocol: "
+		"check a capture of both directions with uroce-trace",
 	[UROCE_CAUSE_WINDOW] =
 		"a bind wants a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, its rights "
 		"and a range inside of it; and a window of type 2 that is not bound",
 	[UROCE_CAUSE_UNRESOLVED] =
 		"does the peer have that address, in this network and VLAN, and does its program run?",
-	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window that the peer was told of taken away too early?",
+	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window deregistered while the peer still used it?",
 	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
 	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* that the peer uses",
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
@@ -46,8 +46,9 @@ static const char *const advices[UROCE_CAUSES] = {
 				   "receives under way, flushed ones too",
 	[UROCE_CAUSE_UNMAPPED] = "deregister a region before its memory is unmapped, protected or truncated",
 	[UROCE_CAUSE_KEEPALIVE] = "is the peer's process still there, with this QP, and the way to it?",
-	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why, or uroce_qp_last_error() "
-				"where there is none; the peer may have executed this one",
+	[UROCE_CAUSE_FLUSHED] =
+		"the cause is in the first completion of this QP with another error, or in uroce_qp_last_error(); "
+		"the peer may have executed this request",
 };
 
 /* What was found out about a peer that did not answer, and what to do. NULL: nothing was found. */
@@ -69,8 +70,9 @@ static const char *const findings[UROCE_FINDINGS] = {
 				    "more descriptors, lcores or cores help",
 	[UROCE_FINDING_SIZE] = "the peer's address answers short echo requests, and none as long as the longest "
 			       "packet: the path MTU does not pass (MTUs of interfaces and switches, framesz, bsize)",
-	[UROCE_FINDING_LOSS] = "the peer's address answers echo requests, short and long: find who drops packets "
-			       "(rx_missed_errors of the ports, the switches)",
+	[UROCE_FINDING_LOSS] =
+		"the peer's address answers echo requests, short and long: look for packet drops (rx_missed_errors "
+		"of the ports, the switches)",
 	[UROCE_FINDING_LINK_FLAPPED] =
 		"this port had no link for a part of that time: a larger timeout or retry_cnt lasts longer",
 	[UROCE_FINDING_PEER_SILENT] = "the peer's address answers no echo request either: its program or machine has "
@@ -126,7 +128,7 @@ static void add_aeth(struct text *text, uint32_t aeth)
 {
 	uint8_t syndrome = (uint8_t)(aeth >> 24);
 
-	add(text, "; the peer last said %s", wire_print_syndrome(syndrome));
+	add(text, "; last response of the peer: %s", wire_print_syndrome(syndrome));
 	if (syndrome_class(syndrome) == SYNDROME_ACK)
 		add(text, ", msn %u", aeth & 0xFFFFFF);
 	else if (syndrome_class(syndrome) == SYNDROME_RNR_NAK)
@@ -208,10 +210,37 @@ static const char *finding_of(const struct uroce_wc *wc)
 	return uroce_finding_text(wc->finding, wc->aeth != 0);
 }
 
-/* Adds status, cause, what happened, and what to do. */
+/* NULL: the cause says enough. */
+static const char *advice_of(const struct uroce_wc *wc)
+{
+	switch (wc->vendor_err) {
+	case UROCE_CAUSE_TIMEOUT:
+		if (is_newer_operation(wc->opcode))
+			return "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an "
+			       "answer";
+		if (wc->aeth && !last_said_sequence(wc))
+			return "it was there before: is it still (its process, its QP, a core for it), did this port "
+			       "take and send the frames (tx_stuck, tx_held, tx_link_down), and do frames of the path "
+			       "MTU pass, both ways?";
+		break;
+	case UROCE_CAUSE_REMOTE_NAK:
+		return nak_advice(wc->aeth >> 24 & 31);
+	case UROCE_CAUSE_LENGTH:
+		if (is_responder(wc))
+			return "a receive, and each receive of a shared queue, has to have room for the longest SEND "
+			       "of the peer";
+		break;
+	}
+	if ((wc->vendor_err == UROCE_CAUSE_TIMEOUT || wc->vendor_err == UROCE_CAUSE_IMPLIED_NAK) &&
+	    last_said_sequence(wc))
+		return advices[UROCE_CAUSE_SEQUENCE_NAK];
+	return wc->vendor_err < UROCE_CAUSES ? advices[wc->vendor_err] : NULL;
+}
+
+/* Adds status, cause, history and advice. */
 static void add_failure(struct text *text, const struct uroce_wc *wc)
 {
-	const char *advice = wc->vendor_err < UROCE_CAUSES ? advices[wc->vendor_err] : NULL;
+	const char *advice = advice_of(wc);
 
 	add(text, "%s", uroce_wc_status_name(wc->status));
 	if (wc->status == UROCE_WC_SUCCESS)
@@ -219,19 +248,6 @@ static void add_failure(struct text *text, const struct uroce_wc *wc)
 	add(text, ": %s", uroce_cause_text(wc->vendor_err));
 	if (wc->vendor_err != UROCE_CAUSE_FLUSHED && wc->vendor_err != UROCE_CAUSE_CQ_OVERRUN)
 		add_history(text, wc);
-	if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && is_newer_operation(wc->opcode))
-		advice = "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an answer";
-	else if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && wc->aeth)
-		advice = last_said_sequence(wc) ?
-				 advices[UROCE_CAUSE_SEQUENCE_NAK] :
-				 "it was there before: is it still (its process, its QP, a core for it), "
-				 "did this port take and send the frames (tx_stuck, tx_held, "
-				 "tx_link_down), and do frames of the path MTU pass, both ways?";
-	if (wc->vendor_err == UROCE_CAUSE_REMOTE_NAK)
-		advice = nak_advice(wc->aeth >> 24 & 31);
-	if (wc->vendor_err == UROCE_CAUSE_LENGTH && is_responder(wc))
-		advice = "a receive, and each receive of a shared queue, has to have room for the longest SEND of the "
-			 "peer";
 	if (finding_of(wc))
 		add(text, ". Found: %s", finding_of(wc));
 	else if (advice)

@@ -39,7 +39,7 @@ int uroce_pd_dealloc(struct uroce_pd *pd)
 
 static int refuse_another(const struct uroce_device *device)
 {
-	return engine_refuse(-ENOMEM, "max_mrs %u: the device has so many regions and windows already",
+	return engine_refuse(-ENOMEM, "max_mrs %u: the device already has that number of regions and windows",
 			     device->engine->config.max_mrs);
 }
 

@@ -17,7 +17,7 @@ static int refuse_list(uint32_t num_sge, const struct uroce_sge *list, uint32_t 
 static int refuse_window(const struct uroce_send_wr *wr)
 {
 	if (wr->mw == NULL || wr->bind == NULL)
-		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW wants a window and what it is to open");
+		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW needs a window and its bind information");
 	return engine_refuse(-EINVAL,
 			     "mw, rkey 0x%08x: uroce_mw_bind() wants a window of type 1, a BIND_MW one of type "
 			     "2 and its uroce_mw_next_rkey()",
@@ -64,10 +64,11 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 	enum uroce_qp_state state = (enum uroce_qp_state)atomic_load_explicit(&win->post_state, memory_order_acquire);
 
 	if (error == -ENOMEM)
-		return engine_refuse_often(error,
-					   "max_send_wr %u: so many are posted; a completion gives places back, so "
-					   "signal one in so many",
-					   win->depth);
+		return engine_refuse_often(
+			error,
+			"max_send_wr %u: the send queue is full; only completions free entries, so signal at least "
+			"one request per queue",
+			win->depth);
 	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
 		return engine_refuse(error, "state %s: sends are posted in RTS, SQD or ERR",
 				     uroce_qp_state_name(state));
@@ -83,8 +84,8 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 int api_post_refuse_recv(const struct rc_recvq *queue, int error, const struct uroce_recv_wr *wr)
 {
 	if (error == -ENOMEM)
-		return engine_refuse_often(error, "max_recv_wr %u: so many receives are posted; a message takes one",
-					   queue->depth);
+		return engine_refuse_often(
+			error, "max_recv_wr %u: the receive queue is full; each message frees one entry", queue->depth);
 	if (queue->srq)
 		return engine_refuse(error, "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
 	if (refuse_list(wr->num_sge, wr->sg_list, queue->sge_limit) == 0)
@@ -95,8 +96,8 @@ int api_post_refuse_recv(const struct rc_recvq *queue, int error, const struct u
 int api_post_refuse_shared(const struct rc_srq *srq, int error, const struct uroce_recv_wr *wr)
 {
 	if (error == -ENOMEM)
-		return engine_refuse_often(error, "max_wr %u: so many receives are posted; a message takes one",
-					   srq->depth);
+		return engine_refuse_often(
+			error, "max_wr %u: the shared receive queue is full; each message frees one entry", srq->depth);
 	refuse_list(wr->num_sge, wr->sg_list, srq->sge_limit);
 	return error;
 }

@@ -75,8 +75,8 @@ static void add_progress(struct text *text, const struct moment *now, const stru
 {
 	uint32_t acked = acknowledged(now, before);
 
-	add(text, "; in %.1f s %u packets of it were acknowledged and %u of its peer taken", LOOK_US / 1e6, acked,
-	    taken(now, before));
+	add(text, "; in %.1f s %u of its packets were acknowledged and %u of its peer's were received", LOOK_US / 1e6,
+	    acked, taken(now, before));
 	if (now->qp.sends && acked == 0)
 		add(text, ", with %u requests posted", now->qp.sends);
 }
@@ -84,7 +84,8 @@ static void add_progress(struct text *text, const struct moment *now, const stru
 static void add_link(struct text *text, const struct moment *now)
 {
 	begin_sign(text);
-	add(text, "its port %s has no link: the cable, the switch, or the program at the other end of shared memory",
+	add(text,
+	    "its port %s has no link: check the cable, the switch, or the program at the other end of shared memory",
 	    now->port.name);
 }
 
@@ -96,7 +97,7 @@ static void add_finding(struct text *text, const struct moment *now)
 	if (finding == NULL)
 		return;
 	begin_sign(text);
-	add(text, "no answer comes: %s", finding);
+	add(text, "no response arrives: %s", finding);
 }
 
 /* The peer has no receives, or posts them too slowly. */
@@ -107,10 +108,11 @@ static void add_waits(struct text *text, const struct moment *now, const struct 
 	if (naks == 0)
 		return;
 	begin_sign(text);
-	add(text, "%" PRIu64 " RNR NAKs came%s", naks,
-	    acknowledged(now, before) == 0 ? ", and nothing else: the peer has no receive posted" :
-					     ": the peer is a slow receiver, it posts receives more slowly than SENDs "
-					     "come (flow_control spares the waits)");
+	add(text, "%" PRIu64 " RNR NAKs arrived%s", naks,
+	    acknowledged(now, before) == 0 ?
+		    ", and nothing else: the peer has no receive posted" :
+		    ": the peer is a slow receiver, it posts receives more slowly than SENDs arrive (flow_control "
+		    "avoids the waits)");
 }
 
 /* Its congestion control has a rate. */
@@ -120,8 +122,8 @@ static void add_rate(struct text *text, const struct moment *now, const struct m
 		return;
 	begin_sign(text);
 	add(text,
-	    "it sends at %u Mbit/s at most, for a switch marks packets before it has to drop them: %" PRIu64
-	    " congestion notifications came just now",
+	    "its rate is limited to %u Mbit/s because a switch marks packets (ECN): %" PRIu64
+	    " congestion notifications arrived just now",
 	    now->qp.attr.rate_mbps, grown(now, before, CNT_CNP_HANDLED));
 }
 
@@ -137,13 +139,14 @@ static void add_resent(struct text *text, const struct moment *now, const struct
 	if (resent && acknowledged(now, before)) {
 		begin_sign(text);
 		add(text,
-		    "%" PRIu64 " packets were sent again after losses: find who drops or damages frames "
-		    "(rx_missed_errors and rx_icrc_encapsulated of both ports, the switches)",
+		    "%" PRIu64
+		    " packets were retransmitted after losses: look for drops and damaged frames (rx_missed_errors "
+		    "and rx_icrc_encapsulated of both ports, the switches)",
 		    resent);
 	}
 	if (timeouts) {
 		begin_sign(text);
-		add(text, "%" PRIu64 " ACK timers ran out: nothing new came from the peer meanwhile", timeouts);
+		add(text, "%" PRIu64 " ACK timers expired: no new packet of the peer arrived meanwhile", timeouts);
 	}
 }
 
@@ -155,13 +158,12 @@ static void add_arrivals(struct text *text, const struct moment *now, const stru
 
 	if (unreceived) {
 		begin_sign(text);
-		add(text, "%" PRIu64 " requests of the peer found no receive here: post more of them, or sooner",
+		add(text, "%" PRIu64 " requests of the peer found no posted receive: post more, or earlier",
 		    unreceived);
 	}
 	if (early) {
 		begin_sign(text);
-		add(text, "%" PRIu64 " requests of the peer came behind one that is missing: frames to here are lost",
-		    early);
+		add(text, "%" PRIu64 " requests of the peer arrived out of order: frames to this port are lost", early);
 	}
 }
 
@@ -170,8 +172,7 @@ static void add_round_trip(struct text *text, const struct moment *now)
 	if (now->qp.round_trip_ns < LONG_ROUND_TRIP_NS)
 		return;
 	begin_sign(text);
-	add(text,
-	    "a round trip takes %.1f ms: the peer's lcore has no core of its own, or there is a long queue on the way",
+	add(text, "a round trip takes %.1f ms: the peer's lcore shares its core, or a queue on the path is long",
 	    (double)now->qp.round_trip_ns / 1e6);
 }
 

@@ -66,7 +66,7 @@ static int check_path(struct modification *modification, const struct uroce_path
 	if (!engine_find_port(modification->qp->owner, path->device))
 		return engine_refuse(-EINVAL, "%s: port %u has no queue on the queue pair's lcore", name, port_id);
 	if (config->mtu_bytes < mtu_bytes)
-		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u takes at most %u; ask for a smaller one", name,
+		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u supports up to %u; use a smaller one", name,
 				     mtu_bytes, port_id, config->mtu_bytes);
 	if (engine_route_find(config, path->source.bytes) < 0)
 		return engine_refuse(-EINVAL, "%s: source %s is no address of port %u", name, source, port_id);
@@ -150,10 +150,10 @@ static int refuse_attr(const struct rc_qp *rc, const struct modification *modifi
 		   *to = modification->mask & UROCE_QP_STATE ? uroce_qp_state_name(modification->attr.qp_state) : from;
 
 	if (error == -EAGAIN)
-		return engine_refuse(error,
-				     "%s REARM: the peer has not been heard over the new path yet; exchange a "
-				     "message first",
-				     name);
+		return engine_refuse(
+			error,
+			"%s REARM: no packet of the peer arrived over the new path yet; exchange a message first",
+			name);
 	return engine_refuse(error,
 			     "%s: a value out of range, missing or not for the transition from %s to %s; see qp.h",
 			     name, from, to);

@@ -75,7 +75,7 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		return engine_refuse_random();
 	if (atomic_load_explicit(&engine->qp_count, memory_order_relaxed) >= engine->config.max_qps)
-		return engine_refuse(-ENOSPC, "max_qps %u: so many queue pairs there are", engine->config.max_qps);
+		return engine_refuse(-ENOSPC, "max_qps %u: all queue pairs are in use", engine->config.max_qps);
 	engine_timewait_wake(&engine->timewait, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
 		uint32_t at = ((drawn & ~engine->lcore_mask) + i + owner) & mask;

@@ -50,7 +50,7 @@ const char *uroce_cause_text(uint32_t vendor_err)
 		[UROCE_CAUSE_NONE] = "no error",
 		[UROCE_CAUSE_TIMEOUT] = "the peer did not answer in time",
 		[UROCE_CAUSE_SEQUENCE_NAK] = "the peer reported lost packets until no retry was left",
-		[UROCE_CAUSE_IMPLIED_NAK] = "answers to READs or atomics were lost until no retry was left",
+		[UROCE_CAUSE_IMPLIED_NAK] = "packets or their responses were lost until no retry was left",
 		[UROCE_CAUSE_RNR] = "the peer had no receive posted",
 		[UROCE_CAUSE_REMOTE_NAK] = "the peer refused the request",
 		[UROCE_CAUSE_LOCAL_KEY] = "a local key is unknown or no longer valid",

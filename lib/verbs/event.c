@@ -148,7 +148,7 @@ static void write_entry(const struct verb_context *context, uint64_t element, ui
 
 	/* If a program reads no events the pipe fills up, and further events are lost. */
 	if (write(context->async_write_fd, &entry, sizeof(entry)) < 0 && errno != EAGAIN)
-		fprintf(stderr, "uroce: an asynchronous event could not be told: %m\n");
+		fprintf(stderr, "uroce: an asynchronous event could not be delivered: %m\n");
 }
 
 static void tell(const struct uroce_event *event)

@@ -21,7 +21,7 @@
 
 static_assert(offsetof(struct verb_qp, shell) == offsetof(struct verbs_qp, comp_mask) &&
 		      offsetof(struct verb_qp, rc) >= sizeof(struct verbs_qp),
-	      "room for what libibverbs keeps of a queue pair");
+	      "room for libibverbs' queue pair");
 static_assert(offsetof(struct verb_mr, shell) == offsetof(struct verbs_mr, mr_type) &&
 		      offsetof(struct verb_mr, mr) >= sizeof(struct verbs_mr),
 	      "of a region");

@@ -255,8 +255,7 @@ static int start(struct stack *stack)
 
 	stack->one_core = CPU_COUNT(&cores) == 1;
 	if (port == NULL || getenv("UROCE_IP") == NULL)
-		return complain(ENODEV,
-				"UROCE_PORT and UROCE_IP say which port this program has: start it by uroce-run");
+		return complain(ENODEV, "UROCE_PORT and UROCE_IP are not set: start the program with uroce-run");
 	error = read_idle(&idle);
 	if (error == 0)
 		error = read_mtu(&mtu_bytes);

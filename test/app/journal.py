@@ -92,7 +92,7 @@ def a_file_that_is_cut_is_told_of_and_does_not_grow_again(directory):
         path = folder + "/disk.img"
         with Ends(directory, "--file", path + ":16M", "--control", directory + "/control") as ends:
             os.truncate(path, 4 << 20)
-            ends.target.wait_for(rf"namespace 1 of {DISK}: {path} has been cut to 4194304 bytes")
+            ends.target.wait_for(rf"namespace 1 of {DISK}: {path} was truncated to 4194304 bytes")
             for rw in ("randread", "randwrite"):
                 host = ends.host(rw, "--rw", rw, "--iodepth", "8")
                 want(host.finish() == 1 and "failed" in host.text(), host.text())

@@ -182,7 +182,7 @@ static uint32_t rate_mbps(int end)
 static void expect_slows_down(int sender, int marked, enum uroce_wr_opcode opcode, uint16_t sack_window)
 {
 	const struct rte_eth_rxtx_callback *marker;
-	const char *pattern = " Mbit/s at most, for a switch marks packets before it has to drop them: 0 congestion";
+	const char *pattern = " Mbit/s because a switch marks packets (ECN): 0 congestion";
 	char why[UROCE_WHY_BYTES];
 	uint64_t began_ns;
 	uint32_t rate;

@@ -236,7 +236,7 @@ Test(findings, peer_reports_losses_for_ever)
 	open_connected();
 	on_frames_to(0, spoil_make_naks, NULL);
 	expect_found(100, UROCE_FINDING_LOSS,
-		     ". Found: the peer's address answers echo requests, short and long: find who drops packets "
+		     ". Found: the peer's address answers echo requests, short and long: look for packet drops "
 		     "(rx_missed_errors of the ports, the switches)");
 	network_close(&network);
 }
@@ -267,7 +267,8 @@ Test(findings, a_queue_pair_that_still_tries_is_told_what_it_found)
 	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[0].qp), why, sizeof(why)), 0);
 	cr_expect(strstr(why, "in RTS: nothing has failed"), "%s", why);
 	cr_expect(strstr(why,
-			 "no answer comes: the peer's address answers echo requests, its queue pair does not any more"),
+			 "no response arrives: the peer's address answers echo requests, its queue pair does not any "
+			 "more"),
 		  "%s", why);
 	network_close(&network);
 }

@@ -101,7 +101,7 @@ Test(log, a_path_mtu_that_the_port_does_not_take_is_named_with_what_it_takes)
 	network_create_qp(&network, 0, 16, -1);
 	attr.path = (struct uroce_path){ .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") };
 	EXPECT_REFUSED(uroce_qp_connect(network.ends[0].qp, &attr, NULL), "PATH: path MTU 4096: port ");
-	EXPECT_REFUSED(uroce_qp_connect(network.ends[0].qp, &attr, NULL), "takes at most 1024");
+	EXPECT_REFUSED(uroce_qp_connect(network.ends[0].qp, &attr, NULL), "supports up to 1024");
 	network_close(&network);
 }
 

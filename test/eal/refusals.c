@@ -342,7 +342,7 @@ Test(refusals, regions_and_windows)
 	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR",
 	       uroce_mw_bind(end->qp, mw, &(struct uroce_mw_bind){ 0 }, 1, 0));
 	network_connect(&network, false);
-	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW wants a window and what it is to open",
+	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW needs a window and its bind information",
 	       uroce_qp_post_send(end->qp, &(struct uroce_send_wr){ .opcode = UROCE_WR_BIND_MW }, NULL));
 	EXPECT(-EINVAL,
 	       "mw, rkey 0x00000000: uroce_mw_bind() wants a window of type 1, a BIND_MW one of type 2 and its "
@@ -362,7 +362,7 @@ static void use_up_windows(struct uroce_pd *pd)
 
 	while (uroce_mw_alloc(pd, UROCE_MW_TYPE_1, &windows[count]) == 0)
 		cr_assert_lt(++count, 5000);
-	EXPECT(-ENOMEM, "max_mrs 4096: the device has so many regions and windows already",
+	EXPECT(-ENOMEM, "max_mrs 4096: the device already has that number of regions and windows",
 	       uroce_mw_alloc(pd, UROCE_MW_TYPE_1, &windows[count]));
 	while (count)
 		cr_assert_eq(uroce_mw_dealloc(windows[--count]), 0);
@@ -380,7 +380,7 @@ Test(refusals, more_than_there_is_room_for)
 	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
 		cr_assert_lt(++count, 64);
 	cr_expect_eq(count + 2, 16); /* each end has one */
-	EXPECT(-ENOSPC, "max_qps 16: so many queue pairs there are",
+	EXPECT(-ENOSPC, "max_qps 16: all queue pairs are in use",
 	       uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
 	network.engine->config.max_qps = 64; /* for which the table of 32 places was not made */
 	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
@@ -427,7 +427,7 @@ Test(refusals, queue_pairs_that_cannot_be)
 	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
 	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 2 }, NULL));
 	cr_assert_eq(uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL), 0);
-	EXPECT(-ENOMEM, "max_wr 1: so many receives are posted; a message takes one",
+	EXPECT(-ENOMEM, "max_wr 1: the shared receive queue is full; each message frees one entry",
 	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL));
 	cr_assert_eq(uroce_srq_destroy(srq), 0);
 	network_close(&network);
@@ -589,10 +589,12 @@ Test(refusals, queues_that_are_full)
 	network_connect(&network, false);
 	while (post(UROCE_WR_SEND, 0, 1, 8) == 0)
 		;
-	EXPECT(-ENOMEM, "max_send_wr 64: so many are posted; a completion gives places back, so signal one in so many",
+	EXPECT(-ENOMEM,
+	       "max_send_wr 64: the send queue is full; only completions free entries, so signal at least one "
+	       "request per queue",
 	       post(UROCE_WR_SEND, 0, 1, 8));
 	while (post_recv(0) == 0)
 		;
-	EXPECT(-ENOMEM, "max_recv_wr 64: so many receives are posted; a message takes one", post_recv(0));
+	EXPECT(-ENOMEM, "max_recv_wr 64: the receive queue is full; each message frees one entry", post_recv(0));
 	network_close(&network);
 }

@@ -87,7 +87,7 @@ Test(refusals_cm, connections)
 	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_accept(id, NULL));
 	EXPECT(-EINVAL, "timeout 32: at most 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
 	cr_assert_eq(uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL), 0);
-	EXPECT(-EISCONN, "id: it has connected or asked already; create another one",
+	EXPECT(-EISCONN, "id: it has already connected or resolved; create another one",
 	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
 	cr_assert_eq(uroce_cm_close(id), 0);
 	calls_close(&network, channel, listener);
@@ -114,11 +114,13 @@ Test(refusals_cm, ways_and_moves)
 	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no device of the engine has it",
 	       uroce_cm_route(id, &stranger, &own, 0));
 	EXPECT(-EINVAL, "state RESET: INIT, RTR or RTS", uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
-	EXPECT(-ENOTCONN, "id: its peer has not said anything yet", uroce_cm_qp_attr(id, UROCE_QPS_RTR, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: no message from its peer has arrived yet",
+	       uroce_cm_qp_attr(id, UROCE_QPS_RTR, &attr, &mask));
 	EXPECT(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE", uroce_cm_establish(id));
 	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_assert_eq(uroce_cm_route(id, &own, &stranger, 0), 0);
-	EXPECT(-ENOTCONN, "id: its peer has not said anything yet", uroce_cm_qp_attr(id, UROCE_QPS_RTS, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: no message from its peer has arrived yet",
+	       uroce_cm_qp_attr(id, UROCE_QPS_RTS, &attr, &mask));
 	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_expect_eq(uroce_cm_qp_attr(id, UROCE_QPS_INIT, &attr, &mask), 0);
 	EXPECT(-EINVAL, "qp_num 16777216: at most 16777215", uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
@@ -158,7 +160,7 @@ Test(refusals_cm, ports_and_services)
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
 	EXPECT(-EINVAL, "family 3: 0 ... 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
 	cr_assert_eq(uroce_cm_bind(id, NULL, 0), 0);
-	EXPECT(-EINVAL, "id: it has a port already; say the family first", uroce_cm_set_family(id, UROCE_CM_IPV4));
+	EXPECT(-EINVAL, "id: it has a port already; set the family first", uroce_cm_set_family(id, UROCE_CM_IPV4));
 	EXPECT(-EINVAL, "id: it has a port already; set reuse first", uroce_cm_set_reuse(id, true));
 	EXPECT(-EINVAL, "id: it has a port, or is on its way to a peer", uroce_cm_bind(id, NULL, 0));
 	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);

@@ -270,7 +270,7 @@ Test(refusals_rare, a_path_that_is_armed_before_the_peer_was_heard)
 				       .alt_pkey = 0xFFFF,
 				       .path_mig_state = UROCE_PATH_REARM };
 	EXPECT(-EAGAIN,
-	       "PATH_MIG_STATE REARM: the peer has not been heard over the new path yet; exchange a message first",
+	       "PATH_MIG_STATE REARM: no packet of the peer arrived over the new path yet; exchange a message first",
 	       uroce_qp_modify(network.ends[0].qp, &attr, mask, NULL));
 	destroy_both();
 	close_second(&second);

@@ -191,10 +191,10 @@ Test(sentences, long_frames_to_the_peer_do_not_pass)
 	open_usual();
 	on_frames_to(1, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_WRITE, 5000);
-	expect_completion(0, WORDS("the peer did not answer in time",
-				   "the peer last said NAK_SEQUENCE. Look: "
-				   "a packet is lost each time that it is sent, and others arrive: does a frame of "
-				   "the path MTU pass"));
+	expect_completion(0, WORDS("packets or their responses were lost until no retry was left",
+				   "last response of the peer: NAK_SEQUENCE. Look: "
+				   "one packet is lost on every retry while others arrive: does a frame of the path "
+				   "MTU pass"));
 	network_close(&network);
 }
 
@@ -206,11 +206,11 @@ Test(sentences, a_peer_that_misses_what_it_gets)
 	open_usual();
 	on_frames_to(0, spoil_make_naks, 0);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_completion(0,
-			  WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
-				"Look: a packet is lost each time that it is sent, and others arrive: does a frame of "
-				"the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and what do "
-				"ports and switches drop?"));
+	expect_completion(
+		0, WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
+			 "Look: one packet is lost on every retry while others arrive: does a frame of the path MTU "
+			 "pass (MTUs of interfaces and switches, framesz, bsize), and which drop counters of ports and "
+			 "switches grow?"));
 	network_close(&network);
 }
 
@@ -222,7 +222,7 @@ Test(sentences, long_frames_of_the_peer_do_not_pass)
 	post_usual(UROCE_WR_RDMA_READ, 5000);
 	expect_completion(
 		0, WORDS("the peer did not answer in time",
-			 "; the peer last said ACK, msn 1. Look: it was there "
+			 "; last response of the peer: ACK, msn 1. Look: it was there "
 			 "before: is it still (its process, its QP, a core for it), did this port take and send the "
 			 "frames (tx_stuck, tx_held, tx_link_down), and do frames of the path MTU pass, both ways?"));
 	network_close(&network);
@@ -236,12 +236,12 @@ Test(sentences, an_answer_is_lost_and_no_retry_is_left)
 	open_usual();
 	on_frames_to(0, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_READ, 5000);
-	expect_completion(0,
-			  WORDS("answers to READs or atomics were lost until no retry was left",
-				"Look: answers of the peer do not come, or in disorder: does a frame of the path MTU "
-				"pass (MTUs of the interfaces, framesz, bsize), what do this port (rx_missed_errors, "
-				"drop_ring_full) and the switch drop, and what do drop_stale_response and early_probes "
-				"count?"));
+	expect_completion(
+		0,
+		WORDS("packets or their responses were lost until no retry was left",
+		      "Look: responses of the peer are lost or out of order: does a frame of the path MTU pass (MTUs "
+		      "of the interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, "
+		      "drop_ring_full, drop_stale_response, early_probes) and on the switch?"));
 	network_close(&network);
 }
 
@@ -250,9 +250,10 @@ Test(sentences, a_peer_without_receives)
 	RULE("E-4");
 	open_usual();
 	post_usual(UROCE_WR_SEND, 8);
-	expect_completion(0, WORDS("RNR_RETRY_EXC_ERR: the peer had no receive posted", " tried 3 times in ",
-				   "the peer last said RNR_NAK, timer 1 (0.01 ms). Look: the peer has to post receives "
-				   "sooner; or raise rnr_retry, or agree on flow_control"));
+	expect_completion(
+		0, WORDS("RNR_RETRY_EXC_ERR: the peer had no receive posted", " tried 3 times in ",
+			 "last response of the peer: RNR_NAK, timer 1 (0.01 ms). Look: the peer has to post receives "
+			 "sooner; or raise rnr_retry, or agree on flow_control"));
 	network_close(&network);
 }
 
@@ -263,8 +264,7 @@ Test(sentences, a_response_that_breaks_the_protocol)
 	on_frames_to(0, spoil_break_responses, 0);
 	post_usual(UROCE_WR_RDMA_READ, 8);
 	expect_completion(0, WORDS("BAD_RESP_ERR: the peer's response broke the protocol; PSN ",
-				   "Look: uroce-trace says of a capture of both "
-				   "directions who is at fault"));
+				   "Look: capture both directions: uroce-trace shows which end is at fault"));
 	network_close(&network);
 }
 
@@ -307,12 +307,13 @@ Test(sentences, a_key_that_the_peer_does_not_know)
 	RULE("E-4");
 	open_usual();
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr) ^ 0xFF, 0);
-	expect_completion(0, WORDS("REM_ACCESS_ERR: the peer refused the request; PSN ",
-				   "; the peer last said NAK_REMOTE_ACCESS. Look: compare rkey, address, length and "
-				   "rights with the peer's registration"));
+	expect_completion(
+		0, WORDS("REM_ACCESS_ERR: the peer refused the request; PSN ",
+			 "; last response of the peer: NAK_REMOTE_ACCESS. Look: compare rkey, address, length and "
+			 "rights with the peer's registration"));
 	expect_queue_pair(1, WORDS("a request of the peer failed: REM_ACCESS_ERR: the peer used a key that is unknown "
 				   "or no longer valid",
-				   "Look: was the region or window that the peer was told of taken away too early?"));
+				   "Look: was the region or window deregistered while the peer still used it?"));
 	network_close(&network);
 }
 
@@ -373,14 +374,15 @@ Test(sentences, an_operation_that_the_peer_does_not_allow)
 		connect_end(i, &attr);
 	}
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_completion(0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
-				   "; the peer last said NAK_INVALID_REQUEST. Look: the peer takes no such request: "
-				   "message longer than its receive, more READs than its max_dest_rd_atomic, or access "
-				   "not enabled on its QP"));
+	expect_completion(
+		0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
+			 "; last response of the peer: NAK_INVALID_REQUEST. Look: the peer takes no such request: "
+			 "message longer than its receive, more READs than its max_dest_rd_atomic, or access "
+			 "not enabled on its QP"));
 	expect_queue_pair(
 		1, WORDS("the peer's request broke the protocol",
-			 "Look: do access_flags and max_dest_rd_atomic of this QP allow it? If so the peer sends "
-			 "what no peer may: uroce-trace judges a capture of both directions"));
+			 "Look: do access_flags and max_dest_rd_atomic of this QP allow it? If so, the peer violates "
+			 "the protocol: check a capture of both directions with uroce-trace"));
 	network_close(&network);
 }
 
@@ -546,8 +548,8 @@ Test(sentences, a_request_behind_the_one_that_failed)
 		     0);
 	expect_completion(1, WORDS("RECV wr_id 6 ",
 				   "WR_FLUSH_ERR: flushed: the QP had failed or was moved to ERR. "
-				   "Look: the first completion with another error of this QP says why, or "
-				   "uroce_qp_last_error() where there is none; the peer may have executed this one"));
+				   "Look: the cause is in the first completion of this QP with another error, or in "
+				   "uroce_qp_last_error(); the peer may have executed this request"));
 	expect_queue_pair(1, WORDS("in ERR: its application has moved it there"));
 	network_close(&network);
 }

@@ -546,7 +546,7 @@ Test(verbs, an_explanation_says_nothing_of_answers_that_nobody_awaited)
 
 		expect_explained(&wc, uroce_cause_text(cause), "not answered at all");
 		wc.aeth = 0x1F000001;
-		expect_explained(&wc, uroce_cause_text(cause), "the peer last said");
+		expect_explained(&wc, uroce_cause_text(cause), "last response of the peer");
 		wc.opcode = UROCE_WC_ATOMIC_WRITE;
 		expect_explained(&wc, uroce_cause_text(cause), "not answered at all");
 		wc.opcode = UROCE_WC_SEND;
@@ -554,7 +554,7 @@ Test(verbs, an_explanation_says_nothing_of_answers_that_nobody_awaited)
 		if (cause >= UROCE_CAUSE_LOCAL_KEY && cause <= UROCE_CAUSE_LENGTH)
 			expect_explained(&wc, uroce_cause_text(cause), "not answered at all");
 		if (cause == UROCE_CAUSE_TIMEOUT)
-			expect_explained(&wc, "drop_pkey", "last said");
+			expect_explained(&wc, "drop_pkey", "last response");
 	}
 }
 
