@@ -41,7 +41,7 @@ class Terminal:
             self.shown.append(line)
         return line
 
-    def read_until(self, pattern, seconds=40):
+    def read_until(self, pattern, seconds=120):
         """And what comes behind it at once."""
         end = time.monotonic() + seconds
         while not re.search(pattern, self.next(1) or ""):

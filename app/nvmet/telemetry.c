@@ -91,8 +91,7 @@ void telemetry_open(void)
 	pthread_mutex_unlock(&all.lock);
 	if (!registered)
 		rte_telemetry_register_cmd("/uroce/nvmet", serve,
-					   "What the target has counted, and each namespace. Takes no "
-					   "parameters");
+					   "Counters of the target and of each namespace. No parameters");
 	registered = true;
 }
 

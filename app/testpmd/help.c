@@ -36,13 +36,12 @@ static const struct section {
 	{ "faults",
 	  "inject loss|dup|reorder|corrupt P [port N]\n"
 	  "                            lose, duplicate, delay or corrupt (one bit) received frames\n"
-	  "                 "
-	  "           with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
+	  "                            with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
 	  "                            N is 0 or 1 (default: all ports)\n"
 	  "inject cut|mend [port N]    drop all received frames, like a pulled cable; end that\n"
 	  "inject off                  end all faults\n"
-	  "port stop|start all|N       set the link of all ports, or of port N (0 or 1), down and drop received frames;\n"
-	  "                            set it up again\n"
+	  "port stop|start all|N       set the link of all ports, or of port N (0 or 1), down, and drop received\n"
+	  "                            frames; set it up again\n"
 	  "show inject                 active faults and the number of frames they affected\n",
 	  NULL },
 	{ "capture",

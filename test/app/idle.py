@@ -57,7 +57,9 @@ class Watched:
         instance, = uroce_telemetry.instances(f"uroce-{program.process.pid}")
 
         def facts():
-            counts = instance.ask("/uroce/nvmet")
+            counts = {}
+            while "polls" not in counts:  # empty if the thread that counts had no core for a second
+                counts = instance.ask("/uroce/nvmet")
             return counts["polls"], counts["commands"], *switches(program), cpu_seconds(program), time.monotonic()
         before = facts()
         time.sleep(seconds)

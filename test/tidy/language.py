@@ -54,5 +54,5 @@ def check_language():
     """help, counters, errors and user pages name nouns, and software does not speak (rules L1, L2, L4, L7)"""
     for path, number, text in sentences():
         for rule, broken, advice in RULES:
-            for found in re.finditer(broken, ALLOWED.sub(" ", text)):
+            for found in re.finditer(broken, ALLOWED.sub(" ", text), re.IGNORECASE):
                 yield f"{path}:{number}: {rule} '{found.group(0)}': {advice}: {text.strip()[:100]}"
