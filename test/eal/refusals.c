@@ -1,4 +1,4 @@
-/* refusals.c - each refusal of a public call leaves its sentence with uroce_last_error(); listed in testing.md */
+/* refusals.c - each refusal of a public call leaves its sentence with uroce_last_error() */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>

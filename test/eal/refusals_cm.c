@@ -1,4 +1,4 @@
-/* refusals_cm.c - the refusals of connections and datagrams leave their sentences, too; listed in testing.md */
+/* refusals_cm.c - the refusals of connections and datagrams leave their sentences, too */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>

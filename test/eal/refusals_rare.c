@@ -1,4 +1,4 @@
-/* refusals_rare.c - refusals that take a second link, or a kernel, CPU or port that says no; listed in testing.md */
+/* refusals_rare.c - refusals that take a second link, or a kernel, CPU or port that says no */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What no machine says when it is asked is put into its mouth: functions are linked in the place of others. */
 #include <criterion/criterion.h>

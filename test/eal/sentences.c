@@ -1,4 +1,4 @@
-/* sentences.c - each sentence that explains a failure, and a situation that makes it (E-4); listed in testing.md */
+/* sentences.c - each sentence that explains a failure, and a situation that makes it (E-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
