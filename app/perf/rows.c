@@ -140,7 +140,7 @@ static int parse_endless(const char *name, const char *text, void *seconds)
 
 /* clang-format off */
 static const struct option_row rows[] = {
-	TITLE("What to measure"),
+	TITLE("Measurement"),
 	{ WORD_OF(OP), AT(ops), .low = 0, .high = PERF_OPS - 1, .names = perf_op_names, .usual = "all",
 	  .more = "send_inv: each SEND invalidates a memory window, which is bound again; awrite: ATOMIC WRITE; flush: "
 		  "a WRITE and a FLUSH of its bytes" },

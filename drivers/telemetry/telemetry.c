@@ -348,7 +348,7 @@ static const struct command {
 	{ "/uroce/port/list", "Ports with a device. No parameters", tell_ports, false, false },
 	{ "/uroce/port/info", "A port: addresses, limits, link. Parameters: port", tell_port, true, true },
 	{ "/uroce/counters", "Frames and counters of a port. Parameters: port", tell_port_counters, true, true },
-	{ "/uroce/counters/help", "What each counter counts. No parameters", tell_counter_texts, false, false },
+	{ "/uroce/counters/help", "Descriptions of the counters. No parameters", tell_counter_texts, false, false },
 	{ "/uroce/mr/list", "Memory regions and bound windows of a port. Parameters: port", tell_mrs, true, true },
 	{ "/uroce/qp/list", "Queue pairs, a page. Parameters: `next` of the page before; none for the first", tell_qps,
 	  true, false },

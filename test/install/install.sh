@@ -39,6 +39,18 @@ for program in $(grep -ohE 'uroce-[a-z]+(-perf)?' "$root$prefix/share/doc/uroce/
 	[ -x "$root$prefix/bin/$program" ] && [ -s "$root$prefix/share/man/man1/$program.1" ]
 	report $? "installs_$program"
 done
+for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES "EXIT STATUS" "SEE ALSO"; do
+	grep -LE "^\.SH $section\$" "$root$prefix"/share/man/man1/uroce-*.1 >"$root/log"
+	[ ! -s "$root/log" ]
+	report $? "manual_pages_have_$(echo "$section" | tr 'A-Z ' 'a-z_')" "$root/log"
+done
+for header in "$root$prefix"/include/uroce/*.h; do
+	name=$(basename "$header" .h)
+	[ "$name" = uroce ] && continue
+	[ -s "$root$prefix/share/man/man3/uroce_$name.3" ] || echo "$name"
+done >"$root/log"
+[ ! -s "$root/log" ] && [ -s "$root$prefix/share/man/man7/uroce.7" ]
+report $? "each_header_has_a_manual_page" "$root/log"
 # What make deb installs is what dpkg-buildpackage asks for, build-essential among it, which is nowhere named.
 source="$here/../.."
 sed -n 's/^\(build\|deb\): *//p' "$source/config/packages.txt" | tr ' ' '\n' >"$root/have"

@@ -17,7 +17,7 @@ RULES = (
 )
 # Infinitives, and values of the control protocol.
 ALLOWED = re.compile(r"\bwhat to \w+\b|^asks?$|\btype\W+ask\b")
-PAGES = ()
+PAGES = ("CHANGELOG.md", "docs/guide/")
 SOURCES = ("app/", "lib/", "drivers/")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
