@@ -47,7 +47,7 @@ static json_t *describe_flow(struct flow *flow)
 		return NULL;
 	return json_pack("{s:i, s:i, s:s, s:i, s:b, s:b, s:I, s:I, s:s*}", "qp_num", (int)uroce_qp_num(flow->qp),
 			 "port", (int)flow->port, "state", uroce_qp_state_name(attr.qp_state), "peer",
-			 (int)attr.dest_qp_num, "asks", (int)flow->asks, "serves", (int)flow->serves, "messages",
+			 (int)attr.dest_qp_num, "sends", (int)flow->asks, "serves", (int)flow->serves, "messages",
 			 (json_int_t)atomic_load(&flow->messages), "bytes", (json_int_t)atomic_load(&flow->bytes),
 			 "error", dead ? uroce_wc_explain(&flow->error, why, sizeof(why)) : NULL);
 }

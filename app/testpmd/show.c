@@ -161,7 +161,7 @@ void show_qps(struct traffic *traffic)
 			continue;
 		printf("0x%06x   %-5u %-6s %-6s 0x%06x   %14lu %16lu\n", uroce_qp_num(flow->qp), flow->port,
 		       flow->asks && flow->serves ? "both" :
-		       flow->asks                 ? "asks" :
+		       flow->asks                 ? "sends" :
 						    "serves",
 		       uroce_qp_state_name(attr.qp_state), attr.dest_qp_num, atomic_load(&flow->messages),
 		       atomic_load(&flow->bytes));

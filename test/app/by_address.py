@@ -157,7 +157,7 @@ def testpmd_listens_and_connects_by_command(directory):
                                "--qps", "3", "--mix", "write:1,send:1,read:1,fadd:1")
             want(client.finish() == 0, "client's status", client.text(), server.text())
             text = client.text()
-            want("connected to 10.78.0.1" in text and text.count("asks") == 3, text)
+            want("connected to 10.78.0.1" in text and text.count("sends") == 3, text)
             want("\n1 connections, 0 half open" in text and "\n0 connections, 0 half open" in text, text)
             want("\ndisconnected\n" in text and "\nthere is no peer by address\n" in text, text)
             server.wait_for(f"(?s)(serving 3 queue pairs.*the peer has left.*){{{number + 1}}}")

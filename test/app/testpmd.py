@@ -71,7 +71,7 @@ class Prompt:
             before = len(self.told)
             self.ask("show port info 99", "^port 99: there are")
             rows = [line.split() for line in self.told[before:] if line.startswith("0x")]
-            done = [int(row[5]) for row in rows if row[2] in ("asks", "both")] or [0]
+            done = [int(row[5]) for row in rows if row[2] in ("sends", "both")] or [0]
 
     def quit(self):
         self.ask("quit", "final statistics")
@@ -187,7 +187,7 @@ def every_command_does_what_help_says(directory):
     open(os.path.join(directory, "more"), "w").write("# more\nshow inject\n")
     with Prompt("--qps", "2", "--mix", "write:1,send:1,read:1", "--size", "300", "--tx-depth", "8", "--use-srq") as pmd:
         pmd.ask("show qp", "QPN")
-        qpn = pmd.wait_for(r"^(0x\w+) +0 +asks +RTS +0x\w+")[1]
+        qpn = pmd.wait_for(r"^(0x\w+) +0 +sends +RTS +0x\w+")[1]
         for command, *patterns in SESSION:
             if command.startswith("load"):
                 time.sleep(0.5)  # so that there is something to capture
@@ -216,7 +216,7 @@ def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
         want(code == 0, *pmd.told)
     told = json.load(open(path))
     want(len(told["ports"]) == 2 and len(told["qps"]) == 4, told)
-    want(all(qp["state"] == "RTS" and qp["messages"] > 100 and qp["asks"] and qp["serves"] for qp in told["qps"]), told)
+    want(all(qp["state"] == "RTS" and qp["messages"] > 100 and qp["sends"] and qp["serves"] for qp in told["qps"]), told)
     for port in told["ports"]:
         want(port["rx_frames"] > 400 and port["counters"]["rx_write_requests"] > 10, port)
         want(port["counters"]["retransmitted_packets"] == 0, "nothing is lost", port)
@@ -235,7 +235,7 @@ def each_send_with_invalidate_of_a_mix_takes_a_key_that_its_peer_has_offered(dir
             _, code = pmd.quit()
             want(code == 0, options, *pmd.told)
         told = json.load(open(path))
-        want(all(qp["state"] == "RTS" and qp["messages"] > 50 for qp in told["qps"] if qp["asks"]), options, told)
+        want(all(qp["state"] == "RTS" and qp["messages"] > 50 for qp in told["qps"] if qp["sends"]), options, told)
 
 
 @case

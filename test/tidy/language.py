@@ -16,7 +16,7 @@ RULES = (
      r"request|QP|queue pair|lcore|port|command|poll|line|connection)\b", "per for rates, up to N for bounds"),
 )
 # Infinitives, and values of the control protocol.
-ALLOWED = re.compile(r"\bwhat to \w+\b|^asks?$|\btype\W+ask\b")
+ALLOWED = re.compile(r"\bwhat to \w+\b|^ask$|\btype\W+ask\b")
 PAGES = ("CHANGELOG.md", "docs/guide/")
 SOURCES = ("app/", "lib/", "drivers/")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
