@@ -14,40 +14,42 @@ warnings = -Dwerror=true
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers bench-nvmet plots interop sim fuzz model
 .PHONY: analyze nic-test verbs-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
-.PHONY: packages-build packages-test
+.PHONY: dist release-check packages-build packages-test
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
 	@echo 'make run         build and run the benchmark on loop ports, every byte checked (ARGS for other options)'
-	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
-	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
-	@echo 'make compliance  write docs/compliance.md and rules.txt anew: rules, code that cites them, tests'
-	@echo 'make coverage    the branches of the pure cores that tests take (ARGS=--missing: the others)'
-	@echo 'make format      format the C files as .clang-format says'
-	@echo 'make bench       every case worth watching, in tables and as JSON (ARGS="--only limit --only qps")'
-	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf; tgt and nbdkit beside uroce-nvmet'
-	@echo 'make bench-nvmet uroce-nvmet beside the target of Linux, by turns on the only CPU of a guest in QEMU'
-	@echo 'make plots       draws the last results of make bench into docs/plots'
-	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
-	@echo 'make verbs-test  programs of verbs, as Debian ships them, at both ends (FULL=1: all with all options)'
-	@echo 'make nic-test    PCI NICs of a machine in QEMU, with Linux at the other end (FULL=1: the whole matrix)'
+	@echo 'make test        all tests except the long ones (ONLY=REGEX: some of them)'
+	@echo 'make tidy        the coding rules: layers, lengths, format, language, clang'
+	@echo 'make compliance  generate docs/compliance.md and rules.txt: rules, their code and tests'
+	@echo 'make coverage    branch coverage of the pure cores (ARGS=--missing: branches without a test)'
+	@echo 'make format      format the C files with clang-format'
+	@echo 'make bench       benchmarks as tables and JSON (ARGS="--only limit --only qps")'
+	@echo 'make bench-peers compare with UCX, libfabric, iperf3, qperf; the target with tgt and nbdkit'
+	@echo 'make bench-nvmet compare uroce-nvmet with the target of Linux, in a QEMU guest'
+	@echo 'make plots       draw the last results of make bench into docs/plots'
+	@echo 'make interop     tests with the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
+	@echo 'make verbs-test  unmodified verbs applications at both ends (FULL=1: with all options)'
+	@echo 'make nic-test    emulated PCI NICs in QEMU, with Linux as the peer (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
-	@echo 'make abi         does the library still fit programs compiled before? (ARGS=--renew: a new baseline)'
-	@echo 'make deb         Debian packages of the library, the programs, the target and the documents, in $(BUILD)-deb/'
-	@echo 'make deb-test    builds them twice, installs, uses and purges them on a bare Debian, as root'
-	@echo 'make arm64       builds for arm64 on a bare Debian 13, and runs the test programs by an emulator, as root'
-	@echo 'make image-test  makes the images of config/ without an engine for containers, and runs them, as root'
-	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
-	@echo 'make soak        real time: a process that works on and on, cases over a bad link beside it (SECONDS=600)'
-	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
-	@echo 'make model       SPIN on a model of RC: safety and no livelock; finds planted errors (ARGS="--faults 3")'
+	@echo 'make abi         ABI against the baseline (ARGS=--renew: write a new baseline)'
+	@echo 'make deb         Debian packages, in $(BUILD)-deb/'
+	@echo 'make deb-test    build packages twice; install, use and purge them on a bare Debian, as root'
+	@echo 'make arm64       build for arm64 on a bare Debian 13 and run its tests in an emulator, as root'
+	@echo 'make image-test  build and run the container images of config/ without a container engine, as root'
+	@echo 'make sim         the simulator: 10000 seeds, loss sweep, storms (RUNS=2000 seeds)'
+	@echo 'make soak        long run in real time, with benchmarks over a bad link (SECONDS=600)'
+	@echo 'make fuzz        libFuzzer on input of peers (ARGS="--only wire --seconds 60")'
+	@echo 'make model       SPIN on a model of RC: safety and progress (ARGS="--faults 3")'
 	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
-	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only loss.c")'
+	@echo 'make mutants     mutation tests of the core (ARGS="--only loss.c")'
 	@echo 'make site        the pages of README and docs/ as one static site, in $(BUILD)/site'
-	@echo 'make pages       write the pages anew that are made of what the programs say: reference, session, breakages'
+	@echo 'make pages       generate the pages reference, options, session and breakages'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
-	@echo 'make clean       remove what was built'
-	@echo 'On a fresh Debian 12 or 13, as root, each one first installs what it needs and says so.'
+	@echo 'make clean       remove build directories'
+	@echo 'make dist        a reproducible source archive that builds without git, in $(BUILD)/'
+	@echo 'make release-check  the list of a release, each point checked (ARGS=--quick: without the long ones)'
+	@echo 'As root on Debian 12 or 13, each target installs the packages it needs and prints their names.'
 
 packages-build:
 	@$(install_packages) build
@@ -188,6 +190,12 @@ docs:
 	@mkdir -p $(BUILD)/docs
 	@{ cat docs/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/docs'; } | doxygen -
 	@echo 'read $(BUILD)/docs/html/index.html'
+
+dist:
+	@test/support/make-dist $(BUILD)
+
+release-check: packages-test
+	@test/support/release-check $(ARGS)
 
 clean:
 	rm -rf --one-file-system $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage $(BUILD)-deb $(BUILD)-deb-test \

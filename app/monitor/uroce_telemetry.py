@@ -106,7 +106,7 @@ class Instance:
 def plan(prefix=None):
     """A sentence on whom instances() asks, without asking anybody."""
     whom = f"the uroce program {prefix}" if prefix else "each uroce program"
-    return f"{whom} with a telemetry socket in {' or '.join(folders())} is asked"
+    return f"{whom} with a telemetry socket in {' or '.join(folders())} is queried"
 
 
 def instances(prefix=None, stopped=None):
@@ -123,7 +123,7 @@ def instances(prefix=None, stopped=None):
             if prefix in (None, name):
                 found += one_at(os.path.join(folder, name, SOCKET), stopped)
     if closed and not found:
-        raise Gone(f"{', '.join(closed)}: ask as root, or as the user whose programs they are")
+        raise Gone(f"{', '.join(closed)}: run it as root, or as the owner of the programs")
     return found
 
 

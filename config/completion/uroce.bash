@@ -11,7 +11,7 @@ _uroce()
 	uroce-nvmetcli) words='--control --dry-run --help --version' ;;
 	uroce-run) words='--config --device --ip --gateway --mtu --idle --sack-window --paths --vlan --no-dad --record --explain --check --print-env --dry-run --help --version' ;;
 	uroce-decode) words='--rebuild --json-lines --cm --dry-run --help --version' ;;
-	uroce-top) words='--once --file-prefix --interval --rows --why --dry-run --help --version' ;;
+	uroce-top) words='--once --file-prefix --interval --rows --why --bundle --dry-run --help --version' ;;
 	uroce-devinfo) words='--file-prefix --json --dry-run --help --version' ;;
 	uroce-exporter) words='--file-prefix --rows --once --dry-run --help --version' ;;
 	uroce-report) words='--dry-run --help --version' ;;

@@ -41,7 +41,7 @@ def run_unprivileged(directory, name, *arguments):
     os.chmod(directory, 0o755)
     copy = shutil.copy(program(name), directory)
     os.chmod(copy, 0o755)
-    for shared in ("uroce_telemetry.py", "uroce_chart.py"):  # of those that are scripts
+    for shared in ("uroce_bundle.py", "uroce_telemetry.py", "uroce_chart.py"):  # of those that are scripts
         os.chmod(shutil.copy(os.path.join(BUILD, "app", shared), directory), 0o644)
 
     def drop():

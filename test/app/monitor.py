@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import urllib.error
@@ -182,6 +183,40 @@ def top_shows_ports_lcores_and_the_busiest_queue_pairs(directory):
         want(code == 1 and "no program here has a queue pair 0x000001" in err, code, told, err)
         _, out, _ = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "100ms", "--rows", "3")
         want(len(re.findall(r"^0x", out, re.M)) == 3 and "8 queue pairs in all" in out, out)
+
+
+@case
+def bundle_has_settings_without_secrets_counters_and_records(directory):
+    config, records = os.path.join(directory, "pmd.ini"), os.path.join(directory, "records")
+    path = os.path.join(directory, "bundle.tar.gz")
+    with open(config, "w") as file:
+        file.write("; password = hunter2\n[traffic]\nqps=2\n")
+    pmd = subprocess.Popen([program("testpmd"), "-i", "--config", config, "--record", records, "--timeout", "1",
+                            "--retry-cnt", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True)
+    killer = threading.Timer(60, pmd.kill)
+    killer.start()
+    try:
+        pmd.stdin.write("start\ninject cut\n")
+        pmd.stdin.flush()
+        want(any("are in ERR" in line for line in pmd.stdout), "its queue pairs do not fail")
+        prefix = f"uroce-{pmd.pid}"
+        code, out, err = run("top", "--bundle", path, "--file-prefix", prefix)
+        want(code == 0 and "read them before you publish them" in out, code, out, err)
+    finally:
+        killer.cancel()
+        pmd.kill()
+        pmd.communicate()
+    with tarfile.open(path) as archive:
+        found = {name.partition("/")[2]: archive.extractfile(name).read() for name in archive.getnames()}
+    told = json.loads(found[f"{prefix}/telemetry.json"])
+    want("uroce-top" in found["system.txt"].decode() and "/uroce/counters,0" in told, list(told)[:20])
+    want(any(command.startswith("/uroce/qp/why") and "in ERR" in reply for command, reply in told.items()), told)
+    settings = found[f"{prefix}/config.ini"].decode()
+    want("qps=2" in settings and "hunter2" not in settings, settings)
+    want(len([name for name in found if "/records/" in name and name.endswith(".pcapng")]) >= 1, list(found))
+    want("--record" in found[f"{prefix}/command.txt"].decode(), found[f"{prefix}/command.txt"])
+    one_line("top", run("top", "--bundle", "/nowhere/x.tar.gz"), 3, "/nowhere/x.tar.gz")
 
 
 @case
@@ -366,7 +401,7 @@ def nobody_and_a_full_output_get_one_line_and_no_traceback(directory):
             if os.geteuid() == 0:
                 code, out, err = run_unprivileged(directory, name, *arguments)
                 want(code == 3 and not out and err.count("\n") == 1, name, code, out, err)
-                want("ermission denied: ask as root" in err, name, err)
+                want("ermission denied: run it as root" in err, name, err)
             for where in (">/dev/full", ">&-"):
                 done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", program(name), "--dry-run"],
                                       stderr=subprocess.PIPE, text=True, timeout=30)

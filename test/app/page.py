@@ -21,7 +21,7 @@ FOREIGN_ELEMENTS = {"script", "link", "img", "iframe", "object", "embed", "image
 FOREIGN_ATTRIBUTES = {"src", "href", "xlink:href", "data", "action", "poster", "background", "srcset", "style"}
 FORMATS = {"bw": {"bytes": ("size_bytes", 0), "messages": ("messages", 0), "seconds": ("seconds", 3),
                   "Gbit/s": ("gbit_per_s", 3), "best 10 ms": ("peak_gbit_per_s", 3),
-                  "messages/s": ("messages_per_s", 0), "errors": ("errors", 0), "sent again": ("retransmits", 0)},
+                  "messages/s": ("messages_per_s", 0), "errors": ("errors", 0), "retransmitted": ("retransmits", 0)},
            "lat": {"bytes": ("size_bytes", 0), "min": ("min", 3), "50 %": ("p50", 3), "99 %": ("p99", 3),
                    "99.9 %": ("p99_9", 3), "99.99 %": ("p99_99", 3), "max": ("max", 3), "mean": ("mean", 3),
                    "deviation": ("stdev", 3), "errors": ("errors", 0)}}
@@ -173,7 +173,7 @@ def test_kinds(folder):
     report("was checked, and was right" in page.text(), "that_bytes_were_checked_is_told", page.text())
     done, text, page, data = measure(folder, "bad.html", "--op", "write", "--mode", "bw", "-u", "1", "-n", "1000",
                                      "--loss", "0.9")
-    report(done.returncode == 1 and "bad" in page.classes and "say nothing" in page.text() and not page.faults,
+    report(done.returncode == 1 and "bad" in page.classes and "are not meaningful" in page.text() and not page.faults,
            "a_run_that_fails_says_so_on_its_page", done.returncode, page.faults)
 
 

@@ -1,8 +1,9 @@
 # language.py - sentences that users read are plain technical English
 # SPDX-License-Identifier: BSD-3-Clause
+import ast
 import re
 
-from tree import files, lines_of, text_of
+from tree import files, lines_of, scripts, text_of
 
 # (rule, what breaks it, what to write)
 RULES = (
@@ -40,6 +41,16 @@ def strings_of(path):
         yield text[:string.start()].count("\n") + 1, "".join(STRING.findall(string.group(0)))
 
 
+def strings_of_script(path):
+    """(line, text) of the strings of a Python program, without the descriptions of its functions."""
+    tree = ast.parse(text_of(path))
+    inner = {id(node.body[0].value) for node in ast.walk(tree)
+             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and isinstance(node.body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+            yield node.lineno, node.value
+
+
 def sentences():
     """(path, line, text) of all that users read."""
     for path in files(".md"):
@@ -48,6 +59,9 @@ def sentences():
     for path in files(".c", ".h", ".def"):
         if path.startswith(SOURCES):
             yield from ((path, *one) for one in strings_of(path))
+    for path, language in scripts():
+        if path.startswith("app/monitor/uroce-") or path.startswith("app/report/uroce-"):
+            yield from ((path, *one) for one in strings_of_script(path))
 
 
 def check_language():
