@@ -19,9 +19,9 @@ enum { HELP = 256, HELP_TABLE, VERSION };
 
 /* ---- the command line ---- */
 
-static void print_version(const struct option_set *set)
+void app_option_print_version(const char *program)
 {
-	printf("%s %d.%d.%d (DPDK %s, libibverbs %s)\n", set->program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
+	printf("%s %d.%d.%d (DPDK %s, libibverbs %s)\n", program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
 	       UROCE_VERSION_PATCH, APP_DPDK_VERSION, APP_IBVERBS_VERSION);
 }
 
@@ -214,7 +214,7 @@ static bool answer(const struct option_set *set, int letter)
 	else if (letter == HELP_TABLE)
 		app_option_table(set);
 	else if (letter == 'V' || letter == VERSION)
-		print_version(set);
+		app_option_print_version(set->program);
 	else
 		return false;
 	return true;

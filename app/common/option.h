@@ -32,6 +32,9 @@ int app_option_parse(const struct option_set *set, int argc, char **argv, void *
 int app_option_parse_key(const struct option_set *set, const char *section, const char *key, const char *where,
 			 const char *text, void *settings);
 
+/* Prints the line of --version. */
+void app_option_print_version(const char *program);
+
 /* The index of the row with this word, which must exist. */
 size_t app_option_find(const struct option_set *set, const char *name);
 

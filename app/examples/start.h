@@ -27,12 +27,15 @@ static inline void must(int error, const char *what, const char *why)
 	exit(exit_code);
 }
 
-static inline struct uroce_port *open_port(const char *name, const char *address)
+/* lcore: index of the engine's lcore that serves the port. */
+static inline struct uroce_port *open_port(const char *name, const char *address, uint16_t lcore)
 {
-	const struct uroce_port_config config = { .engine = engine, .addresses = { address } };
+	struct uroce_port_config config = { .engine = engine, .addresses = { address } };
 	struct uroce_port *opened;
 	struct uroce_error error;
 
+	config.queue_count = 1;
+	config.first_lcore = lcore;
 	must(uroce_port_open(name, &config, &opened, &error), "port", error.text);
 	return opened;
 }
@@ -57,7 +60,7 @@ static inline void start(const char *name, const char *address, unsigned workers
 		lcores.idle = UROCE_IDLE_SLEEP;
 	}
 	must(uroce_engine_create(&lcores, &engine), "engine", NULL);
-	port = open_port(name, address);
+	port = open_port(name, address, 0);
 	must(uroce_pd_alloc(port->device, &pd), "protection domain", NULL);
 	must(uroce_cq_create(port->device, 1024, &cq), "completion queue", NULL);
 	must(uroce_cm_channel_create(engine, &channel), "channel", NULL);

@@ -111,9 +111,9 @@ int main(void)
 	struct uroce_addr dest;
 
 	start("loop", "10.0.0.1/24", 0, false);
-	peer = open_port("loop", "10.0.0.2/24");
-	second.device = open_port("loop", "10.0.1.1/24")->device;
-	open_port("loop", "10.0.1.2/24");
+	peer = open_port("loop", "10.0.0.2/24", 0);
+	second.device = open_port("loop", "10.0.1.1/24", 0)->device;
+	open_port("loop", "10.0.1.2/24", 0);
 	uroce_addr_parse("10.0.0.2", &dest, NULL);
 	uroce_addr_parse("10.0.1.1", &second.source, NULL);
 	uroce_addr_parse("10.0.1.2", &second.dest, NULL);

@@ -140,16 +140,20 @@ void reload(struct settings *settings, struct server *server, struct disks *disk
 {
 	struct settings *new = malloc(sizeof(*new));
 
-	if (new == NULL || settings_reread(settings, new) != APP_EXIT_OK || plan_check(new) != APP_EXIT_OK) {
+	if (new == NULL || settings_reread(new) != APP_EXIT_OK || plan_check(new) != APP_EXIT_OK) {
 		app_complain(APP_EXIT_USAGE, "--config %s: nothing has changed", settings->config);
 		free(new);
 		return;
 	}
+	settings_report_restart(new);
 	for (uint32_t i = 0; i < new->subsystem_count; i++)
 		change_hosts(server, &new->subsystems[i]);
 	remove_missing(settings, new, server, disks);
 	add_or_resize(settings, new, server, disks);
-	*settings = *new;
+	memcpy(settings->subsystems, new->subsystems, sizeof(new->subsystems));
+	memcpy(settings->disks, new->disks, sizeof(new->disks));
+	settings->subsystem_count = new->subsystem_count;
+	settings->disk_count = new->disk_count;
 	free(new);
 	printf("reload: %s is applied\n", settings->config);
 }

@@ -7,9 +7,9 @@
 
 /*
  * Applies the differences between *settings and the file: hosts that may connect (others are disconnected), and
- * namespaces that are new, gone, or of another size. Prints a line for each change. A file with an error changes
- * nothing; a namespace that cannot be opened is skipped with a complaint. New or missing subsystems need a restart.
- * Called on the main lcore. *settings is what is served afterwards.
+ * namespaces that are new, gone, or of another size. Prints a line for each change, and for each changed value that
+ * needs a restart: of [target], ports, subsystems. A file with an error changes nothing; a namespace that cannot be
+ * opened is skipped with a complaint. Called on the main lcore. *settings is what is served afterwards.
  */
 void reload(struct settings *settings, struct server *server, struct disks *disks);
 

@@ -229,7 +229,11 @@ static int parse_uuid_of_last(const char *option, const char *text, void *place)
 #define WHOLE 0, sizeof(struct settings)
 #define TARGET .section = "target"
 
-static struct settings usual; /* the defaults; static and not const, because it is large and mostly zeros */
+/*
+ * The defaults; the settings of the command line alone; those that the target started with. Static and not const,
+ * because they are large and mostly zeros.
+ */
+static struct settings usual, line, started;
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -427,21 +431,81 @@ int settings_read(struct settings *settings, int argc, char **argv)
 		return code;
 	if (optind < argc)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
+	line = *settings;
 	code = complete(settings);
+	started = *settings;
 	return code ? 1 + code : 0;
 }
 
-int settings_reread(const struct settings *old, struct settings *new)
-{
-	int code;
+/* ---- the file, read again ---- */
 
-	*new = *old;
-	memset(new->ports, 0, sizeof(new->ports));
-	memset(new->subsystems, 0, sizeof(new->subsystems));
-	memset(new->disks, 0, sizeof(new->disks));
-	new->port_count = new->subsystem_count = new->disk_count = 0;
-	code = complete(new);
-	memcpy(new->ports, old->ports, sizeof(new->ports));
-	new->port_count = old->port_count;
-	return code;
+int settings_reread(struct settings *new)
+{
+	*new = line;
+	return complete(new);
+}
+
+/* The value as text, or "the default" for a value that only a default has. */
+static const char *format_value(const struct option_row *row, const void *settings, char text[OPTION_VALUE_BYTES])
+{
+	struct option_row plain = *row;
+	const char *value;
+
+	plain.parse = NULL;
+	value = app_option_format(&plain, settings, text);
+	return *value == '\0' || (strcmp(value, "0") == 0 && app_option_low(row) > 0) ? "the default" : value;
+}
+
+/*
+ * where: "FILE: [section]". section: the rows that are compared, except hosts, which need no restart. old, new:
+ * settings with the set's rows.
+ */
+static void report_changes(const struct option_set *set, const char *section, const char *where, const void *old,
+			   const void *new)
+{
+	char before[OPTION_VALUE_BYTES], now[OPTION_VALUE_BYTES];
+
+	for (size_t i = 0; i < set->count; i++) {
+		const struct option_row *row = &set->rows[i];
+
+		if (row->section == NULL || strcmp(row->section, section) != 0 || row->parse == parse_hosts ||
+		    memcmp((const char *)old + row->offset, (const char *)new + row->offset, row->bytes) == 0)
+			continue;
+		if (row->parse == app_vlan_expect)
+			printf("reload: %s %s has another value: restart the target to apply it\n", where,
+			       row->word->name);
+		else
+			printf("reload: %s %s is %s instead of %s: restart the target to apply it\n", where,
+			       row->word->name, format_value(row, new, now), format_value(row, old, before));
+	}
+}
+
+static const struct settings_subsystem *find_subsystem(const struct settings *settings, const char *nqn)
+{
+	for (uint32_t i = 0; i < settings->subsystem_count; i++) {
+		if (strcmp(settings->subsystems[i].nqn, nqn) == 0)
+			return &settings->subsystems[i];
+	}
+	return NULL;
+}
+
+void settings_report_restart(const struct settings *new)
+{
+	char where[SETTINGS_WHERE_BYTES];
+
+	snprintf(where, sizeof(where), "%s: [target]", new->config);
+	report_changes(&option_set, "target", where, &started, new);
+	if (new->port_count != started.port_count)
+		printf("reload: %s: %u ports instead of %u: restart the target to apply it\n", new->config,
+		       new->port_count, started.port_count);
+	for (uint32_t i = 0; i < new->port_count &&i < started.port_count; i++)
+		report_changes(&port_set, "", new->ports[i].where, &started.ports[i], &new->ports[i]);
+	for (uint32_t i = 0; i < started.subsystem_count; i++) {
+		const struct settings_subsystem *old = &started.subsystems[i], *now = find_subsystem(new, old->nqn);
+
+		if (now)
+			report_changes(&subsystem_set, "", now->where, old, now);
+		else
+			printf("reload: subsystem %s is not in the file: restart the target to remove it\n", old->nqn);
+	}
 }

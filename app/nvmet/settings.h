@@ -55,11 +55,10 @@ struct settings {
 /* Returns 0 to go on, with plan_check() (plan.h); or 1 + the exit code. */
 int settings_read(struct settings *settings, int argc, char **argv);
 
-/*
- * Reads the file of --config again: *new is *old with the subsystems and namespaces of the file. Returns APP_EXIT_OK,
- * or the exit code after a complaint.
- */
-int settings_reread(const struct settings *old, struct settings *new);
+/* Reads the file of --config again, as at the start. Returns APP_EXIT_OK, or the exit code after a complaint. */
+int settings_reread(struct settings *new);
+/* Prints a line for each value of *new that differs from the start and is applied only at a restart. */
+void settings_report_restart(const struct settings *new);
 
 /* For rows: reads 512 or 4096 into 32 bits. Returns APP_EXIT_OK, or complains. */
 int settings_block_parse(const char *where, const char *text, void *bytes);

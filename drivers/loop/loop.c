@@ -17,7 +17,7 @@
 #define RING_ENTRIES_MAX 65536u
 #define NAME_MAX_CHARS 12u
 
-static int check(const struct drivers_loop_config *config, struct uroce_error *error)
+int drivers_loop_check(const struct drivers_loop_config *config, struct uroce_error *error)
 {
 	if (config->queue_count > DRIVERS_ETHDEV_QUEUES_MAX)
 		return drivers_error_set(error, -EINVAL, "a loop of %u queues is not possible: use at most %d",
@@ -120,7 +120,7 @@ int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_l
 	uint32_t entries = config->ring_entries ? config->ring_entries : RING_ENTRIES;
 	uint32_t frame_bytes = config->mbuf_bytes ? config->mbuf_bytes : DRIVERS_FRAME_BYTES;
 	uint32_t count;
-	int result = check(config, error);
+	int result = drivers_loop_check(config, error);
 
 	memset(loop, 0, sizeof(*loop));
 	if (result)

@@ -31,7 +31,9 @@ struct drivers_loop {
 	struct rte_ring *rings[2][DRIVERS_ETHDEV_QUEUES_MAX]; /* [i][q]: queue q of port i receives from this ring */
 };
 
-/* Returns 0; -EINVAL; -EEXIST: the name is in use; -ENOMEM. */
+/* Checks the name, the queue count and the ring size. Returns 0 or -EINVAL. */
+int drivers_loop_check(const struct drivers_loop_config *config, struct uroce_error *error);
+/* Returns 0; -EINVAL as drivers_loop_check(); -EEXIST: the name is in use; -ENOMEM. */
 int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop, struct uroce_error *error);
 
 /*

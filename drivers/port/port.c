@@ -111,15 +111,23 @@ static void end_sight(struct open_port *port)
 
 /* ---- the device ---- */
 
-/* mtu 0 stands for the largest one that the port passes. */
+/* 0 stands for the largest MTU that the port passes. */
+static int check_mtu(uint32_t mtu_bytes, struct uroce_error *error)
+{
+	if (mtu_bytes == 0 || (mtu_bytes >= MTU_MIN && mtu_bytes <= MTU_MAX && (mtu_bytes & (mtu_bytes - 1)) == 0))
+		return 0;
+	return drivers_error_set(error, -EINVAL, "there is no path MTU of %u: use 256, 512, 1024, 2048 or 4096",
+				 mtu_bytes);
+}
+
 static int choose_mtu(const struct uroce_port_config *config, const struct drivers_ethdev *ethdev, uint32_t *mtu_bytes,
 		      struct uroce_error *error)
 {
 	uint32_t wanted = config->mtu_bytes, most = MTU_MAX;
+	int code = check_mtu(wanted, error);
 
-	if (wanted && (wanted < MTU_MIN || wanted > MTU_MAX || (wanted & (wanted - 1))))
-		return drivers_error_set(error, -EINVAL, "there is no path MTU of %u: use 256, 512, 1024, 2048 or 4096",
-					 wanted);
+	if (code)
+		return code;
 	while (ethdev->mtu_bytes && most > MTU_MIN && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		most /= 2;
 	if (ethdev->mtu_bytes && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
@@ -172,10 +180,22 @@ static unsigned link_patience_ms(const struct open_port *port)
 	return port->attachment.bus && strcmp(port->attachment.bus, "pci") == 0 ? NIC_LINK_MS : 0;
 }
 
+static int check_queues(const char *name, unsigned queue_count, const struct uroce_engine *engine,
+			struct uroce_error *error)
+{
+	unsigned lcores = uroce_engine_lcore_count(engine);
+
+	if (queue_count <= lcores)
+		return 0;
+	return drivers_error_set(error, -ENOSPC,
+				 "port %s has %u queue pairs and %u lcores serve them, so frames would be lost: use "
+				 "qpairs=%u",
+				 name, queue_count, lcores, lcores);
+}
+
 static int create_device(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
 {
 	const struct drivers_ethdev *ethdev = &port->ethdev;
-	unsigned lcores = uroce_engine_lcore_count(config->engine);
 	struct uroce_device_config device = {
 		.port_id = ethdev->port_id,
 		.queue_count = ethdev->queue_count,
@@ -187,13 +207,10 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 	};
 	int code = add_addresses(config, &device, error);
 
+	if (code == 0)
+		code = check_queues(ethdev->name, ethdev->queue_count, config->engine, error);
 	if (code)
 		return code;
-	if (ethdev->queue_count > lcores)
-		return drivers_error_set(error, -ENOSPC,
-					 "port %s has %u queue pairs and %u lcores serve them, so frames would "
-					 "be lost: use qpairs=%u",
-					 ethdev->name, ethdev->queue_count, lcores, lcores);
 	code = drivers_addresses_take(ethdev, &device, !config->no_dad, link_patience_ms(port), &port->addresses,
 				      error);
 	if (code)
@@ -238,25 +255,25 @@ static uint16_t queue_count(const struct uroce_port_config *config)
 	return (uint16_t)RTE_MIN(uroce_engine_lcore_count(config->engine), DRIVERS_ETHDEV_QUEUES_MAX);
 }
 
-/* ---- checking ---- */
+/* ---- loops ---- */
 
-int uroce_port_check(const char *name, const struct uroce_port_config *config, struct uroce_error *error)
+static struct drivers_loop_config loop_config(const struct uroce_port_config *config)
 {
-	struct uroce_device_config device = { 0 };
-	struct drivers_attachment attachment;
-	bool loop = strcmp(name, "loop") == 0;
-	int code = loop ? 0 : drivers_attach_check(name, &attachment, error);
-
-	if (code == 0)
-		code = add_addresses(config, &device, error);
-	if (code == 0 && !loop)
-		code = drivers_addresses_check(attachment.name, &device, error);
-	if (code == 0 && config->record_path)
-		code = drivers_recorder_check(config->record_path, error);
-	return code;
+	return (struct drivers_loop_config){
+		.queue_count = queue_count(config),
+		.ring_entries = config->rx_desc,
+		.mbuf_count = config->mbuf_count,
+		.mbuf_bytes = config->mbuf_bytes,
+	};
 }
 
-/* ---- loops ---- */
+static int check_loop(const struct uroce_port_config *config, struct uroce_error *error)
+{
+	const struct drivers_loop_config loop = loop_config(config);
+	int code = drivers_loop_check(&loop, error);
+
+	return code || config->engine == NULL ? code : check_queues("loop", loop.queue_count, config->engine, error);
+}
 
 /* Finds a wire with an end that was not opened yet, or an empty entry for a new wire; NULL: there is none. */
 static struct wire **find_wire(unsigned *index)
@@ -279,13 +296,7 @@ static struct wire *create_wire(const struct uroce_port_config *config, unsigned
 				struct uroce_error *error)
 {
 	char name[LOOP_NAME_BYTES];
-	struct drivers_loop_config loop = {
-		.name = index ? name : NULL,
-		.queue_count = queue_count(config),
-		.ring_entries = config->rx_desc,
-		.mbuf_count = config->mbuf_count,
-		.mbuf_bytes = config->mbuf_bytes,
-	};
+	struct drivers_loop_config loop = loop_config(config);
 	struct wire *wire = calloc(1, sizeof(*wire));
 
 	if (wire == NULL) {
@@ -293,6 +304,8 @@ static struct wire *create_wire(const struct uroce_port_config *config, unsigned
 		return NULL;
 	}
 	snprintf(name, sizeof(name), "uroce_loop%u", index % LOOPS_MAX);
+	if (index)
+		loop.name = name;
 	*code = drivers_loop_open(&loop, &wire->loop, error);
 	if (*code == 0)
 		return wire;
@@ -378,6 +391,30 @@ static unsigned close_below(struct open_port *port)
 	drivers_detach(&port->attachment);
 	return missing;
 }
+
+/* ---- checking ---- */
+
+int uroce_port_check(const char *name, const struct uroce_port_config *config, struct uroce_error *error)
+{
+	struct uroce_device_config device = { 0 };
+	struct drivers_attachment attachment;
+	bool loop = strcmp(name, "loop") == 0;
+	int code = loop ? 0 : drivers_attach_check(name, &attachment, error);
+
+	if (code == 0 && loop)
+		code = check_loop(config, error);
+	if (code == 0)
+		code = check_mtu(config->mtu_bytes, error);
+	if (code == 0)
+		code = add_addresses(config, &device, error);
+	if (code == 0 && !loop)
+		code = drivers_addresses_check(attachment.name, &device, error);
+	if (code == 0 && config->record_path)
+		code = drivers_recorder_check(config->record_path, error);
+	return code;
+}
+
+/* ---- opening and closing ---- */
 
 int uroce_port_open(const char *name, const struct uroce_port_config *config, struct uroce_port **result,
 		    struct uroce_error *error)

@@ -111,8 +111,9 @@ struct uroce_port {
 
 /*
  * Checks what uroce_port_open() would refuse, as far as that is known without side effects: the name, the addresses,
- * whether the interface or the PCI device exists, whether an address is in use on this machine, and record_path.
- * Drivers of virtual devices are checked once EAL runs. engine may be NULL. Returns as uroce_port_open().
+ * mtu_bytes, record_path, whether the interface or the PCI device exists, whether an address is in use on this machine,
+ * and for a loop the ring size and, with an engine, the queue count. Drivers of virtual devices are checked once EAL
+ * runs. engine may be NULL. Opens nothing and changes nothing. Returns as uroce_port_open().
  */
 UROCE_API int uroce_port_check(const char *name, const struct uroce_port_config *config, struct uroce_error *error);
 

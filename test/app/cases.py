@@ -63,11 +63,11 @@ class Running:
     """A program in the background; its output goes to a file."""
     all = []  # of the case
 
-    def __init__(self, directory, tag, name, *arguments):
+    def __init__(self, directory, tag, name, *arguments, stdin=subprocess.DEVNULL):
         self.path = os.path.join(directory, tag)
         self.has_memif = any("net_memif" in argument for argument in arguments)
-        self.process = subprocess.Popen([program(name), *arguments], stdin=subprocess.DEVNULL,
-                                        stdout=open(self.path, "w"), stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen([program(name), *arguments], stdin=stdin, stdout=open(self.path, "w"),
+                                        stderr=subprocess.STDOUT)
         Running.all.append(self)
 
     def text(self):

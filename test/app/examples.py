@@ -8,6 +8,8 @@ No root, hugepages or NIC needed.
 import glob
 import os
 import re
+import signal
+import subprocess
 import sys
 import time
 
@@ -114,6 +116,93 @@ def sleeps(pid):
             for path in sorted(glob.glob(f"/proc/{pid}/task/*/status"))]
 
 
+class Store:
+    """The client of replicated_store and its two replicas, each over its own memif."""
+
+    def __init__(self, directory):
+        self.directory, self.name, self.version = directory, "examples/replicated_store", 0
+        self.client = Running(directory, "client", self.name, "client", self.port("server", 0), "10.0.1.2/24",
+                              "10.0.1.1", self.port("server", 1), "10.0.2.2/24", "10.0.2.1", stdin=subprocess.PIPE)
+        for i in range(2):
+            self.client.wait_until(os.path.exists, f"{directory}/memif{i}.sock")
+        self.replicas = [self.replica(0), self.replica(1)]
+        self.wait_for_version()
+
+    def port(self, role, i):
+        return f"net_memif{i},role={role},socket={self.directory}/memif{i}.sock,socket-abstract=no"
+
+    def replica(self, i):
+        return Running(self.directory, f"replica{i}", self.name, "replica", self.port("client", i),
+                       f"10.0.{i + 1}.1/24")
+
+    def write(self):
+        self.client.process.stdin.write(b"\n")
+        self.client.process.stdin.flush()
+
+    def wait_for_version(self):
+        self.version += 1
+        self.client.wait_for(f"(?m)^version {self.version} is written$")
+
+    def wait_for_death(self, i, requests):
+        self.client.wait_for(rf"(?m)^10\.0\.{i + 1}\.1 is dead: .*, {requests} request in flight$")
+
+    def restart(self, i):
+        self.replicas[i] = self.replica(i)
+        self.client.wait_for(rf"(?m)^10\.0\.{i + 1}\.1 is back: 64 blocks copied from 10\.0\.{2 - i}\.1$")
+
+    def finish(self):
+        self.client.process.stdin.close()
+        return self.client.finish(), self.client.text().splitlines()
+
+
+@case
+def replicated_store_survives_each_replica(directory):
+    store = Store(directory)
+    for i in range(2):
+        store.replicas[i].kill()
+        store.wait_for_death(i, "no")  # no request is in flight: keep-alive notices
+        store.write()
+        store.wait_for_version()
+        store.restart(i)
+    code, lines = store.finish()
+    want(code == 0 and lines[-2:] == ["10.0.1.1: all blocks verified", "10.0.2.1: all blocks verified"], *lines)
+    want(sum(" is dead: " in line for line in lines) == 2, *lines)
+
+
+@case
+def replicated_store_survives_a_replica_that_dies_during_writes(directory):
+    store = Store(directory)
+    os.kill(store.replicas[1].process.pid, signal.SIGSTOP)
+    store.write()
+    store.wait_for_death(1, "one")
+    store.wait_for_version()
+    store.replicas[1].kill()
+    store.restart(1)
+    store.write()
+    store.wait_for_version()
+    code, lines = store.finish()
+    want(code == 0 and lines[-2:] == ["10.0.1.1: all blocks verified", "10.0.2.1: all blocks verified"], *lines)
+
+
+@case
+def replicated_store_reports_the_loss_of_its_last_replica(directory):
+    store = Store(directory)
+    store.replicas[0].kill()
+    store.wait_for_death(0, "no")
+    store.replicas[1].kill()
+    want(store.client.finish() == 1, store.client.text())
+    want("the blocks are lost: no other replica has them all" in store.client.text().splitlines(), store.client.text())
+
+
+@case
+def replicated_store_does_not_verify_a_replica_that_is_away(directory):
+    store = Store(directory)
+    store.replicas[1].kill()
+    store.wait_for_death(1, "no")
+    code, lines = store.finish()
+    want(code == 1 and lines[-2:] == ["10.0.1.1: all blocks verified", "10.0.2.1: not verified"], *lines)
+
+
 @case
 def two_paths_loses_nothing(_):
     code, out, err = run("examples/two_paths")
@@ -131,6 +220,7 @@ def a_server_that_is_not_there_is_told_in_a_line(directory):
         one_line(name, run(name, "net_null0", "10.0.0.2/24", "10.0.0.1", what), 3, "10.0.0.1", "No route to host")
         one_line(name, run(name, "net_null0", "10.0.0.2/24", "10.0.0", what), 2, "10.0.0", "must be an address")
         one_line(name, run(name, "net_null0", "10.0.0.2/24", "10.0.0.1"), 2, "usage")
+    one_line("replicated_store", run("examples/replicated_store", "replica", "net_null0"), 2, "usage")
 
 
 @case

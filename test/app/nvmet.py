@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from cases import BUILD, main, one_line, run, run_unprivileged, want
-from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files
+from target import DISK, INI, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files, write_ini
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
@@ -123,33 +123,6 @@ def cycles_leave_nothing(_):
 # ---- two processes ----
 
 
-INI = f"""; what a comment says is not read: [port.9]
-[target]
-max-data = 64k
-in-capsule = 0      # hosts have 4096 by themselves
-[subsystem.0]
-nqn = {DISK}
-serial=SERIAL
-[subsystem.1]
-nqn = {OTHER}
-host-nqn = nqn.2026-01.uroce:somebody, %s
-[namespace.0]
-subsystem = {DISK}
-store = memory:16M
-[namespace.1]
-subsystem = {OTHER}
-store = %s/disk:16M
-nsid = 7
-block = 4096
-"""
-
-
-def write_ini(directory, text):
-    path = os.path.join(directory, "nvmet.ini")
-    open(path, "w").write(text)
-    return path
-
-
 @case
 @with_files
 def memory_and_a_file_are_served_over_memif(directory):
@@ -189,43 +162,6 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
             ends.works("any")
             ends.fails("too-large", 2, "--bs 131072", "65536 bytes", options=("--bs", "128k"))
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
-
-
-@case
-@with_files
-def sighup_changes_hosts_and_namespaces(directory):
-    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
-        path = write_ini(directory, INI % (OWN_HOST, folder))
-        with Ends(directory, "--config", path, "--control", directory + "/control") as ends:
-
-            def reload(text, *told):
-                write_ini(directory, text)
-                before = len(ends.target.text())
-                ends.target.process.send_signal(signal.SIGHUP)
-                for words in told:
-                    ends.target.wait_until(lambda: words in ends.target.text()[before:])
-
-            ends.works("first", "--nsid", "7", nqn=OTHER)
-            reload((INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") +
-                   f"[namespace.2]\nsubsystem = {DISK}\nstore=null:8M\n[subsystem.2]\nnqn={DISK}2\n",
-                   f"namespace 7 of {OTHER} has {32 << 20} bytes", f"namespace 2 of {DISK} is added",
-                   f"subsystem {DISK}2 is new: restart")
-            twice = (INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") + \
-                "".join(f"[namespace.{number}]\nsubsystem = {DISK}\nstore=null:8M\n" for number in (2, 3))
-            reload(twice, f"namespace 3 of {DISK} is added")
-            reload(twice[:twice.rindex("[namespace")], f"namespace 3 of {DISK} is removed")
-            added = ends.host("added", "--nsid", "2", "--rw", "read")
-            want(added.finish() == 0, added.text())
-            busy = ends.host("busy", "--nsid", "7", "--rw", "randrw", "--verify", "--runtime", "600", nqn=OTHER)
-            busy.wait_until(queues_are_there, directory + "/control", 2)
-            reload("[target]\nspeed=1\n", "[target] speed", "nothing has changed")
-            want(busy.process.poll() is None, busy.text())
-            reload((INI % ("nqn.2026-01.uroce:else", folder)).replace("disk:16M", "disk:32M"),
-                   f"subsystem {OTHER}: 2 hosts", f"namespace 2 of {DISK} is removed")
-            want(busy.finish(60) == 1, busy.text())
-            ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
-            ends.works("memory-stays")
-            want(ends.target.interrupt() == 0, ends.target.text())
 
 
 def served_by(directory):

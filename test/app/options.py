@@ -32,7 +32,7 @@ def free_port():
 
 @case
 def every_program_tells_its_options_and_version_without_a_port(directory):
-    for name in PROGRAMS + NO_PORT:
+    for name in PROGRAMS + NO_PORT + ("trace",):
         code, out, err = run_unprivileged(directory, name, "--help")
         want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
         code, out, err = run(name, "--version")
@@ -328,11 +328,12 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
         want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
     for name, *wrong in (("nvmetcli", "--fly", "show"), ("decode", "--fly", "none"), ("top", "--fly"),
                          ("devinfo", "--fly"), ("exporter", "--fly"), ("report", "--fly", "-"), ("report",),
+                         ("report", "one.json", "two.json"),
                          ("nvmetcli", "show", "a b"),
                          ("nvmetcli", "--control", "x" * 200, "show"), ("nvmetcli",),
                          ("decode",), ("exporter", "--listen", "here"), ("top", "--interval", "0")):
         code, out, err = run_unprivileged(directory, name, "--dry-run", *wrong)
-        want(code == 2 and out == "" and err != "", name, wrong, code, out, err)
+        one_line((name, wrong), (code, out, err), 2, f"uroce-{name}: ")
 
 
 @case

@@ -26,6 +26,33 @@ def port(directory, role):
     return f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"
 
 
+INI = f"""; what a comment says is not read: [port.9]
+[target]
+max-data = 64k
+in-capsule = 0      # hosts have 4096 by themselves
+[subsystem.0]
+nqn = {DISK}
+serial=SERIAL
+[subsystem.1]
+nqn = {OTHER}
+host-nqn = nqn.2026-01.uroce:somebody, %s
+[namespace.0]
+subsystem = {DISK}
+store = memory:16M
+[namespace.1]
+subsystem = {OTHER}
+store = %s/disk:16M
+nsid = 7
+block = 4096
+"""
+
+
+def write_ini(directory, text):
+    path = os.path.join(directory, "nvmet.ini")
+    open(path, "w").write(text)
+    return path
+
+
 class Ends:
     """A target, and hosts at the other end of its memif, one at a time."""
 

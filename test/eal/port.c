@@ -228,6 +228,78 @@ Test(port, what_cannot_work_is_refused_in_a_sentence)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
+/* ---- checking ---- */
+
+/* The check gives the code and the sentence that opening the port gives. */
+static void expect_check_refused(const char *name, const struct uroce_port_config *config, int code)
+{
+	struct uroce_error checked = { "" }, opened = { "" };
+	struct uroce_port *port;
+
+	cr_expect_eq(uroce_port_open(name, config, &port, &opened), code, "%s: %s", name, opened.text);
+	cr_expect_eq(uroce_port_check(name, config, &checked), code, "%s: %s", name, checked.text);
+	cr_expect_str_eq(checked.text, opened.text);
+	cr_expect_eq(uroce_port_check(name, config, NULL), code, "%s without an error to fill", name);
+}
+
+Test(port, check_refuses_names_addresses_and_numbers_as_open_does)
+{
+	static const char *const names[] = { "", "eth99", "net_nothing0", "ffff:00:1f.0" };
+	static const char *const addresses[] = { NULL, "10.0.0.256/24", "10.0.0.0/24", "127.0.0.1/8" };
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } }, bad = config;
+	struct uroce_error error = { "" };
+
+	for (unsigned i = 0; i < RTE_DIM(names); i++)
+		expect_check_refused(names[i], &config, i == 0 ? -EINVAL : -ENODEV);
+	for (unsigned i = 0; i < RTE_DIM(addresses); i++) {
+		bad.addresses[0] = addresses[i];
+		expect_check_refused("loop", &bad, -EINVAL);
+		expect_check_refused("net_null0", &bad, -EINVAL);
+	}
+	bad = config;
+	bad.gateways[0] = "10.0.0";
+	expect_check_refused("loop", &bad, -EINVAL);
+	bad = config;
+	bad.mtu_bytes = 300;
+	expect_check_refused("loop", &bad, -EINVAL);
+	expect_check_refused("net_null0", &bad, -EINVAL);
+	bad = config;
+	bad.queue_count = 2;
+	cr_expect_eq(uroce_port_check("loop", &bad, &error), -ENOSPC);
+	cr_expect_str_eq(error.text,
+			 "port loop has 2 queue pairs and 1 lcores serve them, so frames would be lost: use "
+			 "qpairs=1");
+	bad.queue_count = 65;
+	expect_check_refused("loop", &bad, -EINVAL);
+	bad.queue_count = 0;
+	bad.record_path = "/dev/null/records";
+	expect_check_refused("loop", &bad, -ENOTDIR);
+	cr_expect_eq(rte_eth_dev_count_avail(), 0, "nothing is left open");
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, check_accepts_a_port_that_opens_and_changes_nothing)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } },
+				 before = config;
+	struct uroce_error error = { "as before" };
+	char memif[100], path[64];
+	const char *const names[] = { "loop", "net_null0", memif };
+
+	snprintf(memif, sizeof(memif), MEMIF, 0, (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/uroce-port-%d", (int)getpid());
+	for (unsigned i = 0; i < RTE_DIM(names); i++) {
+		cr_expect_eq(uroce_port_check(names[i], &config, &error), 0, "%s: %s", names[i], error.text);
+		cr_expect_eq(uroce_port_check(names[i], &config, NULL), 0);
+		cr_expect_str_eq(error.text, "as before");
+		cr_expect_eq(memcmp(&config, &before, sizeof(config)), 0);
+		cr_expect_eq(rte_eth_dev_count_avail(), 0, "%s is open", names[i]);
+		cr_expect_neq(access(path, F_OK), 0, "%s exists", path);
+		cr_expect_eq(uroce_port_close(open_port(names[i], &config)), 0);
+	}
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
 /* The user's arguments are not replaced by ours when EAL has got none of them to work. */
 Test(port, a_device_that_the_user_gave_in_vain_is_not_made_in_another_way)
 {
@@ -296,6 +368,23 @@ Test(port, an_address_of_the_kernel_is_refused_on_a_packet_socket)
 	config.addresses[0] = "fd00::1/64";
 	expect_refused("ua", &config, -EADDRINUSE, WORDS("fd00::1", "interface ua"));
 	config.addresses[0] = "192.0.2.2/24";
+	cr_expect_eq(uroce_port_close(open_port("ua", &config)), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, check_finds_an_address_of_the_kernel_as_open_does)
+{
+	struct uroce_port_config config = { .addresses = { "192.0.2.1/24" }, .mbuf_count = 2047 };
+
+	make_veth();
+	if (system("ip address add 192.0.2.1/24 dev ua") != 0)
+		cr_skip_test("needs iproute2");
+	config.engine = create_engine();
+	expect_check_refused("ua", &config, -EADDRINUSE);
+	config.addresses[0] = "192.0.2.2/24";
+	for (int i = 0; i < 2; i++)
+		cr_expect_eq(uroce_port_check("ua", &config, NULL), 0, "a check keeps no address");
+	cr_expect_eq(rte_eth_dev_count_avail(), 0, "nothing is left open");
 	cr_expect_eq(uroce_port_close(open_port("ua", &config)), 0);
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }

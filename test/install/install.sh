@@ -126,7 +126,7 @@ report $? program_over_ports_is_linked_to_the_minimal_set "$root/log"
 
 # The examples, from where they are installed; the one that needs no peer runs.
 examples="$root$prefix/share/doc/uroce/examples"
-for example in block_store echo two_paths; do
+for example in block_store echo replicated_store two_paths; do
 	# shellcheck disable=SC2046
 	cc -o "$root/$example" "$examples/$example.c" $(pkg-config $flags --cflags --static --libs uroce) \
 		>"$root/log" 2>&1
@@ -189,7 +189,7 @@ cmake_minimum_required(VERSION 3.18)
 project(consumer C)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UROCE REQUIRED uroce)
-foreach(name ports block_store echo two_paths)
+foreach(name ports block_store echo replicated_store two_paths)
   add_executable(${name} ${name}.c)
   target_include_directories(${name} PRIVATE ${UROCE_STATIC_INCLUDE_DIRS})
   target_link_libraries(${name} PRIVATE ${UROCE_STATIC_LDFLAGS})
@@ -213,18 +213,18 @@ cat >"$root/project/meson.build" <<'end'
 project('consumer', 'c', default_options: ['buildtype=plain', 'uroce:tests=false', 'uroce:buildtype=plain'])
 uroce = dependency('uroce', fallback: 'uroce')
 executable('consumer', 'consumer.c', dependencies: uroce)
-foreach name : ['ports', 'block_store', 'echo', 'two_paths']
+foreach name : ['ports', 'block_store', 'echo', 'replicated_store', 'two_paths']
   executable(name, name + '.c', dependencies: uroce)
 endforeach
 end
 cat >"$root/plain/meson.build" <<'end'
 project('ports', 'c')
-foreach name : ['ports', 'block_store', 'echo', 'two_paths']
+foreach name : ['ports', 'block_store', 'echo', 'replicated_store', 'two_paths']
   executable(name, name + '.c', dependencies: dependency('uroce', static: true))
 endforeach
 end
 meson setup --wrap-mode=forcefallback "$root/project/build" "$root/project" >"$root/log" 2>&1 &&
-	ninja -C "$root/project/build" consumer ports block_store echo two_paths >"$root/log" 2>&1 &&
+	ninja -C "$root/project/build" consumer ports block_store echo replicated_store two_paths >"$root/log" 2>&1 &&
 	"$root/project/build/consumer" --no-huge --no-shconf --no-pci -m 64 --log-level=3 >"$root/log" 2>&1 &&
 	"$root/project/build/ports" >"$root/log" 2>&1 && "$root/project/build/two_paths" >"$root/log" 2>&1
 report $? programs_build_with_a_meson_subproject "$root/log"

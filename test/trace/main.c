@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/capture_file.h"
+#include "common/option.h"
 #include "rc/codes.h"
 #include "trace.h"
 #include "wire/bytes.h"
@@ -142,7 +143,7 @@ static int read_option(int option, struct arguments *arguments)
 		fputs(usage, stdout);
 		return EXIT_CLEAN;
 	case 'V':
-		printf("uroce-trace " UROCE_VERSION "\n");
+		app_option_print_version("uroce-trace");
 		return EXIT_CLEAN;
 	default:
 		break;
