@@ -201,7 +201,7 @@ def several_lcores_serve_the_queues_of_a_host(directory):
         want(tell(directory, "disconnect", OWN_HOST)[0] == 0, ends.target.text())
         want(host.finish(60) == 1, host.text())
         ends.target.wait_until(lambda: "namespace 1" not in tell(directory, "show")[1])
-        want(ends.target.interrupt() == 0 and "ending: 0 queues" in ends.target.text(), ends.target.text())
+        want(ends.target.interrupt() == 0 and "ending: disconnecting 0 queues" in ends.target.text(), ends.target.text())
 
 
 @case
@@ -229,7 +229,7 @@ def a_target_that_is_told_to_end_tells_its_hosts(directory):
         host.wait_until(queues_are_there, directory + "/control", 5)
         ends.target.process.send_signal(signal.SIGTERM)
         want(ends.target.finish() == 0 and not complaints(ends.target), ends.target.text())
-        want("ending: 5 queues are told" in ends.target.text(), ends.target.text())
+        want("ending: disconnecting 5 queues" in ends.target.text(), ends.target.text())
         code, lines = host.finish(), complaints(host)
         want(code == 1 and len(lines) == 1 and "has ended the connection" in lines[0], code, host.text())
 
