@@ -316,9 +316,9 @@ def saved_settings_give_the_same_session(directory):
 
 @case
 def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
-    for option, words in (("--forward-mode=io", "--mix chooses"), ("--forward-mode", "--mix chooses"),
-                          ("--tx-first", "--auto-start"), ("--portmask=0x3", "--device names"),
-                          ("--max-pkt-len=9000", "--mtu is the path MTU")):
+    for option, words in (("--forward-mode=io", "see --mix"), ("--forward-mode", "see --mix"),
+                          ("--tx-first", "--auto-start"), ("--portmask=0x3", "with --device"),
+                          ("--max-pkt-len=9000", "use --mtu")):
         status, out, err = run("testpmd", option)
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
@@ -423,7 +423,7 @@ def records_follow_no_link_and_wait_for_no_pipe(directory):
     open(victim, "w").write("mine")
     with Prompt("--record", records, "--qps", "1", "--mix", "write:1", "-a") as pmd:
         pmd.ask("show qp", "QPN")
-        qpn = pmd.wait_for(r"^0x(\w+) .*asks")[1]
+        qpn = pmd.wait_for(r"^0x(\w+) .*sends")[1]
         name = os.path.join(records, f"uroce-{pmd.process.pid}-qp{qpn}")
         os.symlink(victim, name + ".txt")
         os.mkfifo(name + ".pcapng")
@@ -443,7 +443,7 @@ def the_congestion_control_is_chosen_and_shown(directory):
                            (("--cc", "delay"), "delay"), (("--config", file, "--cc", "fixed"), "fixed")):
         with Prompt("--qps", "1", "--mix", "write:1", *options) as pmd:
             pmd.ask("show qp", "QPN")
-            qpn = pmd.wait_for(r"^(0x\w+) .*asks")[1]
+            qpn = pmd.wait_for(r"^(0x\w+) .*sends")[1]
             pmd.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
             pmd.wait_for(f"^  congestion control {shown}, no limit$")
             pmd.quit()
@@ -474,7 +474,7 @@ def requests_take_as_many_paths_as_the_asker_wants_if_both_have_sacks(directory)
     """Of a target that decides nothing; and between two ports of one program."""
     with Prompt("--qps", "1", "--mix", "write:1", "--paths", "8", "--auto-start") as pmd:
         pmd.ask("show qp", "QPN")
-        qpn = pmd.wait_for(r"^(0x\w+) .*asks")[1]
+        qpn = pmd.wait_for(r"^(0x\w+) .*sends")[1]
         pmd.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
         pmd.wait_for("^  SACKs, 256 packets in flight, over 8 paths$")
         pmd.quit()
