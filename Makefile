@@ -12,13 +12,14 @@ install_packages = test/support/install-packages
 warnings = -Dwerror=true
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance coverage format bench bench-peers bench-nvmet plots interop sim fuzz model
+.PHONY: help build run check test tidy compliance coverage format bench bench-peers bench-nvmet plots interop sim fuzz model
 .PHONY: analyze nic-test verbs-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
 .PHONY: packages-build packages-test
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
 	@echo 'make run         build and run the benchmark on loop ports, every byte checked (ARGS for other options)'
+	@echo 'make check       the fast tests, in a minute: all layers, no whole programs (ONLY=REGEX for some of them)'
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
 	@echo 'make compliance  write docs/compliance.md and rules.txt anew: rules, code that cites them, tests'
@@ -64,6 +65,9 @@ build: packages-build $(BUILD)/build.ninja
 run: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet programs
 	$(BUILD)/app/uroce-perf $(if $(ARGS),$(ARGS),--verify)
+
+check: packages-test
+	@test/support/run-tests --build $(BUILD) --fast $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 test: packages-test
 	@test/support/run-tests --build $(BUILD) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
