@@ -12,13 +12,14 @@ install_packages = test/support/install-packages
 warnings = -Dwerror=true
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance coverage format bench bench-peers bench-nvmet plots interop sim fuzz model
+.PHONY: help build run check test tidy compliance coverage format bench bench-peers bench-nvmet plots interop sim fuzz model
 .PHONY: analyze nic-test verbs-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
 .PHONY: dist release-check packages-build packages-test
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
 	@echo 'make run         build and run the benchmark on loop ports, every byte checked (ARGS for other options)'
+	@echo 'make check       the fast tests of all layers, in about a minute (ONLY=REGEX: some of them)'
 	@echo 'make test        all tests except the long ones (ONLY=REGEX: some of them)'
 	@echo 'make tidy        the coding rules: layers, lengths, format, language, clang'
 	@echo 'make compliance  generate docs/compliance.md and rules.txt: rules, their code and tests'
@@ -66,6 +67,9 @@ build: packages-build $(BUILD)/build.ninja
 run: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet programs
 	$(BUILD)/app/uroce-perf $(if $(ARGS),$(ARGS),--verify)
+
+check: packages-test
+	@test/support/run-tests --build $(BUILD) --fast $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 test: packages-test
 	@test/support/run-tests --build $(BUILD) $(if $(ONLY),--only '$(ONLY)') $(ARGS)

@@ -12,5 +12,7 @@
  * completion with the reason may arrive later, or in another queue. UROCE_EXPLAIN_BYTES suffice for out. Returns out.
  */
 char *app_explain(struct uroce_qp *qp, const struct uroce_wc *wc, char *out, size_t out_bytes);
+/* The status of a failed completion; of a flushed request the status with which its queue pair failed. */
+enum uroce_wc_status app_explain_status(struct uroce_qp *qp, const struct uroce_wc *wc);
 
 #endif

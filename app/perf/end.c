@@ -56,11 +56,13 @@ void perf_end_fail(struct perf_end *end, const char *format, ...)
 
 void perf_end_fail_by(struct perf_end *end, const struct uroce_wc *wc, const char *what)
 {
+	struct uroce_qp *qp = end->flows[wc->qp_context].qp;
+	enum uroce_wc_status status = app_explain_status(qp, wc);
 	char line[UROCE_EXPLAIN_BYTES], text[2 * UROCE_EXPLAIN_BYTES];
 
-	snprintf(text, sizeof(text), "%s%s", what, app_explain(end->flows[wc->qp_context].qp, wc, line, sizeof(line)));
-	end->unreachable |= end->tally.errors == 0 && wc->status == UROCE_WC_RETRY_EXC_ERR;
-	fail(end, uroce_wc_status_name(wc->status), text);
+	snprintf(text, sizeof(text), "%s%s", what, app_explain(qp, wc, line, sizeof(line)));
+	end->unreachable |= end->tally.errors == 0 && status == UROCE_WC_RETRY_EXC_ERR;
+	fail(end, uroce_wc_status_name(status), text);
 }
 
 bool perf_end_gives_up(const struct perf_end *end, uint64_t drain_began)

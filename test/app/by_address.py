@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from cases import Running, counter, main, run, want
+from cases import Running, counter, main, run, want, without_away
 
 CASES = []
 WAITING = r"waiting for a client on port \d+ of our address"
@@ -106,7 +106,7 @@ def perf_keeps_what_it_measured_when_the_other_end_is_gone(directory):
         pair.client.wait_for(r"(?m)^ 64 +\d+ (.|\n)*^ 4096 +\.\.\. ")
         pair.server.kill()
         want(pair.client.finish() == 1, "status", pair.texts())
-        results, text = json.load(open(path)), pair.client.text()
+        results, text = json.load(open(path)), without_away(pair.client.text())
         want([(one["size_bytes"], one["messages"] > 0) for one in results["results"]] == [(64, True), (4096, True)],
              results)
         failed = results["failed"]
@@ -132,7 +132,8 @@ def perf_says_which_request_failed_when_a_peer_falls_silent(directory):
             pair.client.wait_for("messages/s")
             pair.server.process.send_signal(signal.SIGSTOP)
             want(pair.client.finish() == 1, pair.texts())
-            want("RETRY_EXC_ERR" in pair.client.text() and pair.client.text().count("uroce-perf: ") == 1, pair.texts())
+            text = without_away(pair.client.text())
+            want("RETRY_EXC_ERR" in text and text.count("uroce-perf: ") == 1, pair.texts())
 
 
 def commanded(directory, role, commands, *arguments):

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from cases import BUILD, Running, Skipped, main, want
+from cases import BUILD, PATIENCE_S, Running, Skipped, main, want
 from target import DISK, HOST, LOOP, TARGET, Ends, queues_are_there, with_files
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
@@ -57,8 +57,10 @@ class Watched:
         instance, = uroce_telemetry.instances(f"uroce-{program.process.pid}")
 
         def facts():
-            counts = {}
-            while "polls" not in counts:  # empty if the thread that counts had no core for a second
+            """A target that gets no core for a second sends an empty answer."""
+            end, counts = time.monotonic() + PATIENCE_S, {}
+            while not counts:
+                want(time.monotonic() < end, "only empty answers", program.text())
                 counts = instance.ask("/uroce/nvmet")
             return counts["polls"], counts["commands"], *switches(program), cpu_seconds(program), time.monotonic()
         before = facts()

@@ -12,6 +12,7 @@
 #include "invariants.h"
 #include "packets.h"
 #include "pair.h"
+#include "patterned.h"
 #include "places.h"
 #include "rc/spread.h"
 #include "wire/bytes.h"
@@ -19,7 +20,6 @@
 #include "wire/icrc_copy.h"
 
 #define HEADERS_BYTES 28u /* IPv4 and UDP */
-#define PATTERN_BYTES 65536u
 #define REMOTE_ACCESS                                                                        \
 	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
@@ -38,28 +38,35 @@ static uint8_t count_or_default(uint8_t value, uint8_t standard)
 /* Made once, for those who open very many pairs. */
 const uint8_t *pair_pattern(enum side_name name)
 {
-	static uint8_t patterns[2][PATTERN_BYTES];
+	static uint8_t patterns[2][PATTERNED_BYTES];
 	uint8_t *pattern = patterns[name];
 
 	if (pattern[0] == 0) {
-		for (uint32_t i = 0; i < PATTERN_BYTES; i++)
+		for (uint32_t i = 0; i < PATTERNED_BYTES; i++)
 			pattern[i] = (uint8_t)(i * 7 + (i >> 8) + (name == A ? 1 : 99));
 	}
 	return pattern;
 }
 
-/* A side's memory may still be there, from the pair before. */
+/* Large memory is mapped. Small memory may still be there, from the pair before. */
 static void place_memory(struct side *side, enum side_name name, uint32_t bytes)
 {
+	static int files[2] = { -1, -1 };
 	const uint8_t *pattern = pair_pattern(name);
 
+	if (!PAIR_IS_SMALL) {
+		files[name] = files[name] < 0 ? patterned_file(pattern) : files[name];
+		side->memory = patterned_map(files[name], bytes);
+		side->memory_bytes = bytes;
+		return;
+	}
 	if (side->memory_bytes != bytes) {
 		free(side->memory);
 		side->memory = malloc(bytes);
 		side->memory_bytes = bytes;
 	}
-	for (uint32_t i = 0; i < bytes; i += PATTERN_BYTES)
-		memcpy(side->memory + i, pattern, bytes - i < PATTERN_BYTES ? bytes - i : PATTERN_BYTES);
+	for (uint32_t i = 0; i < bytes; i += PATTERNED_BYTES)
+		memcpy(side->memory + i, pattern, bytes - i < PATTERNED_BYTES ? bytes - i : PATTERNED_BYTES);
 }
 
 static void open_side(struct side *side, enum side_name name, const struct pair_options *options)
@@ -175,7 +182,9 @@ void pair_close(struct pair *pair)
 		while (side->wire_head != side->wire_tail)
 			free(side->wire[side->wire_head++ % PAIR_IN_FLIGHT].frame);
 		free(side->qp);
-		if (!keep)
+		if (!PAIR_IS_SMALL)
+			patterned_unmap(side->memory, side->memory_bytes);
+		else if (!keep)
 			free(side->memory);
 	}
 	if (keep)
