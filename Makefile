@@ -28,7 +28,7 @@ help:
 	@echo 'make bench       benchmarks as tables and JSON (ARGS="--only limit --only qps")'
 	@echo 'make bench-peers compare with UCX, libfabric, iperf3, qperf; the target with tgt and nbdkit'
 	@echo 'make bench-nvmet compare uroce-nvmet with the target of Linux, in a QEMU guest'
-	@echo 'make plots       draw the last results of make bench into docs/plots'
+	@echo 'make plots       draw the last results of make bench into $(BUILD)/plots'
 	@echo 'make interop     tests with the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make verbs-test  unmodified verbs applications at both ends (FULL=1: with all options)'
 	@echo 'make nic-test    emulated PCI NICs in QEMU, with Linux as the peer (FULL=1: the whole matrix)'
@@ -107,7 +107,7 @@ bench-nvmet: packages-build $(BUILD)/build.ninja
 
 plots:
 	@$(install_packages) plots
-	@test/perf/plots --json $(BUILD)/bench.json $(ARGS)
+	@test/perf/plots --json $(BUILD)/bench.json --out $(BUILD)/plots $(ARGS)
 
 interop: packages-build $(BUILD)/build.ninja
 	@$(install_packages) interop || true  # the harness says what is missing, and skips

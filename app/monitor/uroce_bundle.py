@@ -1,8 +1,8 @@
 # uroce_bundle.py - one archive for a bug report: versions, configuration, counters and records of running programs
 # SPDX-License-Identifier: BSD-3-Clause
-"""For uroce-top --bundle. The archive has a folder per program: the replies of its telemetry socket, its command line, the
-file of its --config, and the records of its failed queue pairs. Values of keys and options that look like secrets are
-replaced. Records contain up to 54 bytes of payload per frame."""
+"""For uroce-top --bundle. The archive has a folder per program: the replies of its telemetry socket, its command line,
+the file of its --config, and the records of its failed queue pairs. Values of keys and options that look like secrets
+are replaced. Records contain up to 54 bytes of payload per frame."""
 import io
 import json
 import os

@@ -192,8 +192,8 @@ def bundle_has_settings_without_secrets_counters_and_records(directory):
     with open(config, "w") as file:
         file.write("; password = hunter2\n[traffic]\nqps=2\n")
     pmd = subprocess.Popen([program("testpmd"), "-i", "--config", config, "--record", records, "--timeout", "1",
-                            "--retry-cnt", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True)
+                            "--retry-cnt", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True)
     killer = threading.Timer(60, pmd.kill)
     killer.start()
     try:

@@ -201,7 +201,7 @@ def several_lcores_serve_the_queues_of_a_host(directory):
         want(tell(directory, "disconnect", OWN_HOST)[0] == 0, ends.target.text())
         want(host.finish(60) == 1, host.text())
         ends.target.wait_until(lambda: "namespace 1" not in tell(directory, "show")[1])
-        want(ends.target.interrupt() == 0 and "ending: disconnecting 0 queues" in ends.target.text(), ends.target.text())
+        want(ends.target.interrupt() == 0 and "disconnecting 0 queues" in ends.target.text(), ends.target.text())
 
 
 @case

@@ -216,7 +216,8 @@ def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
         want(code == 0, *pmd.told)
     told = json.load(open(path))
     want(len(told["ports"]) == 2 and len(told["qps"]) == 4, told)
-    want(all(qp["state"] == "RTS" and qp["messages"] > 100 and qp["sends"] and qp["serves"] for qp in told["qps"]), told)
+    want(all(qp["state"] == "RTS" and qp["messages"] > 100 and qp["sends"] and qp["serves"] for qp in told["qps"]),
+         told)
     for port in told["ports"]:
         want(port["rx_frames"] > 400 and port["counters"]["rx_write_requests"] > 10, port)
         want(port["counters"]["retransmitted_packets"] == 0, "nothing is lost", port)

@@ -18,7 +18,8 @@ RULES = (
 )
 # Infinitives, and values of the control protocol.
 ALLOWED = re.compile(r"\bwhat to \w+\b|^ask$|\btype\W+ask\b")
-PAGES = ("CHANGELOG.md", "docs/guide/")
+PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/guide/", "docs/nvmet.md", "docs/performance.md",
+         "docs/testing.md")
 SOURCES = ("app/", "lib/", "drivers/")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
