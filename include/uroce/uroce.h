@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ids such as S-10 in these headers name rules of the transport. rules.md, which `make install` puts beside the other
- * documentation (PREFIX/share/doc/uroce/docs), has the text of each one.
+ * documentation (PREFIX/share/doc/uroce/docs/contributing), has the text of each one.
  */
 #ifndef UROCE_H
 #define UROCE_H

@@ -335,7 +335,7 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 
 /*
  * The response at snd_una is judged and its payload copied before its ICRC is known, because the buffer of a READ is
- * undefined until the READ completes; the copy computes the ICRC (docs/decisions/0004).
+ * undefined until the READ completes; the copy computes the ICRC (docs/explanation/decisions/0004).
  */
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns)

@@ -1,7 +1,7 @@
 /* kept.h - keeps requests that come before their turn, and tells the peer of them with SACKs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A forger (docs/threat-model.md): a kept packet is as good as one at ePSN, so what may be kept is bounded by the
+ * A forger (threat-model.md): a kept packet is as good as one at ePSN, so what may be kept is bounded by the
  * number of pairs of PSN and port that are acceptable at a time: KEPT_NEAR PSNs from any port of the peer's set, and
  * more from ports that have been used, divided by their number. When a second copy of a kept packet differs from the
  * first one, neither is trusted. SACKs and ACKs that arrivals draw are paid from an allowance, which grows with the

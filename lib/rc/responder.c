@@ -289,7 +289,7 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 /*
  * May the payload be placed before its ICRC is known? Yes for SENDs, whose buffer is undefined until the receive
  * completes, and for middle packets of WRITEs: their address is our own, and the peer sends a damaged packet again. No
- * while an earlier READ is still being answered, because its response might show damaged data (docs/decisions/0004).
+ * while an earlier READ is still being answered, because its response might show damaged data (decisions/0004).
  */
 static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const struct rc_scatter *place,
 				   const struct rc_origin *origin)

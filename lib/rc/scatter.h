@@ -67,7 +67,7 @@ static inline void scatter_copy(const struct rc_scatter *place, const uint8_t *d
 /*
  * Copies the payload of a packet, at least a byte, to its places, and checks the packet's ICRC on the way. Returns
  * false if the ICRC is wrong; then what lies in those places is undefined. So it is only for memory that no application
- * may look at yet (docs/decisions/0004).
+ * may look at yet (docs/explanation/decisions/0004).
  */
 static inline bool scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
 					 const struct rc_origin *origin)

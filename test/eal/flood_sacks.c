@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A share is counted in polls of the lcore, not in seconds. Idle queue pairs are the targets; the forger knows their
- * addresses, QPNs and P_Key, and in some floods a source port of each peer as well (docs/threat-model.md).
+ * addresses, QPNs and P_Key, and in some floods a source port of each peer as well (docs/explanation/threat-model.md).
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -25,14 +25,16 @@ prefix=$(sed -n 's/^prefix=//p' "$pc")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
 flags="--define-variable=prefix=$root$prefix"
 
-for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uroce/docs/architecture.md \
-	doc/uroce/docs/rules.md uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini uroce/nvmet.ini \
+for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uroce/docs/explanation/architecture.md \
+	doc/uroce/docs/contributing/rules.md uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini \
+	uroce/nvmet.ini \
 	uroce/uroce-nvmet.service bash-completion/completions/uroce-testpmd zsh/vendor-completions/_uroce; do
 	[ -s "$root$prefix/share/$file" ]
 	report $? "installs_share/$file"
 done
 # A program that the guide tells to start is there, with its manual.
-for program in $(grep -ohE 'uroce-[a-z]+(-perf)?' "$root$prefix/share/doc/uroce/docs/guide"/*.md | sort -u); do
+docs=$root$prefix/share/doc/uroce/docs
+for program in $(grep -ohE 'uroce-[a-z]+(-perf)?' "$docs"/tutorial/*.md "$docs"/howto/*.md | sort -u); do
 	case $program in # no programs
 	uroce-nic | uroce-session | uroce-dev | uroce-doc | uroce-tools | uroce-verbs) continue ;;
 	esac
@@ -79,7 +81,7 @@ if command -v systemd-analyze >/dev/null; then
 fi
 # Every id that a public header cites stands in the list that it names.
 for id in $(grep -ohE '\([A-Z]+-[0-9]+\)' "$root$prefix"/include/uroce/*.h | tr -d '()' | sort -u); do
-	grep -q "^### $id$" "$root$prefix/share/doc/uroce/docs/rules.md" 2>"$root/log" || echo "$id" >>"$root/log"
+	grep -q "^### $id$" "$docs/contributing/rules.md" 2>"$root/log" || echo "$id" >>"$root/log"
 done
 [ ! -s "$root/log" ]
 report $? rules_that_headers_cite_are_installed "$root/log"
@@ -136,7 +138,7 @@ done
 report $? example_two_paths_runs "$root/log"
 
 # The client of the guide.
-sed '1,/^```c$/d' "$root$prefix/share/doc/uroce/docs/guide/programming.md" | sed '/^```$/,$d' >"$root/guide.c"
+sed '1,/^```c$/d' "$root$prefix/share/doc/uroce/docs/tutorial/programming.md" | sed '/^```$/,$d' >"$root/guide.c"
 # shellcheck disable=SC2046
 cc -Wall -Wextra -Werror -o "$root/readme" "$root/guide.c" $(pkg-config $flags --cflags --static --libs uroce) \
 	>"$root/log" 2>&1

@@ -1,7 +1,7 @@
 # spdk.py - SPDK's nvmf_tgt over uroce-run, and Linux's own NVMe host, nvme-rdma, in the guest
 # SPDX-License-Identifier: BSD-3-Clause
 """Debian has no package of SPDK, so these cases run only when somebody names the folder of one that is built as
-docs/guide/spdk.md says. What the guest does is what it does with uroce-nvmet (storage.py)."""
+docs/howto/spdk.md says. What the guest does is what it does with uroce-nvmet (storage.py)."""
 import atexit
 import json
 import os

@@ -1,7 +1,7 @@
 /* forged.c - forged packets to a connection with SACKs: the forger knows addresses, QPNs and P_Key, perhaps more */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the threat model (docs/threat-model.md) says of requests and PROBEs. All forged packets have a right ICRC.
+ * What the threat model (threat-model.md) says of requests and PROBEs. All forged packets have a right ICRC.
  */
 #include <stdlib.h>
 #include <string.h>

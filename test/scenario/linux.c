@@ -1,4 +1,4 @@
-/* linux.c - what Soft-RoCE of Linux does otherwise than the book, where no other test has it (docs/protocol.md) */
+/* linux.c - what Soft-RoCE of Linux does otherwise than the book, where no other test has it (protocol.md) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdio.h>

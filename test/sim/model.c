@@ -349,7 +349,7 @@ static void accept_answer(struct sim_world *world, struct sim_end *end, const st
 }
 
 /*
- * What may have been written before the ICRC was found wrong (docs/decisions/0004): the place of the next packet, or of
+ * What may have been written before the ICRC was found wrong (decisions/0004): the place of the next packet, or of
  * this response, which is missing.
  */
 static void accept_early(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)

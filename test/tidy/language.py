@@ -18,8 +18,9 @@ RULES = (
 )
 # Infinitives, and values of the control protocol.
 ALLOWED = re.compile(r"\bwhat to \w+\b|^ask$|\btype\W+ask\b")
-PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/guide/", "docs/nvmet.md", "docs/performance.md",
-         "docs/testing.md")
+PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/tutorial/", "docs/howto/", "docs/performance.md",
+         "docs/reference/programs.md", "docs/reference/options.md", "docs/reference/calls.md",
+         "docs/contributing/testing.md")
 SOURCES = ("app/", "lib/", "drivers/")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 

@@ -7,7 +7,7 @@ import re
 
 from tree import ROOT, files, lines_of, run, text_of
 
-# Who may include what: the picture in docs/architecture.md. Places of the tree by their path; `dpdk` and `system`
+# Who may include what: the picture in architecture.md. Places of the tree by their path; `dpdk` and `system`
 # are headers in angle brackets. The longest prefix of a file's path counts.
 MAY_INCLUDE = {
     "include/": {"include/", "system"},

@@ -1,6 +1,6 @@
 # cost.py - instructions of a post and a poll through libibverbs and without it, as callgrind counts them
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: cost.py PROGRAM [--write]. Prints a table, which docs/verbs.md has to have to within 5 %; --write puts it
+"""usage: cost.py PROGRAM [--write]. Prints a table, which verbs.md has to have to within 5 %; --write puts it
 there. Counted is what the calls themselves do, in the thread that makes them. Exit 1: the page tells something else."""
 import os
 import re
@@ -11,7 +11,7 @@ import tempfile
 ROUNDS = 6
 POSTS = 32  # of a round, in cost.c
 ALLOWED = 0.05
-PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "docs", "verbs.md")
+PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "docs", "reference", "verbs.md")
 KINDS = {"post": "a post of a WRITE of 8 bytes", "poll": "a poll that takes a completion", "empty": "a poll of nothing"}
 
 
@@ -40,7 +40,7 @@ def main():
         if words == ["--write"]:
             page = re.sub(rf"^\| {text} \| .*\|$", f"| {text} | {found[0]} | {found[1]} |", page, flags=re.M)
         elif not told or any(abs(one - int(other)) > ALLOWED * one for one, other in zip(found, told.groups())):
-            print(f"docs/verbs.md tells something else: {told[0] if told else 'nothing'}")
+            print(f"docs/reference/verbs.md tells something else: {told[0] if told else 'nothing'}")
             wrong = 1
     if words == ["--write"]:
         with open(PAGE, "w") as file:

@@ -144,7 +144,7 @@ def figures():
 
 
 def cost():
-    """Against what docs/verbs.md tells."""
+    """Against what docs/reference/verbs.md tells."""
     yield Row("instructions of a post and a poll", ["/usr/bin/python3", os.path.join(HERE, "cost.py"),
                                                     f"{BUILD}/test/verbs/verbs-cost"],
               sees=(r"a poll of nothing",), port="net_ring0", seconds=200)
