@@ -236,7 +236,7 @@ def killed(made):
     start(client)
     made.breaks("`kill -9` of the target. The sender prints:")
     target.process.kill()
-    made.read(client, "the peer's program has ended")
+    made.read(client, "the peer's program ended")
     made.show(client, 3)
 
 

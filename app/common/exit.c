@@ -145,13 +145,13 @@ static const char *remedy_of(int error)
 {
 	switch (error) {
 	case ENOENT:
-		return "make its folder first, or name another one";
+		return "create its directory first, or use another path";
 	case EISDIR:
 		return "name a file in it";
 	case EACCES:
 	case EPERM:
 	case EROFS:
-		return "name a file where you may write";
+		return "use a file in a writable directory";
 	}
 	return "name another file";
 }
@@ -191,8 +191,8 @@ static void check_output(int status, void *unused)
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return;
-	app_complain(APP_EXIT_ENVIRONMENT, "the output cannot be written%s%s: write it elsewhere", errno ? ": " : "",
-		     errno ? strerror(errno) : "");
+	app_complain(APP_EXIT_ENVIRONMENT, "output cannot be written%s%s: redirect it to another file",
+		     errno ? ": " : "", errno ? strerror(errno) : "");
 	_exit(status ? status : APP_EXIT_ENVIRONMENT);
 }
 

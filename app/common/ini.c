@@ -84,8 +84,7 @@ static int begin_section(struct ini *ini, char *line)
 	line = strip(line + 1);
 	snprintf(where, sizeof(where), "%s: [%s]", ini->path, line);
 	if (find(ini, line, ""))
-		return app_complain(APP_EXIT_USAGE, "%s is there twice, line %u: put its keys together", where,
-				    ini->line);
+		return app_complain(APP_EXIT_USAGE, "%s appears twice, line %u: merge its keys", where, ini->line);
 	if (remember(line, "", "") != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;
 	ini->section = names->section;
@@ -109,7 +108,7 @@ static int parse_key(struct ini *ini, char *line)
 	snprintf(where, sizeof(where), "%s: [%s] %s", ini->path, ini->section, key);
 	twin = find(ini, ini->section, key);
 	if (twin && !(reader->may_repeat && reader->may_repeat(ini->section, key)))
-		return app_complain(APP_EXIT_USAGE, "%s is there twice (%s, %s), line %u: remove one", where,
+		return app_complain(APP_EXIT_USAGE, "%s appears twice (%s, %s), line %u: remove one", where,
 				    twin->value, value, ini->line);
 	if (remember(ini->section, key, value) != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;

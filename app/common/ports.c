@@ -48,7 +48,7 @@ void app_port_close(struct app_port *port)
 	if (code < 0)
 		app_complain(APP_EXIT_INTERNAL, "port %s is not closed: %s", port->port->name, strerror(-code));
 	else if (code > 0)
-		app_complain(APP_EXIT_INTERNAL, "%d mbufs did not come back", code);
+		app_complain(APP_EXIT_INTERNAL, "%d mbufs were not returned", code);
 	memset(port, 0, sizeof(*port));
 }
 

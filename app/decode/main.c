@@ -72,7 +72,7 @@ static void print_text(const struct finding *finding)
 	if (finding->has_srq)
 		printf(" srq=0x%06" PRIx32, finding->srq);
 	if (finding->is_foreign)
-		printf(" (not decoded: opcode 0x%02x is of another service, whose headers count as bytes here)",
+		printf(" (not decoded: opcode 0x%02x belongs to another service; its headers are counted as payload)",
 		       finding->opcode);
 	if (finding->fault)
 		printf(" fault=%s", finding->fault);
@@ -113,7 +113,7 @@ static int decode(const struct options *options)
 	int code;
 
 	if (!file)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory to open %s: free some", options->path);
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory to open %s: free memory", options->path);
 	story = decode_story_open();
 	while (capture_file_next(file, &frame) == 1) {
 		if (totals.frames++ == 0)
@@ -158,7 +158,7 @@ static int read_options(int argc, char **argv, struct options *options)
 					"--json-lines and --cm cannot be combined: --json-lines has each CM message "
 					"with its fields. Remove one");
 	if (argc - optind != 1)
-		return 1 + app_complain(APP_EXIT_USAGE, "%d files given: name one, as in uroce-decode FILE.pcap",
+		return 1 + app_complain(APP_EXIT_USAGE, "%d files given: give one, as in uroce-decode FILE.pcap",
 					argc - optind);
 	options->path = argv[optind];
 	return 0;
@@ -170,8 +170,8 @@ static int print_plan(const struct options *options)
 	       strcmp(options->path, "-") == 0 ? "standard input" : options->path,
 	       options->check ? ", and built anew" : "");
 	printf("printed: %s\n", options->cm   ? "the messages of each connection" :
-				options->json ? "a JSON object for each, and one with the totals" :
-						"a line for each, and one with the totals");
+				options->json ? "one JSON object per frame, totals last" :
+						"one line per frame, totals last");
 	return APP_EXIT_OK;
 }
 

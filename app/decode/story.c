@@ -26,7 +26,7 @@ static void *must_have(void *memory)
 	if (memory)
 		return memory;
 	exit(app_complain(APP_EXIT_ENVIRONMENT,
-			  "no memory for the messages of the capture: free some, or cut the capture"));
+			  "no memory for the messages of the capture: free memory, or split the capture"));
 }
 
 struct decode_story *decode_story_open(void)

@@ -69,7 +69,7 @@ static void handle_event(struct host *host, const struct uroce_cm_event *event)
 	if (event->type == UROCE_CM_REJECTED)
 		tell_refusal(host, link, event);
 	else if (event->type == UROCE_CM_DISCONNECTED && event->status == 0)
-		tell(host, link, "the target has ended the connection", "");
+		tell(host, link, "the target closed the connection", "");
 	else
 		tell(host, link, uroce_cm_event_name(event->type), strerror(-event->status));
 }
@@ -146,7 +146,7 @@ static int connect_link(struct host *host, struct link *link)
 	else if (!wait_for(host, link, &link->established, true) && !link->over)
 		tell(host, link, "nobody answers", "");
 	else if (options.alternate && !wait_for(host, link, &link->has_alternate, true) && !link->over)
-		tell(host, link, "its second path is not taken", "");
+		tell(host, link, "its second path was rejected", "");
 	return link->established && !host->told ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
 }
 
@@ -346,7 +346,7 @@ static bool handle_response(struct link *link, uint32_t slot, struct host_done *
 	struct command *command = &link->commands[cid % link->depth];
 
 	if (cid >= link->depth || !command->busy) {
-		tell(host, link, "an answer to a command that is not under way", "");
+		tell(host, link, "a response to a command that is not outstanding", "");
 		link->over = true;
 		return false;
 	}

@@ -141,7 +141,7 @@ static int cycle(void)
 	if (app_is_interrupted())
 		return APP_EXIT_INTERRUPTED;
 	if (code == APP_EXIT_OK)
-		printf("%lu times %u queues connected and disconnected in %.2f s\n", all.options.cycles,
+		printf("%lu cycles of %u queues connected and disconnected in %.2f s\n", all.options.cycles,
 		       all.options.queues + 1, (double)(app_now_ns() - began_ns) / 1e9);
 	return code;
 }
@@ -156,7 +156,7 @@ static int count_left(void)
 		server_poll(&all.server);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		controllers += all.server.target.controllers[i] != NULL;
-	printf("left at the target: %u queues, %u controllers, %lu bytes of buffers, %u commands\n",
+	printf("remaining at the target: %u queues, %u controllers, %lu bytes of buffers, %u commands\n",
 	       server_queue_count(&all.server), controllers, server_used_bytes(&all.server),
 	       nvmf_namespace_under_way(&all.disk->namespace));
 	return server_queue_count(&all.server) || controllers || server_used_bytes(&all.server) ||

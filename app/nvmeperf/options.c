@@ -130,7 +130,7 @@ static const struct option_set option_set = {
 	.head = "uroce-nvme-perf [EAL options] -- [options]\n"
 		"An NVMe over RDMA host that measures and verifies, in fio's words. Without --peer it has a target\n"
 		"of its own in the same process, over loop ports: both ends on one core.\n\n",
-	.tail = "\nExit: 0 all was right, 1 failed, 2 usage, 3 environment, 130 interrupted.\n",
+	.tail = "\nExit: 0 success, 1 failed, 2 usage, 3 environment, 130 interrupted.\n",
 };
 
 /* Options for a target elsewhere and options for our own target exclude each other. */
@@ -158,11 +158,11 @@ static int check_ends(const struct options *options)
 				    "--nqn %s: use a name such as nqn.2026-01.org.example:disk1, at most %u characters",
 				    options->nqn, NVME_NQN_MAX);
 	if (options->bare)
-		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: leave out --peer");
+		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: remove --peer");
 	if (options->failover_s > 0)
-		return app_complain(APP_EXIT_USAGE, "--failover: both ends are in this process: leave out --peer");
+		return app_complain(APP_EXIT_USAGE, "--failover: both ends are in this process: remove --peer");
 	if (options->store || options->block_bytes)
-		return app_complain(APP_EXIT_USAGE, "--store and --block are about our own target: leave out --peer %s",
+		return app_complain(APP_EXIT_USAGE, "--store and --block configure the local target: remove --peer %s",
 				    options->connect);
 	return APP_EXIT_OK;
 }
@@ -185,7 +185,7 @@ static int check_disk(struct options *options)
 					    options->sizes[i], disk->block_bytes);
 	}
 	if (code == APP_EXIT_OK && options->verify && disk->kind == STORE_NULL)
-		code = app_complain(APP_EXIT_USAGE, "--verify: %s keeps nothing: use memory:SIZE or a file",
+		code = app_complain(APP_EXIT_USAGE, "--verify: %s stores no data: use memory:SIZE or a file",
 				    options->store);
 	return code;
 }
@@ -229,7 +229,7 @@ void options_print_plan(const struct options *options)
 		printf("target: in this process, over loop ports, with %s in blocks of %u bytes\n", options->store,
 		       options->disk.block_bytes);
 	if (options->cycles) {
-		printf("%lu times %u I/O queues are connected and disconnected\n", options->cycles, options->queues);
+		printf("%lu cycles of %u I/O queues connected and disconnected\n", options->cycles, options->queues);
 		return;
 	}
 	for (unsigned rw = 0; rw < OPTIONS_RWS; rw++) {

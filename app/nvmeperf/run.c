@@ -179,7 +179,7 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 		if (run->counts && run->failover)
 			failover_poll(run->failover, run->now_ns, count > 0);
 		if (run->now_ns - heard_ns > PATIENCE_NS)
-			return app_complain(APP_EXIT_FAILURE, "the target has answered nothing for %llu s",
+			return app_complain(APP_EXIT_FAILURE, "no response from the target for %llu s",
 					    PATIENCE_NS / 1000000000);
 		host_keep_alive(run->host);
 	}
@@ -204,8 +204,8 @@ static int make(struct run *run)
 	run->places = run->namespace.blocks / run->count;
 	if (run->options->verify && run->places < 2 * tags)
 		return app_complain(APP_EXIT_USAGE,
-				    "--verify: the namespace has room for %lu commands of %u bytes, and %u at a time "
-				    "need %u: use a larger one, or a smaller --iodepth or --bs",
+				    "--verify: the namespace has room for %lu commands of %u bytes, but %u "
+				    "outstanding ones need %u: use a larger one, or a smaller --iodepth or --bs",
 				    run->places, which->bytes, tags, 2 * tags);
 	run->commands = calloc(tags, sizeof(*run->commands));
 	run->free_tags = calloc(tags, sizeof(*run->free_tags));
@@ -296,7 +296,7 @@ static int measure(struct run *run, json_t *results)
 		code = work(run, PHASE_READ_BACK, 0);
 	if (code == APP_EXIT_OK && run->failover && run->failover->resumed_ns == 0)
 		code = app_complain(APP_EXIT_FAILURE,
-				    "nothing has ended since the link was cut: use a longer --duration");
+				    "no command completed after the link was cut: use a longer --duration");
 	if (code == APP_EXIT_OK || done)
 		report(run, rate, results);
 	if (code == APP_EXIT_OK && (run->wrong || run->failed))

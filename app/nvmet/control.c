@@ -170,7 +170,7 @@ static void json(struct control *control, char **words)
 {
 	(void)words;
 	if (json_write(control->server, control->disks, control->out) != 0)
-		refuse(control, "no memory for the answer");
+		refuse(control, "no memory for the reply");
 }
 
 static void controllers(struct control *control, char **words)

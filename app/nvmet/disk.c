@@ -70,13 +70,11 @@ static int take_given(const struct disk *disk, struct arrival *arrival, char err
 	if (uuid_parse(text, uuid) != 0)
 		return store_refuse(error, "uuid %s: use one such as %s", text, any_uuid());
 	if (disk->store->config.kind != STORE_FILE)
-		return store_refuse(error,
-				    "uuid %s: %s is a new disk each time, with a UUID of its own: leave out uuid", text,
-				    store_kind_name(disk->store->config.kind));
+		return store_refuse(error, "uuid %s: %s is a new disk at each start, with its own UUID: remove uuid",
+				    text, store_kind_name(disk->store->config.kind));
 	if (disk->store->is_blank)
-		return store_refuse(
-			error, "uuid %s: %s is a new disk, which nobody knows by that: leave out uuid, it gets one",
-			text, disk->path);
+		return store_refuse(error, "uuid %s: %s is a new disk, which gets its own UUID: remove uuid", text,
+				    disk->path);
 	if (!arrival->is_kept || same_uuid(arrival->kept.uuid, uuid))
 		return 0;
 	uuid_unparse_lower(arrival->kept.uuid, kept);
@@ -112,8 +110,8 @@ static int check_unique(const struct disks *disks, const struct disk *disk, char
 		uuid_unparse_lower(disk->namespace.uuid, text);
 		return store_refuse(
 			error,
-			"%s is the same disk as namespace %u of %s, %s: both have the UUID %s; a copy that is to be "
-			"another one has to forget it: setfattr -x %s %s",
+			"%s is the same disk as namespace %u of %s, %s: both have the UUID %s; make a copy another "
+			"disk with setfattr -x %s %s",
 			disk->path, other->namespace.nsid, other->subsystem->nqn, other->path, text, IDENTITY_ATTRIBUTE,
 			disk->path);
 	}
@@ -200,12 +198,12 @@ static int serve(struct disks *disks, struct disk *disk, const struct settings_d
 	if (code == 0)
 		return keep_identity(disk, &arrival, error);
 	if (code == -EEXIST)
-		return store_refuse(error, "namespace %u of %s is there already", namespace->nsid,
-				    disk->subsystem->nqn);
+		return store_refuse(error, "namespace %u of %s exists already", namespace->nsid, disk->subsystem->nqn);
 	if (code == -EBUSY)
 		return store_refuse(
 			error,
-			"a host has not read yet that namespace %u of %s is gone: take another nsid, or try again",
+			"a host has not yet noticed that namespace %u of %s is gone: use another nsid, or try again "
+			"later",
 			namespace->nsid, disk->subsystem->nqn);
 	return store_refuse(error, "%s: at most %u namespaces", disk->subsystem->nqn, NVMF_NAMESPACES_MAX);
 }

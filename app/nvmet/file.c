@@ -198,7 +198,7 @@ static bool may_be_of_sync(const struct store_request *request, int error)
 static void distrust_syncs(struct store *store, int error)
 {
 	if (!store->sync_failed)
-		fprintf(stderr, "warning: %s: a sync failed: %s; no flush succeeds until it is opened anew\n",
+		fprintf(stderr, "warning: %s: a sync failed: %s; no flush succeeds until it is reopened\n",
 			store->config.path, strerror(error));
 	store->sync_failed = true;
 }
@@ -402,7 +402,7 @@ static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 	if (got == (ssize_t)store->config.block_bytes)
 		return 0;
 	if (got < 0 && reason == EINVAL && store->config.block_bytes == 512)
-		return complain(error, store, "does not take blocks of 512 bytes directly; use blocks of 4096");
+		return complain(error, store, "does not support direct I/O in blocks of 512 bytes; use blocks of 4096");
 	return complain(error, store, got < 0 ? strerror(reason) : "cannot be read");
 }
 
@@ -439,9 +439,9 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 	if (store->fd >= 0)
 		return 0;
 	complain(error, store,
-		 errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" :
+		 errno == EINVAL ? "its file system does not support O_DIRECT; add buffered" :
 		 errno == EACCES && access(config->path, R_OK) == 0 ?
-				   "it may be read, but not written: add read-only, or give the right to write it" :
+				   "it is read-only for this user: add read-only, or change its permissions" :
 				   strerror(errno));
 	if (errno == EINVAL && flags & O_CREAT) /* the file was created even so */
 		unlink(config->path);

@@ -67,7 +67,7 @@ int lane_open(struct lane *lane, uint64_t pool_bytes, bool threads)
 	if (lane->ring == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the work on files");
 	if (reason[0] && lane->index == 0)
-		fprintf(stderr, "note: %s; threads read and write files\n", reason);
+		fprintf(stderr, "note: %s; threads are used for file I/O\n", reason);
 	return APP_EXIT_OK;
 }
 

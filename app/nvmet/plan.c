@@ -49,13 +49,11 @@ static int check_subsystems(const struct settings *settings)
 		if (subsystem->nqn[0] == '\0')
 			return app_complain(APP_EXIT_USAGE, "%s: nqn is missing, its name", subsystem->where);
 		if (strcmp(subsystem->nqn, NVME_DISCOVERY_NQN) == 0)
-			return app_complain(
-				APP_EXIT_USAGE,
-				"%s %s: this name is kept for discovery, which there always is: use another",
-				subsystem->where[0] ? subsystem->where : "--nqn", subsystem->nqn);
+			return app_complain(APP_EXIT_USAGE, "%s %s: this name is reserved for discovery: use another",
+					    subsystem->where[0] ? subsystem->where : "--nqn", subsystem->nqn);
 		for (uint32_t k = 0; k < i; k++) {
 			if (strcmp(settings->subsystems[k].nqn, subsystem->nqn) == 0)
-				return app_complain(APP_EXIT_USAGE, "%s: nqn %s is that of another: use another name",
+				return app_complain(APP_EXIT_USAGE, "%s: nqn %s is already used: use another name",
 						    subsystem->where, subsystem->nqn);
 		}
 	}
@@ -67,14 +65,14 @@ static int find_subsystem(const struct settings *settings, struct settings_disk 
 	uint32_t i = 0;
 
 	if (disk->subsystem[0] == '\0' && settings->subsystem_count != 1)
-		return app_complain(APP_EXIT_USAGE, "%s: subsystem is missing: the nqn of one of the %u there are",
+		return app_complain(APP_EXIT_USAGE, "%s: subsystem is missing: use the nqn of one of the %u subsystems",
 				    disk->where, settings->subsystem_count);
 	if (disk->subsystem[0] == '\0')
 		strcpy(disk->subsystem, settings->subsystems[0].nqn);
 	while (i < settings->subsystem_count && strcmp(settings->subsystems[i].nqn, disk->subsystem) != 0)
 		i++;
 	if (i == settings->subsystem_count)
-		return app_complain(APP_EXIT_USAGE, "%s: subsystem %s: use the nqn of one there is, such as %s",
+		return app_complain(APP_EXIT_USAGE, "%s: subsystem %s does not exist: use an nqn such as %s",
 				    disk->where, disk->subsystem, settings->subsystems[0].nqn);
 	return APP_EXIT_OK;
 }
@@ -97,12 +95,12 @@ static int check_names(const struct settings *settings, const struct settings_di
 	const struct settings_disk *twin = disk->nsid ? find_nsid(settings, disk, disk->nsid) : NULL;
 
 	if (twin && twin < disk)
-		return app_complain(APP_EXIT_USAGE, "%s: nsid %u is that of another namespace of %s: use another",
-				    disk->where, disk->nsid, disk->subsystem);
+		return app_complain(APP_EXIT_USAGE, "%s: nsid %u is already used in %s: use another", disk->where,
+				    disk->nsid, disk->subsystem);
 	for (const struct settings_disk *other = settings->disks; disk->uuid[0] && other < disk; other++) {
 		if (strcasecmp(other->uuid, disk->uuid) == 0)
-			return app_complain(APP_EXIT_USAGE, "%s: uuid %s is that of another namespace: use another",
-					    disk->where, disk->uuid);
+			return app_complain(APP_EXIT_USAGE, "%s: uuid %s is already used: use another", disk->where,
+					    disk->uuid);
 	}
 	return APP_EXIT_OK;
 }
@@ -118,7 +116,7 @@ static int check_file(const struct settings *settings, const struct settings_dis
 		if (before->kind == STORE_FILE && stat(before->path, &other) == 0 && own.st_dev == other.st_dev &&
 		    own.st_ino == other.st_ino)
 			return app_complain(APP_EXIT_USAGE,
-					    "%s%s%s is the file %s, which another namespace has already: name it once",
+					    "%s%s%s is the file %s, which another namespace uses: use it once",
 					    disk->where, disk->where[0] ? ": " : "", disk->path, before->path);
 	}
 	return APP_EXIT_OK;
@@ -143,7 +141,7 @@ static int number(const struct settings *settings, struct settings_disk *disk)
 	while (disk->nsid == 0 && nsid <= NVMF_NAMESPACES_MAX && find_nsid(settings, disk, nsid))
 		nsid++;
 	if (nsid > NVMF_NAMESPACES_MAX)
-		return app_complain(APP_EXIT_USAGE, "%s: %s has %u namespaces, and no more are possible", disk->where,
+		return app_complain(APP_EXIT_USAGE, "%s: %s has %u namespaces, the maximum", disk->where,
 				    disk->subsystem, NVMF_NAMESPACES_MAX);
 	disk->nsid = disk->nsid ? disk->nsid : nsid;
 	return APP_EXIT_OK;

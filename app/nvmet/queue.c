@@ -61,7 +61,7 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 	}
 	if (command->status == NVME_OK && queue->nvmf.qid == 0) {
 		lane_count(&lane->counts.hosts_come, 1);
-		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s has come to controller %u of %s",
+		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s connected to controller %u of %s",
 			     host, peer, controller ? controller->cntlid : 0, subsystem);
 	} else if (command->status != NVME_OK) {
 		lane_count(&lane->counts.hosts_refused, 1);
@@ -281,7 +281,7 @@ static void tell_end(const struct queue *queue, const char *why)
 	if (controller && queue->nvmf.qid == 0) {
 		lane_count(&lane->counts.hosts_gone, 1);
 		journal_tell(&lane->server->journal, lane->now_ns,
-			     "host %s at %s has gone from controller %u of %s: %s",
+			     "host %s at %s disconnected from controller %u of %s: %s",
 			     journal_name(controller->host_nqn, host, sizeof(host)), peer, controller->cntlid,
 			     controller->subsystem ? controller->subsystem->nqn : "discovery", why);
 	} else if (controller == NULL) {

@@ -87,7 +87,7 @@ static void remove_missing(const struct settings *old, struct settings *new, str
 
 		if (disk == NULL || find_same(new, &old->disks[i]))
 			continue;
-		printf("reload: namespace %u of %s is removed\n", disk->namespace.nsid, disk->subsystem->nqn);
+		printf("reload: namespace %u of %s removed\n", disk->namespace.nsid, disk->subsystem->nqn);
 		disks_remove(disks, disk);
 	}
 }
@@ -114,7 +114,7 @@ static void add(struct settings_disk *settings, struct server *server, struct di
 
 	if (disk) {
 		settings->nsid = disk->namespace.nsid;
-		printf("reload: namespace %u of %s is added\n", disk->namespace.nsid, subsystem->nqn);
+		printf("reload: namespace %u of %s added\n", disk->namespace.nsid, subsystem->nqn);
 	} else if (subsystem) {
 		app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", settings->where, error);
 	}

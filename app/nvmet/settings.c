@@ -221,7 +221,7 @@ static int parse_uuid_of_last(const char *option, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->disk_count == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %s: of which disk? name it before, with --file", option, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: no disk: put --file before it", option, text);
 	return parse_uuid(option, text, settings->disks[settings->disk_count - 1].uuid);
 }
 
@@ -373,7 +373,7 @@ static int begin_section(void *argument, const char *where, const char *section)
 				    where);
 	if (kind == 0 && file->has_ports)
 		return app_complain(APP_EXIT_USAGE,
-				    "%s: the command line has ports, too: leave out the one or the other", where);
+				    "%s: ports are given in the file and on the command line: remove one", where);
 	if (*kinds[kind].count == kinds[kind].most)
 		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kinds[kind].most);
 	++*kinds[kind].count;
@@ -409,8 +409,8 @@ static int complete(struct settings *settings)
 	if (settings->subsystem_count == 0) {
 		settings->subsystem_count = 1;
 		if (settings->subsystems[0].nqn[0] == '\0' && identity_default_nqn(settings->subsystems[0].nqn) != 0)
-			return app_complain(APP_EXIT_USAGE, "--nqn is missing, the name of the subsystem: there is no "
-							    "/etc/machine-id to make one of that no other machine has");
+			return app_complain(APP_EXIT_USAGE, "--nqn is missing: there is no /etc/machine-id to derive "
+							    "it from");
 	}
 	return code;
 }
@@ -472,8 +472,7 @@ static void report_changes(const struct option_set *set, const char *section, co
 		    memcmp((const char *)old + row->offset, (const char *)new + row->offset, row->bytes) == 0)
 			continue;
 		if (row->parse == app_vlan_expect)
-			printf("reload: %s %s has another value: restart the target to apply it\n", where,
-			       row->word->name);
+			printf("reload: %s %s changed: restart the target to apply it\n", where, row->word->name);
 		else
 			printf("reload: %s %s is %s instead of %s: restart the target to apply it\n", where,
 			       row->word->name, format_value(row, new, now), format_value(row, old, before));

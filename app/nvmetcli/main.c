@@ -77,7 +77,7 @@ static int ask(const char *path, const struct sockaddr_un *address, const char *
 	if (connect(peer, (const struct sockaddr *)address, sizeof(*address)) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path,
 				    errno == ENOENT || errno == ECONNREFUSED ?
-					    "no target listens there; is it running?" :
+					    "no target listens on this socket; is it running?" :
 					    strerror(errno));
 	if (send(peer, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
@@ -115,7 +115,8 @@ int main(int argc, char **argv)
 	if (code)
 		return code - 1;
 	if (optind == argc)
-		return app_complain(APP_EXIT_USAGE, "which command: show, controllers, stats, json, add, remove, "
+		return app_complain(APP_EXIT_USAGE, "the command is missing: use show, controllers, stats, json, "
+						    "add, remove, "
 						    "resize, disconnect or help");
 	if (strcmp(argv[optind], "help") == 0 && !options.dry)
 		return print_help();

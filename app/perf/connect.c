@@ -140,13 +140,13 @@ static void report(struct run *run, double seconds)
 	uint64_t count = run->time_count;
 
 	qsort(run->times_ns, count, sizeof(*run->times_ns), compare);
-	printf("connections: %.0f a second, %lu in %.1f s, %u under way, %lu failed\n", (double)run->made / seconds,
+	printf("connections: %.0f per second, %lu in %.1f s, %u in progress, %lu failed\n", (double)run->made / seconds,
 	       run->made, seconds, run->connect->under_way, run->failed);
 	if (count)
-		printf("time to set one up: %.1f us p50, %.1f us p99, %.1f us max\n", run->times_ns[count / 2] / 1e3,
+		printf("setup time: %.1f us p50, %.1f us p99, %.1f us max\n", run->times_ns[count / 2] / 1e3,
 		       run->times_ns[count * 99 / 100] / 1e3, run->times_ns[count - 1] / 1e3);
 	if (uroce_cm_usage(run->connect->engine, &usage) == 0)
-		printf("left behind: %u connections, %u half open, %u timers\n", usage.connections, usage.half_open,
+		printf("remaining: %u connections, %u half open, %u timers\n", usage.connections, usage.half_open,
 		       usage.timers);
 }
 

@@ -72,11 +72,12 @@ void perf_environment_collect(const struct perf_options *options, const struct a
 	     "this is a " BUILD
 	     " build: its figures are not meaningful; use meson's buildtype debugoptimized or release");
 	warn(environment, !eal.hugepages,
-	     "no hugepages: addresses take longer to translate; set aside some, such as "
-	     "echo 512 > /proc/sys/vm/nr_hugepages");
-	warn(environment, eal.shared_cores,
-	     "two busy lcores share a core: they take turns for milliseconds; use cores "
-	     "of their own");
-	warn(environment, options_have_faults(options), "the link has faults: these are not the figures of a good one");
-	warn(environment, options->test.verify, "every byte is filled and checked, which costs more than the transfer");
+	     "no hugepages: more TLB misses; reserve some, such as echo 512 > /proc/sys/vm/nr_hugepages");
+	warn(environment, eal.shared_cores, "two busy lcores share a core: use one core per lcore");
+	warn(environment, options_have_faults(options),
+	     "the link has injected faults: the results are not those of "
+	     "a good link");
+	warn(environment, options->test.verify,
+	     "every byte is filled and checked, which takes longer than the "
+	     "transfer");
 }

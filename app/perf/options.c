@@ -23,17 +23,15 @@ static int check_ends(const struct perf_options *options)
 				    "--rx-rate %u: this option belongs to the client; remove it from the server",
 				    options->test.rx_rate);
 	if (options->server && options->host)
-		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
-				    options->host);
+		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: give one of them", options->host);
 	if (local && !pair)
 		return app_complain(APP_EXIT_USAGE, "-d %s: one port needs a peer: add --server or HOST",
 				    options->device);
 	if (!local && options->device && pair)
-		return app_complain(APP_EXIT_USAGE,
-				    "-d %s: both of its ends are in one process: leave out --server and HOST",
+		return app_complain(APP_EXIT_USAGE, "-d %s: both ends are in one process: remove --server and HOST",
 				    options->device);
 	if (options->by_address && (local || options->connections))
-		return app_complain(APP_EXIT_USAGE, "-R: is about --server or HOST, and --connections does without it");
+		return app_complain(APP_EXIT_USAGE, "-R: needs --server or HOST; --connections does not use it");
 	if (options->by_address && options->host && uroce_addr_parse(options->host, &addr, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "HOST %s: with -R it is a RoCE address, such as 10.0.0.1",
 				    options->host);
@@ -47,16 +45,16 @@ static int check_ends(const struct perf_options *options)
 				    options->addresses[0]);
 	if (!local && options->failover_s > 0)
 		return app_complain(APP_EXIT_USAGE,
-				    "--failover %g: the links are cut in this process: leave out --server and HOST",
+				    "--failover %g: both ends must be in this process: remove --server and HOST",
 				    options->failover_s);
 	if (options->server && (options->json_path || options->page_path))
-		return app_complain(APP_EXIT_USAGE, "%s: the results are the client's",
+		return app_complain(APP_EXIT_USAGE, "%s: only the client has results: remove it",
 				    options->json_path ? "--json" : "--report");
 	if (options->page_path && options->connections)
-		return app_complain(APP_EXIT_USAGE, "--report: --connections has one number, and no page of them");
+		return app_complain(APP_EXIT_USAGE, "--report: --connections has no page of results: remove one");
 	if (options->page_path && (strcmp(options->page_path, "-") == 0 ||
 				   (options->json_path && strcmp(options->page_path, options->json_path) == 0)))
-		return app_complain(APP_EXIT_USAGE, "--report %s: give it a file of its own", options->page_path);
+		return app_complain(APP_EXIT_USAGE, "--report %s: use another file than --json", options->page_path);
 	if (!local && options->core_count > 1)
 		return app_complain(APP_EXIT_USAGE, "--nb-cores %u: with --server or HOST each process has one core",
 				    options->core_count);
@@ -67,8 +65,7 @@ static int check_ends(const struct perf_options *options)
 static int check_size_options(const struct perf_options *options)
 {
 	return options->all_sizes && options->named_sizes ?
-		       app_complain(APP_EXIT_USAGE, "-a and -s %u: -a is all sizes: leave out one of them",
-				    options->sizes[0]) :
+		       app_complain(APP_EXIT_USAGE, "-a and -s %u: -a sets all sizes: remove one", options->sizes[0]) :
 		       APP_EXIT_OK;
 }
 
@@ -76,12 +73,12 @@ static int check_size_options(const struct perf_options *options)
 static int check_rate(struct perf_options *options)
 {
 	if (options->rate_limit == 0)
-		return options->test.burst ? app_complain(APP_EXIT_USAGE, "--burst_size %u: is about --rate_limit",
+		return options->test.burst ? app_complain(APP_EXIT_USAGE, "--burst_size %u: needs --rate_limit",
 							  options->test.burst) :
 					     APP_EXIT_OK;
 	if (options->modes[PERF_LAT] || options->connections)
-		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: bandwidth only: leave out %s",
-				    options->rate_limit, options->connections ? "--connections" : "--mode lat");
+		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: bandwidth only: remove %s", options->rate_limit,
+				    options->connections ? "--connections" : "--mode lat");
 	options->modes[PERF_BW] = true;
 	return APP_EXIT_OK;
 }
@@ -93,21 +90,19 @@ static int check_perftest(struct perf_options *options)
 	bool bw = options->modes[PERF_BW] || !options->modes[PERF_LAT];
 
 	if (options->test.use_srq && options->test.flow_control)
-		return app_complain(APP_EXIT_USAGE, "--use-srq: a shared queue gives no credits: leave out "
+		return app_complain(APP_EXIT_USAGE, "--use-srq: no credits with a shared receive queue: remove "
 						    "--flow-control");
 	if (options->test.paths && options->test.sack_window == 0)
-		return app_complain(APP_EXIT_USAGE,
-				    "--paths %u: packets that overtake each other need SACKs: leave out "
-				    "--sack-window off",
+		return app_complain(APP_EXIT_USAGE, "--paths %u: multipath needs SACKs: remove --sack-window off",
 				    options->test.paths);
 	if (least && (!bw || options->server || options->connections))
-		return app_complain(APP_EXIT_USAGE, "%s: is about bandwidth that this process prints: not with %s",
+		return app_complain(APP_EXIT_USAGE, "%s: only for bandwidth printed by this process: remove %s",
 				    options->least_gbit > 0 ? "-w" : "-y",
 				    options->server      ? "--server" :
 				    options->connections ? "--connections" :
 							   "--mode lat");
 	if (options->histogram && options->modes[PERF_BW] && !options->modes[PERF_LAT])
-		return app_complain(APP_EXIT_USAGE, "-H: is about latency: use --mode lat");
+		return app_complain(APP_EXIT_USAGE, "-H: only for latency: use --mode lat");
 	return check_rate(options);
 }
 
@@ -137,7 +132,7 @@ static int check_sizes(const struct perf_options *options)
 
 	for (uint32_t i = 0; i < options->size_count && op; i++) {
 		if (options->sizes[i] != op->bytes)
-			return app_complain(APP_EXIT_USAGE, "-s %u: --op %s always has %u bytes: leave out -s and -a",
+			return app_complain(APP_EXIT_USAGE, "-s %u: --op %s always has %u bytes: remove -s and -a",
 					    options->sizes[i], perf_op_names[op - perf_ops], op->bytes);
 	}
 	return APP_EXIT_OK;
@@ -166,7 +161,7 @@ static int check_ops(struct perf_options *options)
 				    op->receives ?
 					    "--use-srq: a window is of one queue pair, and so is the receive of a %s: "
 					    "use --op send, send_imm or write_imm" :
-					    "--use-srq: is about receives, and --op %s has none: use --op send, "
+					    "--use-srq: --op %s has no receives: use --op send, "
 					    "send_imm or write_imm",
 				    perf_op_names[op - perf_ops]);
 	if (options->ops[PERF_SEND_INV] && !has_windows(options))
@@ -196,8 +191,7 @@ static int check(struct perf_options *options)
 	for (unsigned i = 0; i < PERF_MODES && !any_mode; i++)
 		options->modes[i] = true;
 	if (options->test.iterations && options->test.seconds > 0)
-		return app_complain(APP_EXIT_USAGE,
-				    "-D and -n: a case ends after a time or after a number of messages");
+		return app_complain(APP_EXIT_USAGE, "-D and -n: give a time or a number of messages");
 	if (options->test.seconds == 0)
 		options->test.seconds = USUAL_SECONDS;
 	if (options->failover_s >= options->test.seconds && options->test.iterations == 0)

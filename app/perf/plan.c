@@ -63,7 +63,7 @@ void perf_plan_print(const struct perf_options *options)
 	if (options->server)
 		printf("cases: set by the client\n");
 	else if (options->connections)
-		printf("%u connections under way at a time, for %g s\n", options->connections, options->test.seconds);
+		printf("%u concurrent connections, for %g s\n", options->connections, options->test.seconds);
 	if (options->server || options->connections)
 		return;
 	for (; perf_case_at(options, count, &test); count++) {

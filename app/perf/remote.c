@@ -294,7 +294,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 	error = perf_message_to_peer(message, &memory->peer, test->qps);
 	json_decref(message);
 	if (error)
-		return app_complain(-1, "the other side's answer makes no sense");
+		return app_complain(-1, "the reply of the peer is invalid");
 	perf_report_connection(test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return -1;
@@ -409,7 +409,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 		return refuse(remote, "path MTU %u: the server's port supports up to %u: use a smaller -m",
 			      test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
-		return refuse(remote, "its QPs make no sense");
+		return refuse(remote, "its QPs are invalid");
 	if (memcmp(&memory->peer.addr, &remote->end->port->addr, sizeof(memory->peer.addr)) == 0)
 		return refuse_own_address(remote);
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
@@ -442,7 +442,7 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory, ui
 	error = perf_message_to_stop(stop, &other, memory->completed, end->test.qps);
 	json_decref(stop);
 	if (error)
-		return refuse(remote, "its numbers make no sense");
+		return refuse(remote, "its numbers are invalid");
 	end->stopped |= other.errors > 0;
 	*failures += other.errors;
 	while (!perf_end_is_done(end) && !remote->link.closed)

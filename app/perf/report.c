@@ -125,7 +125,7 @@ void perf_report_histogram(const struct perf_result *result)
 void perf_report_progress(const struct perf_case *test, const struct perf_tally *last, uint64_t bytes)
 {
 	/* Progress goes to standard error, not between the rows of the table, which programs read. */
-	fprintf(stderr, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n",
+	fprintf(stderr, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets retransmitted, %lu probes\n",
 		test->size_bytes, (double)bytes * 8 / last->seconds / 1e9, (double)last->messages / last->seconds / 1e6,
 		(unsigned long)last->retransmits, (unsigned long)last->probes);
 }
@@ -156,12 +156,12 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);
 	if (tally->retransmits)
-		fprintf(out, "            %lu packets were sent again after losses\n",
+		fprintf(out, "            %lu packets were retransmitted after losses\n",
 			(unsigned long)tally->retransmits);
 	if (tally->probes)
 		fprintf(out, "            %lu packets only probed a silent peer\n", (unsigned long)tally->probes);
 	if (tally->cnps)
-		fprintf(out, "            %lu congestion notifications came: switches marked packets\n",
+		fprintf(out, "            %lu congestion notifications arrived: switches marked packets\n",
 			(unsigned long)tally->cnps);
 	if (result->failover.cut)
 		fprintf(out,
@@ -171,8 +171,7 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 			result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
 	if (tally->rnr_naks)
 		fprintf(out,
-			"            %lu RNR NAKs (receivers that were not ready) were waited for, and %lu packets "
-			"sent again after them\n",
+			"            %lu RNR NAKs (receiver not ready), and %lu packets retransmitted after them\n",
 			(unsigned long)tally->rnr_naks, (unsigned long)tally->rnr_resent);
 	if (tally->checked)
 		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,

@@ -83,8 +83,8 @@ static int parse_icrc(const char *name, const char *text, void *place)
 
 	(void)place;
 	if (error == -ENOTSUP)
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: this CPU has not the instructions: use %s", name,
-				    text, uroce_icrc());
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: this CPU lacks the instructions: use %s", name, text,
+				    uroce_icrc());
 	if (error)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use vpclmul, vpclmul256, pclmul or isal", name, text);
 	return APP_EXIT_OK;

@@ -15,7 +15,7 @@ int check_library(void)
 	void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (library == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "libibverbs.so.1 is not there (%s): install libibverbs1",
+		return app_complain(APP_EXIT_ENVIRONMENT, "libibverbs.so.1 is missing (%s): install libibverbs1",
 				    dlerror());
 	if (dlvsym(library, "verbs_register_driver_34", "IBVERBS_PRIVATE_34"))
 		return APP_EXIT_OK;

@@ -52,13 +52,13 @@ static int complain(const char *text, int error, bool is_range, const char *hold
 {
 	if (error == -EADDRINUSE && is_range)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: other programs have all of them, the last one %s: name a longer range",
-				    text, holder);
+				    "--ip %s: all of them are in use, the last one by %s: use a larger range", text,
+				    holder);
 	if (error == -EADDRINUSE)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: it is held by %s on this machine: name another one, or a range", text,
+				    "--ip %s: it is held by %s on this machine: use another one, or a range", text,
 				    holder);
-	return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: whether it is free cannot be found out (%s)", text,
+	return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: it cannot be checked whether it is free (%s)", text,
 			    strerror(-error));
 }
 

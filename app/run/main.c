@@ -78,8 +78,8 @@ static const struct option_set set = {
 	OPTION_SPELLINGS,
 	.head = "usage: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 		"\n"
-		"Runs a program that was written for RDMA, as it is, over uroce: it finds a device uroce0,\n"
-		"without a driver in the kernel and without an RDMA NIC.\n\n",
+		"Runs an unmodified RDMA application over uroce: it finds a device uroce0,\nwithout a kernel driver "
+		"or RDMA NIC.\n\n",
 	.tail = "\n  uroce-run -d eth1 --ip 10.0.0.9/24 ibv_rc_pingpong -g 0 10.0.0.2\n",
 	.usual = &usual,
 	.origins = origins,
@@ -91,7 +91,7 @@ static int parse_section(void *argument, const char *where, const char *section)
 	(void)argument;
 	if (strcmp(section, SECTION) == 0)
 		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "%s: there is no such section; the one is [" SECTION "]", where);
+	return app_complain(APP_EXIT_USAGE, "%s: no such section; use [" SECTION "]", where);
 }
 
 static int parse_key(void *settings, const char *where, const char *section, const char *key, const char *value)
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
 	if (code == APP_EXIT_OK)
 		code = read_addresses(&settings, optind < argc ? basename(argv[optind]) : "uroce-run", &port);
 	if (code == APP_EXIT_OK && optind == argc && !settings.print_env && !settings.check)
-		code = app_complain(APP_EXIT_USAGE, "which program? uroce-run [OPTIONS] PROGRAM [ARGUMENTS]");
+		code = app_complain(APP_EXIT_USAGE, "the program is missing: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]");
 	if (code == APP_EXIT_OK)
 		code = find_libraries(libraries, sizeof(libraries));
 	if (code == APP_EXIT_OK && settings.check) {

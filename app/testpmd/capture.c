@@ -34,7 +34,7 @@ void capture_begin(const struct traffic *traffic, const char *path, uint16_t fra
 	struct uroce_error error;
 
 	if (running) {
-		app_complain(APP_EXIT_USAGE, "a capture is being written to %s: \"capture stop\" first", running_path);
+		app_complain(APP_EXIT_USAGE, "a capture to %s is active: \"capture stop\" first", running_path);
 		return;
 	}
 	for (unsigned i = 0; i < traffic->port_count; i++)
@@ -60,7 +60,7 @@ int capture_end(bool loud)
 	}
 	if (uroce_capture_stop(running, &counts, &error) != 0)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", running_path, error.text);
-	printf("%s has %lu frames, %lu bytes; %lu frames were lost, for the file could not keep up\n", running_path,
+	printf("%s has %lu frames, %lu bytes; %lu frames were lost because the file was too slow\n", running_path,
 	       counts.frames, counts.bytes, counts.lost);
 	running = NULL;
 	return code;

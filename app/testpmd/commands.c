@@ -140,7 +140,7 @@ static void disconnect_command(const struct words *words)
 {
 	(void)words;
 	traffic_stop(the_traffic);
-	printf(meet_end() == 0 ? "disconnected\n" : "there is no peer by address\n");
+	printf(meet_end() == 0 ? "disconnected\n" : "no peer is connected by address\n");
 }
 
 static void clear_command(const struct words *words)

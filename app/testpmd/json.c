@@ -10,7 +10,7 @@
 
 static int complain(const char *path, const char *why)
 {
-	return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s: name a file in a directory that is yours", path, why);
+	return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s: use a file in a writable directory", path, why);
 }
 
 int json_check(const char *path)

@@ -67,7 +67,7 @@ static void look_after_peer(int listener, struct app_control *peer)
 static void watch_target(struct app_control *target)
 {
 	if (!target->closed && app_control_is_over(target))
-		prompt_notice("the peer's program has ended: its TCP connection is closed\n", stderr);
+		prompt_notice("the peer's program ended: its TCP connection is closed\n", stderr);
 }
 
 static void tell_rate(FILE *out)
@@ -190,7 +190,7 @@ static void print_plan(void)
 	       settings.nb_cores, settings.nb_cores > 1 ? "s" : "", port_count, port_count > 1 ? "s" : "", queues,
 	       queues > 1 ? "s" : "", traffic_memory_bytes(&settings));
 	if (settings.target)
-		printf("  serves a peer that dials TCP port %u\n", settings.tcp_port);
+		printf("  serves a peer that connects to TCP port %u\n", settings.tcp_port);
 	else if (settings.peer[0])
 		printf("  %u queue pairs to the target at %s, TCP port %u\n", settings.qps, settings.peer,
 		       settings.tcp_port);
@@ -271,7 +271,7 @@ static int open_ports(void)
 	int code;
 
 	if (wanted > queues)
-		return app_complain(APP_EXIT_USAGE, "%u queues a port: %u lcores serve %u: raise --nb-cores", wanted,
+		return app_complain(APP_EXIT_USAGE, "%u queues per port: %u lcores serve %u: raise --nb-cores", wanted,
 				    settings.nb_cores, queues);
 	if (wanted)
 		queues = wanted;
@@ -317,7 +317,7 @@ static void print_banner(void)
 		printf("\n");
 	}
 	if (settings.target)
-		printf("serving peers that dial TCP port %u, one at a time", settings.tcp_port);
+		printf("serving peers that connect to TCP port %u, one at a time", settings.tcp_port);
 	else if (settings.peer[0])
 		printf("%u queue pairs to %s: %s, %u bytes, %u outstanding each", settings.qps, settings.peer,
 		       settings.mix, settings.size, settings.depth);

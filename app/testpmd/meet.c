@@ -107,7 +107,7 @@ static bool is_free(struct traffic *traffic)
 	if (meet.begun && !meet.serves && !atomic_load(&meet.connected))
 		meet_end(); /* the peer has left */
 	if (meet.begun)
-		app_complain(APP_EXIT_FAILURE, "there is a peer, or one is waited for: disconnect first");
+		app_complain(APP_EXIT_FAILURE, "a peer is connected or expected: disconnect first");
 	else if (traffic->port_count != 1 || traffic->settings->target || traffic->settings->peer[0])
 		app_complain(APP_EXIT_FAILURE, "the queue pairs are connected already: start with one port, without "
 					       "--peer and --server");

@@ -79,7 +79,7 @@ static void migrate(struct traffic *traffic, uint32_t qp_num)
 	char source[64], dest[64];
 
 	if (flow == NULL)
-		app_complain(APP_EXIT_USAGE, "QP 0x%06x: there is none; \"show qp\" lists them", qp_num);
+		app_complain(APP_EXIT_USAGE, "QP 0x%06x does not exist; \"show qp\" lists them", qp_num);
 	else if (traffic->port_count != 2 || !other_address(traffic, 0, &traffic->ports[0].port->addr, &other) ||
 		 !other_address(traffic, 1, &traffic->ports[1].port->addr, &other))
 		app_complain(APP_EXIT_USAGE, "QP 0x%06x has no alternate path: give two ports a second --ip each",
@@ -93,7 +93,7 @@ static void migrate(struct traffic *traffic, uint32_t qp_num)
 		app_complain(APP_EXIT_FAILURE, "QP 0x%06x does not migrate: it is in ERR, or has just migrated",
 			     qp_num);
 	else
-		printf("QP 0x%06x goes from %s to %s now\n", qp_num,
+		printf("QP 0x%06x now uses %s to %s\n", qp_num,
 		       uroce_addr_format(&attr.path.source, source, sizeof(source)),
 		       uroce_addr_format(&attr.path.dest, dest, sizeof(dest)));
 }

@@ -84,7 +84,7 @@ static int begin_file(struct loaded *loaded, const char *path)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
 	if (loaded->count == LOADS_MAX) {
 		fclose(lines);
-		return app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u deep", path, LOADS_MAX);
+		return app_complain(APP_EXIT_USAGE, "%s: load is nested more than %u deep", path, LOADS_MAX);
 	}
 	file->lines = lines;
 	file->number = 0;

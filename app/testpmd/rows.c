@@ -56,7 +56,7 @@ static int parse_gateway(const char *name, const char *text, void *place)
 		return app_complain(APP_EXIT_USAGE, "%s %s: must be an address such as 10.0.0.254 or fe80::fe", name,
 				    text);
 	if (port->address_count == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %s: comes after the ip that it belongs to", name, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: put it after its ip", name, text);
 	strcpy(port->gateways[port->address_count - 1], text);
 	return APP_EXIT_OK;
 }
@@ -97,7 +97,7 @@ static int parse_of_port(const char *name, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->port_count == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %s: comes after the --device that it belongs to", name, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: put it after its --device", name, text);
 	return app_option_parse_value(&port_rows[app_option_find(&rows_port_set, name + strlen("--"))], name, text,
 				      &settings->ports[settings->port_count - 1]);
 }
@@ -124,7 +124,7 @@ static const struct option_row table[] = {
 	{ WORD_OF(CONFIG), AT(config),
 	  .more = "sections [port.N], [lcores], [limits], [traffic], [faults] and [eal]" },
 	{ WORD_OF(DURATION), AT(duration_s), IN("traffic"), .usual = "until ctrl-C",
-	  .more = "with it traffic starts at once, and the program ends" },
+	  .more = "starts traffic immediately and ends the program" },
 	{ WORD_OF(STATS_PERIOD), AT(stats_period_s), IN("traffic") },
 	{ WORD_OF(VERBOSE), AT(verbose), IN("traffic") },
 	{ WORD_OF(NB_CORES), AT(nb_cores), IN("lcores"), .more = "that poll the ports" },
@@ -176,8 +176,8 @@ const struct option_set rows_set = {
 	.usual = &rows_defaults,
 	.origins = origins,
 	.head = "uroce-testpmd [EAL options] -- [options]\n"
-		"Sends RDMA requests over RoCEv2 without end, from one port to another or to a peer; or serves a "
-		"peer.\nWithout --device it makes two ports that are looped in this process.\n\n",
+		"Sends RDMA requests over RoCEv2 continuously, from one port to another or to a peer, or serves a "
+		"peer.\nWithout --device it uses two looped ports in this process.\n\n",
 	.tail = "\nCtrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
 		"Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: no server at --peer), 4 internal,\n"
 		"130 interrupted while --peer was waited for.\n",

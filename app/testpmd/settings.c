@@ -153,8 +153,7 @@ static int check_together(const struct settings *settings)
 		return app_complain(APP_EXIT_USAGE, "%s %u: 4 to 64, or 1", name_of(settings, "paths"),
 				    settings->paths);
 	if (settings->paths > 1 && settings->sack_window == 0)
-		return app_complain(APP_EXIT_USAGE,
-				    "%s %u: packets that overtake each other need SACKs: leave out %s off",
+		return app_complain(APP_EXIT_USAGE, "%s %u: multipath needs SACKs: remove %s off",
 				    name_of(settings, "paths"), settings->paths, name_of(settings, "sack-window"));
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		if (settings->ports[i].device[0] == '\0')

@@ -23,8 +23,8 @@ static void show_link(const struct drivers_ethdev *port)
 	printf("  link %s", up ? "up" : "down");
 	if (up && gbit_per_s > 0)
 		printf(", %g Gbit/s", gbit_per_s);
-	printf("; %u receive and %u send descriptors a queue; %u mbufs of %u bytes%s\n", port->rx_desc, port->tx_desc,
-	       port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM,
+	printf("; %u receive and %u transmit descriptors per queue; %u mbufs of %u bytes%s\n", port->rx_desc,
+	       port->tx_desc, port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM,
 	       port->frames_in_pieces ? ", a long frame in several" : "");
 }
 
@@ -214,13 +214,13 @@ void show_srqs(struct traffic *traffic)
 		printf("%-5u %-9u %u\n", p, attr.count, attr.max_wr);
 	}
 	if (!traffic->settings->srq)
-		printf("none: --use-srq makes one a port\n");
+		printf("none: --use-srq creates one per port\n");
 }
 
 static void tell_no_view(uint32_t qp_num, int error)
 {
 	printf("QP 0x%06x: %s\n", qp_num,
-	       error == -ENOENT ? "there is none; \"show qp\" lists them" : "its lcore does not poll");
+	       error == -ENOENT ? "it does not exist; \"show qp\" lists them" : "its lcore does not poll");
 }
 
 static bool look_at_qp(struct traffic *traffic, uint32_t qp_num, struct uroce_qp_view *view)
@@ -304,14 +304,14 @@ void show_cm(struct traffic *traffic)
 	struct uroce_cm_usage usage;
 
 	if (values && uroce_cm_usage(traffic->engine, &usage) == 0 && uroce_cm_counters(traffic->engine, values) == 0) {
-		printf("%u connections, %u half open, %u ids at rest, %u timers\n", usage.connections, usage.half_open,
+		printf("%u connections, %u half open, %u in time-wait, %u timers\n", usage.connections, usage.half_open,
 		       usage.timewait_ids, usage.timers);
 		for (unsigned i = 0; i < count; i++) {
 			if (values[i])
 				printf("  %-32s %12lu\n", uroce_cm_counter_name(i), values[i]);
 		}
 	} else {
-		printf("an lcore does not answer\n");
+		printf("an lcore does not respond\n");
 	}
 	free(values);
 }
@@ -377,7 +377,7 @@ void show_rate(const struct traffic *traffic, FILE *out)
 
 	if (out && now.asks && now.messages >= before.messages)
 		fprintf(out,
-			"%12.0f messages/s %9.3f Gbit/s %9lu sent again %6lu probes %6lu dropped "
+			"%12.0f messages/s %9.3f Gbit/s %9lu resent %6lu probes %6lu dropped "
 			"%14lu messages in all\n",
 			(double)(now.messages - before.messages) / seconds,
 			(double)(now.bytes - before.bytes) * 8e-9 / seconds, now.sent_again - before.sent_again,

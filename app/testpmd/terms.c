@@ -74,7 +74,7 @@ static int receive_terms(struct app_control *control, const char *type, struct e
 		return 0;
 	snprintf(reason, sizeof(reason), "%s is missing or out of range", wrong);
 	app_control_refuse(control, reason);
-	return app_complain(-1, "the peer's message makes no sense: %s", reason);
+	return app_complain(-1, "the peer's message is invalid: %s", reason);
 }
 
 /* The peer decides everything but the SACKs, for which the smaller of both windows is taken; paths need SACKs. */

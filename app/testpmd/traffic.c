@@ -544,7 +544,7 @@ struct flow *traffic_find(struct traffic *traffic, uint32_t qp_num)
 int traffic_resize(struct traffic *traffic, uint32_t bytes)
 {
 	if (bytes > traffic->area_message_bytes)
-		return app_complain(-1, "size %u: there is room for messages of 1 to %u: start with a larger --size",
+		return app_complain(-1, "size %u: the buffers hold messages of 1 to %u: start with a larger --size",
 				    bytes, traffic->area_message_bytes);
 	atomic_store(&traffic->message_bytes, bytes);
 	return 0;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define PORTS_WORK "ports are open from the start to the end; port stop and port start take their links down and up"
+#define PORTS_WORK "ports stay open; use port stop and port start to set their links down and up"
 
 static const struct {
 	const char *word, *why;
@@ -13,13 +13,13 @@ static const struct {
 	{ "clear port info", "clear port stats|xstats all|N counts from here on" },
 	{ "port close", PORTS_WORK },
 	{ "port reset", PORTS_WORK },
-	{ "set fwd", "frames are not forwarded: queue pairs make them, and --mix chooses the operations" },
+	{ "set fwd", "frames are not forwarded: queue pairs generate traffic (see --mix)" },
 	{ "set nbcore", "the number of lcores is set at the start, with --nb-cores" },
 	{ "set portlist", "--device names each port that is used" },
 	{ "set verbose", "0 ... 3: none, completions of receives, of requests, of both; frames go to capture FILE" },
 	{ "set txpkts", "the message size is set with set size" },
-	{ "tx_first", "start posts requests at once; there is no first burst" },
-	{ "start tx_first", "start posts requests at once; there is no first burst" },
+	{ "tx_first", "use start; there is no first burst" },
+	{ "start tx_first", "use start; there is no first burst" },
 	{ "show fwd", "show port stats all, and show qp" },
 	{ "set promisc",
 	  "a port receives frames to its own MAC address; capture shows others only if the port receives them" },

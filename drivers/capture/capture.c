@@ -156,7 +156,7 @@ static int parse_ports(struct uroce_capture *capture, struct uroce_port *const *
 		       struct uroce_error *error)
 {
 	if (count == 0 || count > UROCE_CAPTURE_PORTS_MAX)
-		return drivers_error_set(error, -EINVAL, "%u ports to capture: name 1 to %u", count,
+		return drivers_error_set(error, -EINVAL, "%u ports to capture: give 1 to %u", count,
 					 UROCE_CAPTURE_PORTS_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		int code = drivers_port_take_tap(ports[i], &capture->taps[i], error);
@@ -221,6 +221,6 @@ int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_count
 	}
 	/* An lcore may still come back to this memory, so the capture is not freed. */
 	return drivers_error_set(error, -ETIMEDOUT,
-				 "an lcore stands still with a frame in its hands: the ports stay "
-				 "captured, and cannot be closed");
+				 "an lcore does not return from a capture callback: the ports stay captured and "
+				 "cannot be closed");
 }

@@ -146,8 +146,8 @@ static struct drivers_pcapng *begin(int fd, const char *path, const char *const 
 	if (file == NULL || file->stream == NULL) {
 		int why = errno;
 
-		drivers_error_set(error, -why, "%s cannot be written: %s: name a file in a directory that is yours",
-				  path, strerror(why));
+		drivers_error_set(error, -why, "%s cannot be written: %s: use a file in a writable directory", path,
+				  strerror(why));
 		if (fd >= 0)
 			close(fd);
 		free(file);

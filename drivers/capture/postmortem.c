@@ -117,7 +117,7 @@ static const char *remark(struct story *story, const struct drivers_flow_frame *
 	case UROCE_FRAME_NAK:
 		return frame->outbound ? "we refuse it" : "the peer refuses it";
 	case UROCE_FRAME_RNR_NAK:
-		return frame->outbound ? "we have no receive for it" : "the peer has no receive for it";
+		return frame->outbound ? "this end has no receive for it" : "the peer has no receive for it";
 	case UROCE_FRAME_CONGESTION:
 		return frame->outbound ? "this end requests a lower rate" : "the peer requests a lower rate";
 	case UROCE_FRAME_RESPONSE:
@@ -211,7 +211,7 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 			out.comment = remark(story, frame, &view);
 			write_frame(story, frame, view.text, out.comment, text);
 		} else {
-			out.comment = "no frame that a receiver would take";
+			out.comment = "not a valid frame for a receiver";
 			write_frame(story, frame, out.comment, NULL, text);
 		}
 		drivers_pcapng_add(file, &out);
@@ -263,8 +263,8 @@ static void write_files(struct story *story, const struct postmortem *what)
 		write_head(story, what->port_name, why, text);
 		write_frames(story, file, text);
 		if (what->is_last)
-			fprintf(text, "\nThis process has recorded as many failures as it may: the next ones leave "
-				      "nothing.\n");
+			fprintf(text, "\nThis process has recorded its maximum number of failures: later ones are "
+				      "not recorded.\n");
 		whole = !ferror(text);
 	}
 	if (file)

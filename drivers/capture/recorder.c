@@ -90,9 +90,8 @@ static void *watch(void *argument)
 
 static int refuse_directory(const char *directory, struct uroce_error *error)
 {
-	return drivers_error_set(error, -errno,
-				 "records cannot be written to %.200s: %s: name a directory that is yours", directory,
-				 strerror(errno));
+	return drivers_error_set(error, -errno, "records cannot be written to %.200s: %s: use a writable directory",
+				 directory, strerror(errno));
 }
 
 int drivers_recorder_check(const char *directory, struct uroce_error *error)
@@ -143,7 +142,10 @@ static int add_port(struct uroce_engine *engine, struct uroce_device *device, co
 	struct recorded_port *port = free_place();
 
 	if (port == NULL)
-		return drivers_error_set(error, -ENOSPC, "%u ports are recorded: open the others without", PORTS_MAX);
+		return drivers_error_set(error, -ENOSPC,
+					 "%u ports are recorded, the maximum: open others without a "
+					 "recorder",
+					 PORTS_MAX);
 	if (port_count == 0) {
 		atomic_store(&ending, false);
 		if (capture_thread_create(&thread, watch, NULL) != 0)

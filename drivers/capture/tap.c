@@ -175,7 +175,7 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 		 */
 		remove_callbacks(tap);
 		return drivers_error_set(error, -ENOTSUP,
-					 "port %s takes no callbacks (%s): DPDK was built without them", port->name,
+					 "port %s supports no callbacks (%s): DPDK was built without them", port->name,
 					 rte_strerror(rte_errno));
 	}
 	*result = tap;

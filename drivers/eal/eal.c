@@ -282,7 +282,7 @@ static int check_start(const struct uroce_eal_config *config, int parsed, const 
 					 line->words[parsed + 1]);
 	if (rte_lcore_count() < config->worker_count + 1)
 		return drivers_error_set(error, -EINVAL,
-					 "EAL has %u lcores and %u are needed: name more with -l, or several on "
+					 "EAL has %u lcores and %u are needed: give more with -l, or several on "
 					 "one core with --lcores 0@0,1@0,2@1",
 					 rte_lcore_count(), config->worker_count + 1);
 	return 0;
@@ -348,7 +348,7 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 
 	if (drivers_eal_is_started())
 		return drivers_error_set(error, -EALREADY,
-					 "EAL has been started in this process already: that can be done once");
+					 "EAL was already started in this process: it can be started once");
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	line.count = 0;
 	add(&line, "%s", config->argc > 0 ? config->argv[0] : "uroce");

@@ -103,7 +103,7 @@ static const char *why_not_started(const struct rte_eth_dev_info *info, int resu
 	if (drivers_quirks_of(info)->not_started)
 		return drivers_quirks_of(info)->not_started;
 	if (result == -EPERM)
-		return "it takes root, or the capabilities NET_RAW and NET_ADMIN";
+		return "it requires root, or the capabilities NET_RAW and NET_ADMIN";
 	return "is its device or interface up and free?";
 }
 
@@ -251,8 +251,8 @@ static int configure_with_queues(const struct drivers_ethdev_config *config, con
 	if (result == 0)
 		return 0;
 	return drivers_error_set(error, result,
-				 "port %s refused a queue of %u receive and %u send descriptors with room for %u bytes "
-				 "in an mbuf (%s): other ring sizes or larger mbufs may do",
+				 "port %s refused a queue of %u receive and %u send descriptors with room for %u "
+				 "bytes in an mbuf (%s): try other ring sizes or larger mbufs",
 				 port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
 }
 
@@ -407,7 +407,7 @@ int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drive
 		return result;
 	result = rte_eth_dev_info_get(port->port_id, &info);
 	if (result)
-		return drivers_error_set(error, result, "port %s does not describe itself (%s)", port->name,
+		return drivers_error_set(error, result, "port %s returns no device information (%s)", port->name,
 					 rte_strerror(-result));
 	snprintf(port->driver, sizeof(port->driver), "%s", info.driver_name ? info.driver_name : "unknown");
 	result = set_up(config, &info, port, error);

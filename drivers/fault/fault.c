@@ -355,8 +355,7 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 			code = -rte_errno;
 			drivers_fault_detach(fault);
 			return drivers_error_set(error, code,
-						 "port %s takes no rx callback (%s): DPDK was built "
-						 "without them",
+						 "port %s supports no rx callbacks (%s): DPDK was built without them",
 						 port->name, rte_strerror(-code));
 		}
 	}

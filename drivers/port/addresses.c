@@ -65,8 +65,8 @@ static int check_kernel(const struct uroce_device_config *device, struct uroce_e
 			entry = entry->ifa_next;
 		if (entry)
 			code = drivers_error_set(error, -EADDRINUSE,
-						 "the kernel has %s on interface %s and would answer for it, too: use "
-						 "another address, or remove it there (ip address del)",
+						 "the kernel has %s on interface %s and would answer for it as well: "
+						 "use another address, or remove it there (ip address del)",
 						 uroce_addr_format(&device->addrs[i], text, sizeof(text)),
 						 entry->ifa_name);
 	}

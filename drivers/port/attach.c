@@ -262,11 +262,10 @@ static bool plug_again(const char *text, struct drivers_attachment *attachment)
 
 static int refuse_name(const char *text, struct uroce_error *error)
 {
-	return drivers_error_set(
-		error, -EINVAL,
-		"'%.100s' is no name of a port: use net_memif0, 0000:01:00.0, an interface or loop, at "
-		"most %d characters and %d of arguments behind a comma",
-		text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
+	return drivers_error_set(error, -EINVAL,
+				 "'%.100s' is not a port name: use net_memif0, 0000:01:00.0, an interface or loop, at "
+				 "most %d characters and %d of arguments behind a comma",
+				 text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
 }
 
 /* Has DPDK no driver for the name of a virtual device? Drivers are known once EAL runs. */

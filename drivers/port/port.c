@@ -154,7 +154,9 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 	for (unsigned i = 0; i < UROCE_ADDRS_MAX && config->addresses[i]; i++) {
 		prefix_bits = 0;
 		if (uroce_addr_parse(config->addresses[i], &device->addrs[i], &prefix_bits) != 0)
-			return drivers_error_set(error, -EINVAL, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64",
+			return drivers_error_set(error, -EINVAL,
+						 "'%s' is not an address: use 10.0.0.1/24 or "
+						 "fe80::1/64",
 						 config->addresses[i]);
 		why = uroce_addr_unusable(&device->addrs[i], prefix_bits);
 		if (why)

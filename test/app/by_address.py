@@ -160,7 +160,7 @@ def testpmd_listens_and_connects_by_command(directory):
             text = client.text()
             want("connected to 10.78.0.1" in text and text.count("sends") == 3, text)
             want("\n1 connections, 0 half open" in text and "\n0 connections, 0 half open" in text, text)
-            want("\ndisconnected\n" in text and "\nthere is no peer by address\n" in text, text)
+            want("\ndisconnected\n" in text and "\nno peer is connected by address\n" in text, text)
             server.wait_for(f"(?s)(serving 3 queue pairs.*the peer has left.*){{{number + 1}}}")
         want(server.interrupt() == 0, "server's status", server.text())
         want(counter(server.text(), "rx_write_requests") > 0, server.text())
@@ -211,7 +211,7 @@ def testpmd_refuses_in_a_line_what_cannot_be(directory):
     path = os.path.join(directory, "commands")
     for commands, extra, told in ((["connect 10.78.0.1"], [], "10.78.0.1, port 18516: No route to host"),
                                   (["connect here"], [], '"here": must be a RoCE address'),
-                                  (["disconnect"], [], "there is no peer by address")):
+                                  (["disconnect"], [], "no peer is connected by address")):
         open(path, "w").write("\n".join(commands + ["quit"]) + "\n")
         code, out, err = run("testpmd", "--device", "net_null0", "--ip", "10.78.0.2/24", "--cmdline-file", path, *extra)
         complaints = [line for line in err.splitlines() if not line.startswith("waiting for a server at ")]

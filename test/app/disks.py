@@ -89,9 +89,9 @@ def what_is_given_may_not_contradict_what_the_disk_says(_):
         one, old = folder + "/one", folder + "/old"
         first = serve_files(folder, one + ":8M")[one]
         open(old, "wb").write(bytes(1 << 20))  # of before, or of a file system that kept nothing
-        for words, *told in ((("--file", one), first[1], "leave out uuid"),
+        for words, *told in ((("--file", one), first[1], "remove uuid"),
                              (("--file", folder + "/new:8M"), "new disk"),
-                             (("--memory", "8M"), "memory", "leave out uuid"), (("--store", "null:8M"), "null")):
+                             (("--memory", "8M"), "memory", "remove uuid"), (("--store", "null:8M"), "null")):
             code, _, err = run("nvmet", *LOOP, *words, "--uuid", given)
             one_line(words, (code, "", err), 3, given, *told)
         one_line("of none", run("nvmet", *LOOP, "--uuid", given, "--memory", "8M"), 2, given, "--file")
@@ -159,7 +159,7 @@ def a_number_is_given_again_when_hosts_have_read_that_it_is_free(directory):
             host.wait_until(lambda: re.search(r"namespace 2 of .* reads=[1-9]", tell(folder, "stats")[1]))
             tell(folder, "remove", DISK, "2")
             code, _, err = tell(folder, "add", DISK, folder + "/other:8M", "nsid=2")
-            want(code == 1 and "has not read yet that namespace 2" in err, code, err)
+            want(code == 1 and "has not yet noticed that namespace 2" in err, code, err)
             want(tell(folder, "add", DISK, folder + "/third:8M")[1] == f"namespace 3 of {DISK}\n", shown(folder))
             host.kill()
             tell(folder, "disconnect", OWN_HOST)

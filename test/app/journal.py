@@ -40,8 +40,8 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
         ends.works("first")
         at = re.escape(f"host {OWN_HOST} at 10.0.0.2 has ")
         refused = re.escape(f"host {OWN_HOST} at 10.0.0.2 is refused ")
-        ends.target.wait_for(at + rf"come to controller \d+ of {DISK}\n")
-        ends.target.wait_for(at + rf"gone from controller \d+ of {DISK}: it has disconnected\n", 3)
+        ends.target.wait_for(at + rf"connected to controller \d+ of {DISK}\n")
+        ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: it has disconnected\n", 3)
         ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
         ends.target.wait_for(refused + f"queue 0 of {OTHER}: no subsystem has that NQN\n")
         ends.fails("deep", 3, "queue 1", options=("--iodepth", "500"))
@@ -56,7 +56,7 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
         ends.target.process.send_signal(signal.SIGHUP)
         want(ends.target.finish() == 0 and not complaints(ends.target), ends.target.text())
         want(re.search(at + r"gone .*: the target ends\n", ends.target.text()), ends.target.text())
-        want(host.finish() == 1 and "has ended the connection" in host.text(), host.text())
+        want(host.finish() == 1 and "closed the connection" in host.text(), host.text())
 
 
 @case

@@ -150,7 +150,7 @@ def what_cannot_be_answered_is_a_sentence(directory):
                         "/uroce/lcore/info", "/uroce/mr/list"):
             missing = {"port": 7, "counters": 65536, "lcore": 1}.get(command.split("/")[2], unused)
             answer = pmd.instance.ask(command, missing)
-            want("there is none of this number" in answer, command, answer)
+            want("no object with this number exists" in answer, command, answer)
             for wrong in (None, "x", "-1", "1x", "4294967296", "99999999999999999999"):
                 answer = pmd.instance.ask(command, wrong)
                 want(isinstance(answer, str) and "Parameters:" in answer, command, wrong, answer)

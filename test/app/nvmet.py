@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
 
 CASES = []
-LEFT = "left at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
+LEFT = "remaining at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
 RWS = ("read", "write", "randread", "randwrite", "rw", "randrw")
 
 
@@ -231,7 +231,7 @@ def a_target_that_is_told_to_end_tells_its_hosts(directory):
         want(ends.target.finish() == 0 and not complaints(ends.target), ends.target.text())
         want("ending: disconnecting 5 queues" in ends.target.text(), ends.target.text())
         code, lines = host.finish(), complaints(host)
-        want(code == 1 and len(lines) == 1 and "has ended the connection" in lines[0], code, host.text())
+        want(code == 1 and len(lines) == 1 and "closed the connection" in lines[0], code, host.text())
 
 
 @case
@@ -248,7 +248,7 @@ def an_interrupted_host_tells_what_it_has_measured_and_that_it_goes(directory):
         want(len(results["results"]) == 1 and results["results"][0]["ios"] > 0, results)
         want(results["interrupted"] and results["failed"] is None and results["version"], results)
         want(results["command"][0].endswith("uroce-nvme-perf") and path in results["command"], results)
-        ends.target.wait_for("has gone from controller .*: it has disconnected", 3)
+        ends.target.wait_for("disconnected from controller .*: it has disconnected", 3)
 
 
 @case
@@ -451,9 +451,9 @@ def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
             ("[target]\nport=0\n", "[target] port 0", "65535"), ("[target]\nqueue-depth=1\n", "1024"),
             ("[target]\nio-queues=129\n", "129", "128"), ("[target]\nin-capsule=17\n", "17", "16384"),
             ("[target]\nmax-data=5000\n", "5000", "4k"), ("[target]\npool=1\n", "pool 1", "4194304"),
-            ("[target]\npool=8M\npool=9M\n", "[target] pool is there twice", "line 3"),
-            ("[target]\n[port.0]\n[target]\n", "[target] is there twice", "line 3"),
-            (FULL + BASE, "[port.0] is there twice"), (FULL + "[subsystem.0]\n", "[subsystem.0] is there twice"),
+            ("[target]\npool=8M\npool=9M\n", "[target] pool appears twice", "line 3"),
+            ("[target]\n[port.0]\n[target]\n", "[target] appears twice", "line 3"),
+            (FULL + BASE, "[port.0] appears twice"), (FULL + "[subsystem.0]\n", "[subsystem.0] appears twice"),
             ("[port.0]\nnic=1\n", "[port.0] nic", "device"),
             ("[port.0]\nip=here\n" + FULL[len(BASE):], "[port.0]", "here"),
             ("[port.0]\ndevice=loop\n" + FULL[len(BASE):], "[port.0]: ip is missing"), (FULL[len(BASE):], "--ip"),

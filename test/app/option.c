@@ -288,7 +288,7 @@ Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
 	cr_assert_eq(read_text(&settings, "[traffic]\ndepth=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[traffic] depth: use qps=\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=1k\nsize=2k\n"), APP_EXIT_USAGE);
-	want_written(err, "[traffic] size is there twice (1k, 2k), line 3: remove one\n");
+	want_written(err, "[traffic] size appears twice (1k, 2k), line 3: remove one\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=2M\n"), APP_EXIT_USAGE);
 	want_written(err, "[traffic] size 2M: use a size such as 512, 64k, 16M or 1G, from 1 to 1048576\n");
 }

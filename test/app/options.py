@@ -263,13 +263,13 @@ def dry_run_refuses_what_the_start_would_refuse(directory):
                 (on("net_fly0"), 3, "net_fly0", "no driver for that name", "net_memif0"),
                 (on("net_af_packet0,iface=none0"), 3, "CAP_NET_RAW" if os.geteuid() else "there is no interface none0"),
                 (on("net_ring0", ip="224.0.0.1/24"), 2, "224.0.0.1/24", "a host"),
-                (on("net_ring0", "--record", none), 3, none, "No such file", "name a directory"),
+                (on("net_ring0", "--record", none), 3, none, "No such file", "use a writable directory"),
                 (on("net_ring0", "--record", file), 3, file, "Not a directory")):
             one_line((name, words), run(name, *words, *more, "--dry-run"), status, *told)
         code, out, err = run(name, *on("net_ring0", "--record", directory + "/new"), *more, "--dry-run")
         want(code == 0 and out and not err, name, code, out, err)
     for name, option in (("perf", "--json"), ("perf", "--report"), ("testpmd", "--json"), ("nvme-perf", "--json")):
-        for path, *told in ((none, "No such file", "make its folder"),
+        for path, *told in ((none, "No such file", "create its directory"),
                             (directory, "Is a directory", "name a file in it")):
             one_line((name, option), run(name, option, path, "--dry-run"), 3, f"{option} {path}: ", *told)
         code, out, err = run(name, option, directory + "/new", "--dry-run")
@@ -312,8 +312,9 @@ kill $!"""
 def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
     """As nobody, with files, sockets and programs that are not there."""
     for name, options, words in (
-            ("decode", ["none.pcap"], ("none.pcap is read", "a line for each")),
-            ("decode", ["--rebuild", "--json-lines", "-"], ("standard input", "built anew", "a JSON object for each")),
+            ("decode", ["none.pcap"], ("none.pcap is read", "one line per frame")),
+            ("decode", ["--rebuild", "--json-lines", "-"],
+                       ("standard input", "built anew", "one JSON object per frame")),
             ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),
             ("nvmetcli", ["--control", "/none", "add", "nqn.x", "null:1G"], ("/none: add nqn.x null:1G\n",)),
             ("nvmetcli", ["show"], ("/run/uroce-nvmet.sock: show\n",)),

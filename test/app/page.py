@@ -180,9 +180,9 @@ def test_kinds(folder):
 def test_refusals(folder):
     old = os.path.join(folder, "old.json")
     open(old, "w").write("of before")
-    rows = {"a_folder_that_is_not_there": (folder + "/none/x.html", 3, "make its folder"),
-            "a_folder": (folder, 3, "name a file in it"), "standard_output": ("-", 2, "file of its own"),
-            "the_file_of_json": (old, 2, "file of its own")}
+    rows = {"a_folder_that_is_not_there": (folder + "/none/x.html", 3, "create its directory"),
+            "a_folder": (folder, 3, "name a file in it"), "standard_output": ("-", 2, "use another file"),
+            "the_file_of_json": (old, 2, "use another file")}
     for name, (path, status, words) in rows.items():
         done = run("--report", path, "--json", old, "-n", "10")
         report(done.returncode == status and len(done.stderr.splitlines()) == 1 and path in done.stderr and

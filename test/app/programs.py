@@ -367,7 +367,7 @@ def testpmd_reaches_a_peer_behind_a_gateway_in_a_vlan(directory):
         if peer:
             peer.kill()
     for options, words in ((("--gateway", "10.0.0.9"), "--device"),
-                           (("-d", "x", "--gateway", "10.0.0.9"), "the ip that"),
+                           (("-d", "x", "--gateway", "10.0.0.9"), "put it after its ip"),
                            (("-d", "x", "--ip", "10.0.0.1", "--gateway", "here"), "must be an address"),
                            (("-d", "x", "--vlan", "4095"), "--vlan 4095"), (("--vlan", "1"), "--device")):
         code, _, err = run("testpmd", *options)
@@ -424,9 +424,9 @@ def a_refusal_of_a_port_names_the_fix(directory):
 @case
 def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory):
     ini = os.path.join(directory, "a.ini")
-    for text, *words in (("[traffic]\nsize=512\nqps=2\nsize=1024\n", "[traffic] size is there twice", "512", "1024"),
-                         ("[traffic]\nsize=512\n[lcores]\nnb-cores=1\n[traffic]\nqps=2\n", "[traffic] is there twice"),
-                         ("[port.0]\ndevice=a\ndevice=b\nip=10.0.0.1/24\n", "[port.0] device is there twice"),
+    for text, *words in (("[traffic]\nsize=512\nqps=2\nsize=1024\n", "[traffic] size appears twice", "512", "1024"),
+                         ("[traffic]\nsize=512\n[lcores]\nnb-cores=1\n[traffic]\nqps=2\n", "[traffic] appears twice"),
+                         ("[port.0]\ndevice=a\ndevice=b\nip=10.0.0.1/24\n", "[port.0] device appears twice"),
                          ("[lcores]\nnb-cores=99\n", "[lcores] nb-cores", "99", "16"),
                          ("[traffic]\ntx-depth=0\n", "[traffic] tx-depth", "4096"),
                          ("[traffic]\nmtu=300\n", "[traffic] mtu 300", "512"),
@@ -486,7 +486,7 @@ def output_that_cannot_be_written_is_a_failure(directory):
             done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", program(name), *arguments],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
             want(done.returncode == 3, name, arguments, where, done.returncode, done.stderr)
-            want(done.stderr.count("the output cannot be written") == 1, name, arguments, where, done.stderr)
+            want(done.stderr.count("output cannot be written") == 1, name, arguments, where, done.stderr)
 
 
 @case
@@ -538,7 +538,7 @@ def perf_tells_how_it_goes_and_ends_at_once_when_interrupted(directory):
                      "net_memif0", "-p", "18604", "--ip", "fe80::1/64", "--server")
     client = None
     try:
-        perf.wait_for(r"\.\.\. .*M messages/s, [1-9]\d* packets sent again, \d+ probes\n.*\.\.\. .*M messages/s")
+        perf.wait_for(r"\.\.\. .*M messages/s, [1-9]\d* packets retransmitted, \d+ probes\n.*\.\.\. .*M messages/s")
         want(perf.interrupt() == 130 and perf.text().endswith("uroce-perf: interrupted\n"), perf.text())
         server.wait_for("waiting for a client")
         client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"), "--device",

@@ -38,12 +38,12 @@ def sighup_changes_hosts_and_namespaces(directory):
             ends.works("first", "--nsid", "7", nqn=OTHER)
             reload((INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") +
                    f"[namespace.2]\nsubsystem = {DISK}\nstore=null:8M\n[subsystem.2]\nnqn={DISK}2\n",
-                   f"namespace 7 of {OTHER} has {32 << 20} bytes", f"namespace 2 of {DISK} is added",
+                   f"namespace 7 of {OTHER} has {32 << 20} bytes", f"namespace 2 of {DISK} added",
                    f"subsystem {DISK}2 is new: restart")
             twice = (INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") + \
                 "".join(f"[namespace.{number}]\nsubsystem = {DISK}\nstore=null:8M\n" for number in (2, 3))
-            reload(twice, f"namespace 3 of {DISK} is added")
-            reload(twice[:twice.rindex("[namespace")], f"namespace 3 of {DISK} is removed")
+            reload(twice, f"namespace 3 of {DISK} added")
+            reload(twice[:twice.rindex("[namespace")], f"namespace 3 of {DISK} removed")
             added = ends.host("added", "--nsid", "2", "--rw", "read")
             want(added.finish() == 0, added.text())
             busy = ends.host("busy", "--nsid", "7", "--rw", "randrw", "--verify", "--runtime", "600", nqn=OTHER)
@@ -51,7 +51,7 @@ def sighup_changes_hosts_and_namespaces(directory):
             reload("[target]\nspeed=1\n", "[target] speed", "nothing has changed")
             want(busy.process.poll() is None, busy.text())
             reload((INI % ("nqn.2026-01.uroce:else", folder)).replace("disk:16M", "disk:32M"),
-                   f"subsystem {OTHER}: 2 hosts", f"namespace 2 of {DISK} is removed")
+                   f"subsystem {OTHER}: 2 hosts", f"namespace 2 of {DISK} removed")
             want(busy.finish(60) == 1, busy.text())
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
             ends.works("memory-stays")

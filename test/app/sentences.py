@@ -98,11 +98,11 @@ def files_of_a_target_are_refused_by_what_is_wrong(directory):
     nqn = ("--nqn", "nqn.2026-01.org.example:disks")
     for more in ((), ("--dry-run",)):
         one_line("twice", run("nvmet", *LOOP, *nqn, "--file", path, "--file", directory + "/other.img", *more), 2,
-                 "other.img is the file " + path, "name it once")
+                 "other.img is the file " + path, "use it once")
     if os.geteuid() == 0:
         os.chmod(path, 0o444)
         one_line("read-only", run_unprivileged(directory, "nvmet", *LOOP, *nqn, "--file", path, "--dry-run"), 3, path,
-                 "may be read, but not written", "read-only")
+                 "read-only for this user", "read-only")
 
 
 @case
@@ -176,8 +176,8 @@ def the_port_of_an_exporter_is_named(_):
 
 @case
 def perf_measures_what_it_was_asked_for_or_says_that_it_did_not(_):
-    one_line("sizes", run("perf", "-a", "-s", "64", "--dry-run"), 2, "-a and -s 64", "leave out one")
-    one_line("sizes", run("perf", "-s", "64", "-a", "--dry-run"), 2, "-a and -s 64", "leave out one")
+    one_line("sizes", run("perf", "-a", "-s", "64", "--dry-run"), 2, "-a and -s 64", "remove one")
+    one_line("sizes", run("perf", "-s", "64", "-a", "--dry-run"), 2, "-a and -s 64", "remove one")
     last_line("nothing", run("perf", "--op", "send", "--mode", "bw", "-D", "0.01", "--rx-rate", "1", "-t", "2"), 1,
               "no message was completed in the 0.0", "longer -D")
 

@@ -91,7 +91,7 @@ def tshark(path, *arguments):
 SESSION = (
     ("show config", r"size +300 +\(command line\)"),
     ("show port info all", r"port 0: net_ring.* path MTU up to 1024",
-     r"^  link up; 1024 receive and 1024 send descriptors a queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
+     r"^  link up; 1024 receive and 1024 transmit descriptors per queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
      "^  10.0.0.1/24$"),
     ("show port info 1", "^port 1: net_ring", "^  10.0.0.2/24$"),
     ("show port info 2", "port 2: there are 0 ... 1, or all"),
@@ -101,7 +101,7 @@ SESSION = (
     ("fly", '"fly": no such command; "help" lists them$'),
     ("start", "started"),
     ("set size 200", "size is 200"),
-    ("set size 301", "there is room for messages of 1 to 300"),
+    ("set size 301", "the buffers hold messages of 1 to 300"),
     ("set tx-depth 4", "tx-depth is 4"),
     ("set tx-depth 9", "the queues have room for 1 to 8"),
     ("set burst 2", "burst is 2"),
@@ -111,11 +111,11 @@ SESSION = (
     ("set mix write:4294967297", "NAME:WEIGHT of send"),
     ("set mix write:1x", "NAME:WEIGHT of send"),
     ("show config", r"tx-depth +4 +\(prompt\)"),
-    ("load {d}/itself", "load each other more than 8 deep"),
+    ("load {d}/itself", "load is nested more than 8 deep"),
     ("capture {d}/y bytes 0", "use 1 to 65535"),
     ("set mix awrite:1,flush:1", "mix is awrite:1,flush:1"),
     ("set verbose 2", "verbose is 2", r"^QP 0x\w{6}: ATOMIC_WRITE SUCCESS$", r"^QP 0x\w{6}: FLUSH SUCCESS$",
-     r"^and [1-9]\d* completions more, for which there was no room$"),
+     r"^and [1-9]\d* more completions, for which there was no room$"),
     ("set mix send:1,read:1", "mix is send:1,read:1"),
     ("set verbose 1", "verbose is 1", r"^QP 0x\w{6}: RECV SUCCESS, 200 bytes from QP 0x\w{6}$"),
     ("set mix send_inv:1,read:1", "mix is send_inv:1,read:1",
@@ -145,10 +145,10 @@ SESSION = (
     ("show qp {qpn}", "QP {qpn}: RTS, lcore 0, port 0"),
     ("why {qpn}", "nothing has failed"),
     ("show path", "QPN", "^{qpn} +0 +10.0.0.1 +10.0.0.2 +1024 +0 +MIGRATED +none"),
-    ("migrate {qpn}", "{qpn} goes from 10.0.1.1 to 10.0.1.2 now"),
+    ("migrate {qpn}", "{qpn} now uses 10.0.1.1 to 10.0.1.2"),
     ("show path", "QPN", "^{qpn} +0 +10.0.1.1 +10.0.1.2 "),
-    ("migrate {qpn}", "{qpn} goes from 10.0.0.1 to 10.0.0.2 now"),
-    ("migrate 0x1", "there is none"),
+    ("migrate {qpn}", "{qpn} now uses 10.0.0.1 to 10.0.0.2"),
+    ("migrate 0x1", "does not exist"),
     ("show lcore", r"lcore 0: \d+\.\d % busy, \d+\.\d % waiting for a core that others had, 4 queue pairs"),
     ("show cm", "0 connections"),
     ("inject dup 1% port 0", "port 0: loss 0 dup 0.01"),
@@ -164,7 +164,7 @@ SESSION = (
     ("capture stop", "has [1-9]"),
     ("listen", "the queue pairs are connected already"),
     ("connect 10.0.0.9", "the queue pairs are connected already"),
-    ("disconnect", "there is no peer by address"),
+    ("disconnect", "no peer is connected by address"),
     ("help show", "^show port info"),
     ("stop", "stopped"),
     ("help", "^start ", "^quit  "),
@@ -261,7 +261,7 @@ def keys_are_offered_only_where_sends_invalidate(_):
 def each_second_tells_messages_once_and_what_was_sent_again_for_them(_):
     """A SEND that both ends see is one message; the first line comes a period after the start, and tells all of it."""
     with Prompt("--mix", "send:1", "--size", "64", "-a", "--stats-period", "5", "--loss", "1%") as pmd:
-        first = pmd.wait_for(r" +([1-9]\d*) messages/s +\d+\.\d+ Gbit/s +[1-9]\d* sent again +\d+ probes +[1-9]\d* "
+        first = pmd.wait_for(r" +([1-9]\d*) messages/s +\d+\.\d+ Gbit/s +[1-9]\d* resent +\d+ probes +[1-9]\d* "
                              r"dropped +(\d+) messages in all")
         seconds = int(first[2]) / int(first[1])
         want(4.9 < seconds < 9.5, "of another time", seconds, *pmd.told)
@@ -324,7 +324,7 @@ def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
         for line, words in (("port close 0", "port stop and port start"), ("set verbose", "of receives, of requests"),
-                            ("start tx_first", "posts requests at once")):
+                            ("start tx_first", "there is no first burst")):
             prompt.ask(line, words)
         prompt.ask("show config", r"size +4096")
         prompt.quit()
@@ -514,7 +514,7 @@ def all_frames_go_to_a_file_until_told_otherwise(directory):
         pmd.ask("capture stop", "nothing is being captured")
         pmd.ask(f"capture {directory}/none/at/all", "cannot be written: No such file or directory")
         pmd.ask(f"capture {path}", "frames of 2 ports go to")
-        pmd.ask(f"capture {path}", "a capture is being written to")
+        pmd.ask(f"capture {path}", "a capture to")
         pmd.ask("start", "started")
         pmd.work(200)
         pmd.ask("stop", "stopped")

@@ -204,8 +204,8 @@ Test(port, what_cannot_work_is_refused_in_a_sentence)
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	expect_refused("", &config, -EINVAL, WORDS("no name of a port"));
-	expect_refused(longest, &config, -EINVAL, WORDS("no name of a port", "at most"));
+	expect_refused("", &config, -EINVAL, WORDS("not a port name"));
+	expect_refused(longest, &config, -EINVAL, WORDS("not a port name", "at most"));
 	expect_refused("eth99", &config, -ENODEV, WORDS("eth99", "ip link"));
 	expect_refused("net_nothing0", &config, -ENODEV, WORDS("net_nothing0", "no driver for that name"));
 	expect_refused("net_memif0,role=nobody", &config, -ENODEV, WORDS("net_memif0", "role"));

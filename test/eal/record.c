@@ -340,7 +340,7 @@ Test(record, two_threads_may_begin_and_end_at_once)
 /* So that a disk is not filled; and who misses a record is told why. */
 Test(record, the_last_story_says_that_it_is_the_last)
 {
-	static const char *const words = "recorded as many failures as it may";
+	static const char *const words = "recorded its maximum number of failures";
 	struct recorded recorded;
 	char text[TEXT_BYTES], path[128];
 	uint32_t told = 0;

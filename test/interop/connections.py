@@ -144,7 +144,7 @@ class Sender(Connection):
         return 60
 
     def own_listens(self, said):
-        return "serving peers that dial TCP port" in said
+        return "serving peers that connect to TCP port" in said
 
     def disturb(self, own, _start, _harness):
         return own

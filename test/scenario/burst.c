@@ -213,7 +213,7 @@ static struct pair *lose_twice(void)
 	pair_write(pair, 1, 1 << 20);
 	for (uint32_t i = 0; i < 2; i++) {
 		pair_transmit(pair, A);
-		pair->now_ns += 100000000; /* no echo of the other one */
+		pair->now_ns += 200000000; /* no echo of the other one */
 		pair_inject(pair, A, ack_packet(0, SYNDROME_SEQUENCE, 0));
 	}
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);

@@ -33,7 +33,7 @@ static const char usage[] =
 	"  -n, --show N        findings to write out (default 20)\n"
 	"  -h, --help          this text\n"
 	"  -V, --version\n"
-	"Exit: 0 nothing is wrong, 1 something is, 2 wrong usage, 3 the file cannot be read.\n";
+	"Exit: 0 nothing is wrong, 1 something is, 2 usage, 3 the file cannot be read.\n";
 
 struct arguments {
 	struct trace_options options;
@@ -79,7 +79,7 @@ static int judge_file(const struct arguments *arguments)
 		add_frame(trace, &frame, &bad);
 	if (!file || capture_file_error(file)) {
 		fprintf(stderr, "uroce-trace: %s: %s\n", arguments->path,
-			file ? capture_file_error(file) : "no memory to open it: free some");
+			file ? capture_file_error(file) : "no memory to open it: free memory");
 		code = EXIT_FILE;
 	} else {
 		trace_judge(trace);
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 			return code;
 	}
 	if (argc - optind != 1) {
-		fprintf(stderr, "uroce-trace: %d files given: name one, as in uroce-trace FILE.pcap\n", argc - optind);
+		fprintf(stderr, "uroce-trace: %d files given: give one, as in uroce-trace FILE.pcap\n", argc - optind);
 		return EXIT_USAGE;
 	}
 	arguments.path = argv[optind];

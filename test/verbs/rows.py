@@ -125,7 +125,7 @@ def misuse():
               sees=(r"uroce-run: --ip 10\.0\.0\.x/24: an address like 10\.0\.0\.1/24",))
     yield Row("an address that another program has",
               ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3,
-              sees=(r"--ip 10\.0\.0\.1/24: it is held by sh \(process \d+\) on this machine: name another one",))
+              sees=(r"--ip 10\.0\.0\.1/24: it is held by sh \(process \d+\) on this machine: use another one",))
     yield Row("a program that is not there", ["./no-such-program"], status=2, complains=True,
               sees=(r"uroce-run: ./no-such-program: No such file",))
     yield Row("an interface that is not there", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,

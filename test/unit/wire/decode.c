@@ -508,8 +508,8 @@ Test(decode, messages_of_any_kind_in_any_order_are_told)
 Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 {
 	expect_run("-", 3, "uroce-decode: -: the file is empty: capture again\n");
-	expect_run("", 2, "uroce-decode: 0 files given: name one, as in uroce-decode FILE.pcap\n");
-	expect_run("a b", 2, "uroce-decode: 2 files given: name one, as in uroce-decode FILE.pcap\n");
+	expect_run("", 2, "uroce-decode: 0 files given: give one, as in uroce-decode FILE.pcap\n");
+	expect_run("a b", 2, "uroce-decode: 2 files given: give one, as in uroce-decode FILE.pcap\n");
 	expect_run("--chek a", 2, "uroce-decode: unrecognized option '--chek'; --help lists them\n");
 	expect_run("/nonexistent", 3,
 		   "uroce-decode: /nonexistent: cannot be opened: No such file or directory: "
@@ -520,6 +520,6 @@ Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 
 Test(decode, help_and_version_go_to_the_output)
 {
-	expect_run("--help", 0, "2 wrong usage, 3 the file cannot be read.\n");
+	expect_run("--help", 0, "2 usage, 3 the file cannot be read.\n");
 	expect_part("--version", "uroce-decode " UROCE_VERSION " (DPDK ");
 }
