@@ -38,7 +38,7 @@ def asked(directory):
 def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OWN_HOST) as ends:
         ends.works("first")
-        at = re.escape(f"host {OWN_HOST} at 10.0.0.2 has ")
+        at = re.escape(f"host {OWN_HOST} at 10.0.0.2 ")
         refused = re.escape(f"host {OWN_HOST} at 10.0.0.2 is refused ")
         ends.target.wait_for(at + rf"connected to controller \d+ of {DISK}\n")
         ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: it has disconnected\n", 3)
@@ -55,7 +55,7 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
         want([row["host"] for row in found["controllers"]] == [OWN_HOST], found)
         ends.target.process.send_signal(signal.SIGHUP)
         want(ends.target.finish() == 0 and not complaints(ends.target), ends.target.text())
-        want(re.search(at + r"gone .*: the target ends\n", ends.target.text()), ends.target.text())
+        want(re.search(at + r"disconnected from .*: the target ends\n", ends.target.text()), ends.target.text())
         want(host.finish() == 1 and "closed the connection" in host.text(), host.text())
 
 
@@ -165,7 +165,7 @@ def a_flood_of_hosts_is_told_in_few_lines(directory):
         ends.target.wait_until(lambda: asked(directory)[1]["hosts_gone"] == 101)
         seconds = time.monotonic() - began
         want(ends.target.interrupt() == 0, ends.target.text())
-        lines = re.findall(r" has (?:come|gone) ", ends.target.text())
+        lines = re.findall(r" (?:dis)?connected (?:to|from) controller ", ends.target.text())
         want(0 < len(lines) <= 20 * (seconds + 2), len(lines), seconds)
 
 

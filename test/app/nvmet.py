@@ -117,7 +117,7 @@ def json_has_the_numbers_that_are_printed(directory):
 @case
 def cycles_leave_nothing(_):
     code, out, err = run("nvme-perf", "--cycles", "50", "--queues", "16")
-    want(code == 0 and not err and "50 times 17 queues" in out and LEFT in out, code, out, err)
+    want(code == 0 and not err and "50 cycles of 17 queues" in out and LEFT in out, code, out, err)
 
 
 # ---- two processes ----
@@ -321,7 +321,7 @@ def a_target_is_asked_and_told_while_it_runs(directory):
         want("fly: no such command" in tell("fly", status=1) and "add NQN" in tell("add", status=1), path)
         ends.works("last")
         want(ends.target.interrupt() == 0 and not os.path.exists(path), ends.target.text())
-        want("no target listens there" in tell("show", status=3), path)
+        want("no target listens on this socket" in tell("show", status=3), path)
 
 
 @case

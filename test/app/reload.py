@@ -79,7 +79,7 @@ def sighup_reports_each_changed_value_that_needs_a_restart(directory):
         expected = sorted(f"reload: {path}: {words}: restart the target to apply it" for words in (
             "[target] idle is poll instead of sleep", f"[target] pool is {128 << 20} instead of {64 << 20}",
             f"[target] max-data is the default instead of {64 << 10}",
-            "[port.0] ip is 10.0.0.9/24 instead of 10.0.0.1/24", "[port.0] vlan has another value",
+            "[port.0] ip is 10.0.0.9/24 instead of 10.0.0.1/24", "[port.0] vlan changed",
             "[subsystem.0] serial is OTHER instead of SERIAL"))
         for _ in range(2):  # what runs has not changed in between
             want(reload(changed) == expected, target.text(), *expected)
