@@ -157,7 +157,7 @@ def loss(made):
     target, client = pair(made)
     start(client)
     qpn = number_of(client)
-    target.type("inject loss 2%", "damaged")
+    target.type("inject loss 2%", "corrupted")
     made.breaks("`inject loss 2%` at the target: 2 % of its received frames are lost.")
     made.run(f"build/app/uroce-top --why {qpn}", r"packets were retransmitted after losses: look for drops")
 
@@ -167,7 +167,7 @@ def corruption(made):
     _, client = pair(made)
     start(client)
     qpn = number_of(client)
-    client.type("inject corrupt 2%", "damaged")
+    client.type("inject corrupt 2%", "corrupted")
     made.breaks("`inject corrupt 2%` at the sender: 2 % of its received frames have a flipped bit.")
     made.run(f"build/app/uroce-top --why {qpn}", r"rx_icrc_encapsulated counts \d+ \(frames with a wrong ICRC\)")
 

@@ -124,7 +124,7 @@ def tell(folder, terminals):
     page += ["The client in the second terminal sends requests. Nothing is lost; if one end has no core for a while,",
              "the other one probes it (`early_probes`):", ""]
     page += client.take()
-    client.type("inject loss 1%", "damaged")
+    client.type("inject loss 1%", "corrupted")
     time.sleep(1)
     client.type("capture all.pcapng", "frames of")
     client.type("capture stop", "has ")
