@@ -14,7 +14,7 @@ extern const struct option_set rows_set;      /* rows for struct settings */
 extern const struct option_set rows_port_set; /* rows for struct settings_port: keys of [port.N] */
 extern const struct settings rows_defaults;
 
-/* Prints one line per frame key that a file may have: "[traffic] size: 1 ... 1048576: 4096: bytes of a message". */
+/* Prints one line per key that a file may have: "[traffic] size: 1 ... 1048576: 4096: bytes of a message". */
 void rows_print_keys(void);
 /* Prints the lines of "help" about what "set" can change. */
 void rows_print_changes(FILE *out);

@@ -41,7 +41,7 @@ void settings_came_from_prompt(const char *name);
  */
 int settings_save(const struct settings *settings, const char *path);
 
-/* Prints one line per frame setting: name, value, where it came from. */
+/* Prints one line per setting: name, value, where it came from. */
 void settings_print(const struct settings *settings);
 
 #endif

@@ -49,7 +49,7 @@ struct meet {
 	struct meet_end end[2];
 	uint64_t now_ns;
 	uint64_t sent;          /* datagrams, by both */
-	char notes[MEET_NOTES]; /* one line per frame message, event and move */
+	char notes[MEET_NOTES]; /* one line per message, event and move */
 	/* How often a datagram arrives: 0, 1, 2. NULL: once. */
 	int (*fate)(struct meet *meet, enum meet_name from, const struct cm_message *message);
 	void *user;
