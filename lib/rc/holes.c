@@ -509,6 +509,11 @@ bool rc_holes_skip(struct rc_qp *qp)
 	return rc_sendwin_go_to(&qp->win, qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? end : begin_last_again(qp));
 }
 
+bool rc_holes_asks_for_oldest(const struct rc_qp *qp)
+{
+	return rc_holes_count(qp) > 0 && !holes_of(qp)->holes[0].asked;
+}
+
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_holes *holes = holes_of(qp);

@@ -82,6 +82,9 @@ psn_t rc_holes_rewind(struct rc_qp *qp);
  */
 bool rc_holes_skip(struct rc_qp *qp);
 
+/* Will the next transmit ask for the oldest hole? */
+bool rc_holes_asks_for_oldest(const struct rc_qp *qp);
+
 /* Returns the hole to ask for next, or NULL if there is none for now. Only for a QP with holes. */
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns);
 

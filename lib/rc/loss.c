@@ -354,7 +354,8 @@ void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
 		return;
 	}
 	qp->counters[CNT_PACKET_SEQ_ERR]++;
-	if (qp->rtt.srtt_ns == 0 && qp->rtt.timing) /* a packet behind the timed one has drawn the NAK */
+	/* T-5: a packet behind the timed one has drawn the NAK */
+	if (qp->rtt.srtt_ns == 0 && qp->rtt.timing && psn_equal(qp->rtt.psn, qp->win.snd_una))
 		rc_rtt_end(&qp->rtt, qp->loss.timeout_ns, now_ns);
 	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
 }
@@ -461,7 +462,9 @@ void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns)
 	if (!loss->resending || !qp_has_holes(qp))
 		return;
 	loss->resending = rc_holes_skip(qp);
-	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns && !loss_waits_for_receiver(qp))
+	/* a request for a hole that has still to leave starts the timer, as the first packet after any rewind does */
+	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns && !loss_waits_for_receiver(qp) &&
+	    !rc_holes_asks_for_oldest(qp))
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 }
 

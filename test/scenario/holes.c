@@ -213,3 +213,29 @@ Test(holes, what_comes_in_turn_finds_what_is_overdue_behind_it)
 	expect_leaves(pair, A, "READ_REQUEST psn=4 ackreq va=0x400 len=256");
 	pair_close(pair);
 }
+
+/* An RNR NAK shows that a response was lost, and the lcore has no core until long after. */
+Test(holes, timer_starts_when_the_hole_is_asked_for_again)
+{
+	struct pair *pair = open_repairing();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-15");
+	RULE("T-1");
+	post_read(pair, 1, READ_AT, 4);
+	answer(pair, 0);
+	answer(pair, 2);
+	pair_inject(pair, A, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair_inject(pair, A, ack_packet(4, syndrome_make(SYNDROME_RNR_NAK, 1), 1));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair->now_ns += 2 * qp->loss.timeout_ns;
+	if (rc_qp_deadline(qp) <= pair->now_ns)
+		rc_qp_timeout(qp, pair->now_ns);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	pair_transmit(pair, A);
+	cr_assert_leq(rc_qp_deadline(qp), pair->now_ns + qp->loss.timeout_ns, "a hole that was asked for has a timer");
+	pair_close(pair);
+}

@@ -327,3 +327,27 @@ Test(probe_backoff, nak_of_the_first_flight_measures_a_round_trip)
 	cr_assert_eq(rc_qp_deadline(qp) - pair->now_ns, PROBE_SHORTEST_NS, "the second copy is probed for soon");
 	pair_close(pair);
 }
+
+/* A timeout sent the first flight again, so no round trip is known. The NAK answers a copy, not the new packet. */
+Test(probe_backoff, nak_of_a_copy_measures_no_round_trip)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-5");
+	for (uint64_t i = 0; i < 3; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->loss.ack_deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	answer(pair, 1);
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += USUAL_NS;
+	pair_inject(pair, A, ack_packet(1, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE), 1));
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
+	cr_assert_gt(rc_qp_deadline(qp) - pair->now_ns, PROBE_SHORTEST_NS, "no round trip is known");
+	pair_close(pair);
+}

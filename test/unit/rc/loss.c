@@ -168,6 +168,9 @@ Test(loss, the_timer_runs_for_holes_when_the_window_goes_on_behind_them)
 		cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
 		rc_loss_skip_taken(qp, T0);
 		cr_assert_eq(qp->win.snd_nxt.v, psn_of(3).v);
+		cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER, "the request for the hole has still to leave");
+		rc_holes_asked(qp, psn_of(0), T0);
+		rc_loss_skip_taken(qp, T0);
 		cr_assert_eq(qp->loss.ack_deadline_ns, waits ? RC_NEVER : T0 + TIMEOUT_NS);
 	}
 }
