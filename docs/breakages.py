@@ -200,7 +200,7 @@ def mtu(made):
     qpn = number_of(client)
     made.breaks("Both interfaces have MTU 9000, the switch between them 1500, and the path MTU is 4096.")
     start(client)
-    made.run(f"build/app/uroce-top --why {qpn}", r"the path MTU does not pass \(MTUs of interfaces and switches")
+    made.run(f"build/app/uroce-top --why {qpn}", r"frames of the path MTU do not pass \(MTUs of interfaces and switches")
 
 
 def pkey(made):
@@ -247,7 +247,7 @@ def stopped(made):
     qpn = number_of(client)
     made.breaks("The process of the target gets SIGSTOP.")
     target.process.send_signal(signal.SIGSTOP)
-    made.run(f"build/app/uroce-top --why {qpn}", r"answers no echo request either: its program .* is stopped")
+    made.run(f"build/app/uroce-top --why {qpn}", r"does not answer echo requests either: its program .* is stopped")
 
 
 def perf(made, words):
@@ -260,7 +260,7 @@ def no_receive(made):
     """Nobody posts a receive"""
     qpn = perf(made, "-r 1 --rx-rate 1")
     made.breaks("A receiver that has posted one receive, and none since: `uroce-perf -r 1 --rx-rate 1`.")
-    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs arrived, and nothing else: the peer has no receive posted")
+    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs arrived, and no other response: the peer has no receive posted")
 
 
 def slow(made):
@@ -276,7 +276,7 @@ def full(made):
     qpn = number_of(program)
     made.breaks("Completion queues have 4 entries, and 32 requests are under way.")
     start(program)
-    made.run(f"build/app/uroce-top --why {qpn}", "a completion queue of it was full, and a completion is lost")
+    made.run(f"build/app/uroce-top --why {qpn}", "one of its completion queues overflowed, and a completion is lost")
 
 
 def starved(made):
@@ -332,7 +332,7 @@ def no_space(made):
     made.undo.callback(lambda: subprocess.run(["umount", "-l", small]))
     _, host = served(made, "--nqn nqn.2026-01.uroce:a --buffered --file ./small/disk:8M")
     made.breaks("A namespace of 8 MB lies on a file system of 1 MB.")
-    made.run(host + " --nqn nqn.2026-01.uroce:a --rw write", "the disk of the target is full")
+    made.run(host + " --nqn nqn.2026-01.uroce:a --rw write", "the target's disk is full")
 
 
 def truncated(made):

@@ -132,7 +132,7 @@ def tell(folder, terminals):
     page += ["Now 1 % of the received frames is lost, so packets are retransmitted:", ""]
     page += client.take()
     client.type("inject cut", "cut")
-    client.read_until("all 2 queue pairs that send are in ERR")
+    client.read_until("all 2 sending queue pairs are in ERR")
     page += ["The cable is pulled. The QPs fail when their retries are exhausted:", ""] + client.take()
     client.type("show qp", "^0x")
     qpn = re.search("^(0x[0-9a-f]+).* ERR ", "\n".join(client.shown), re.M)[1]

@@ -101,12 +101,12 @@ static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 	size_t got = fread(out, 1, bytes, file->stream);
 
 	if (ferror(file->stream))
-		return fail(file, "reading failed at byte %llu: %s: give a capture file that can be read",
+		return fail(file, "read error at byte %llu: %s: give a readable capture file",
 			    (unsigned long long)file->offset, strerror(errno));
 	if (got == 0 && bytes > 0)
 		return 0;
 	if (got < bytes)
-		return damaged(file, "the end of the file in a record of %zu bytes", bytes);
+		return damaged(file, "the file ends within a record of %zu bytes", bytes);
 	file->offset += got;
 	return 1;
 }
@@ -116,7 +116,7 @@ static int read_rest(struct capture_file *file, void *out, size_t bytes)
 {
 	int result = read_bytes(file, out, bytes);
 
-	return result == 0 ? damaged(file, "the end of the file in a record of %zu bytes", bytes) : result;
+	return result == 0 ? damaged(file, "the file ends within a record of %zu bytes", bytes) : result;
 }
 
 static int reserve(struct capture_file *file, size_t bytes)
@@ -138,7 +138,7 @@ static int check_link(struct capture_file *file, uint32_t link)
 {
 	if (link == LINK_ETHERNET)
 		return 1;
-	return fail(file, "the link type is %u, not 1 (Ethernet): capture on an Ethernet interface", link);
+	return fail(file, "link type %u is not supported (1, Ethernet): capture on an Ethernet interface", link);
 }
 
 /* Counts a packet that is not looked at. */
@@ -165,7 +165,7 @@ static int check_frame_bytes(struct capture_file *file, uint32_t bytes)
 {
 	if (bytes <= CAPTURE_FRAME_MAX_BYTES)
 		return 1;
-	return damaged(file, "a frame of %u bytes, more than %u,", bytes, CAPTURE_FRAME_MAX_BYTES);
+	return damaged(file, "a frame length of %u (up to %u)", bytes, CAPTURE_FRAME_MAX_BYTES);
 }
 
 static int open_classic(struct capture_file *file, uint32_t magic)
@@ -177,7 +177,7 @@ static int open_classic(struct capture_file *file, uint32_t magic)
 	if (read_rest(file, header + 4, sizeof(header) - 4) < 0)
 		return -1;
 	if (get16(file, header + 4) != 2)
-		return fail(file, "pcap version %u.%u, known is 2.4: convert the file with editcap -F pcap",
+		return fail(file, "pcap version %u.%u is not supported (2.4): convert the file with editcap -F pcap",
 			    get16(file, header + 4), get16(file, header + 6));
 	/* The upper bits of the link type give the length of a frame check sequence. */
 	return check_link(file, get32(file, header + 20) & 0xFFFF);
@@ -219,20 +219,20 @@ static int read_block(struct capture_file *file, const uint8_t *header, uint32_t
 		memcpy(&order, file->buffer, sizeof(order));
 		file->swapped = order != MAGIC_BYTE_ORDER;
 		if (get32(file, file->buffer) != MAGIC_BYTE_ORDER)
-			return damaged(file, "a byte-order word of %08x", order);
+			return damaged(file, "an invalid byte-order magic, %08x,", order);
 		file->interface_count = 0;
 	}
 	bytes = get32(file, header + 4);
 	if (bytes < BLOCK_MIN_BYTES || bytes % 4 != 0 || bytes > BLOCK_MAX_BYTES ||
 	    (section && bytes < BLOCK_MIN_BYTES + 16))
-		return damaged(file, "a block of %u bytes", bytes);
+		return damaged(file, "an invalid block length, %u,", bytes);
 	*body_bytes = bytes - BLOCK_MIN_BYTES;
 	if (*body_bytes > 0) {
 		if (reserve(file, *body_bytes + 4) < 0 || read_rest(file, file->buffer + 4, *body_bytes) < 0)
 			return -1;
 	}
 	if (get32(file, file->buffer + *body_bytes) != bytes)
-		return damaged(file, "a block with two lengths, %u and %u,", bytes,
+		return damaged(file, "a block whose two lengths differ, %u and %u,", bytes,
 			       get32(file, file->buffer + *body_bytes));
 	return 1;
 }
@@ -273,7 +273,7 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 	struct interface *more;
 
 	if (body_bytes < 8)
-		return damaged(file, "an interface block of %u bytes", body_bytes);
+		return damaged(file, "an interface block length of %u", body_bytes);
 	if (file->interface_count == INTERFACES_MAX)
 		return fail(file, "more than %u interfaces in one section: split the file", INTERFACES_MAX);
 	more = realloc(file->interfaces, (file->interface_count + 1) * sizeof(*more));
@@ -295,13 +295,13 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 	const uint8_t *body = file->buffer;
 
 	if (body_bytes < header_bytes)
-		return damaged(file, "a packet block of %u bytes", body_bytes);
+		return damaged(file, "a packet block length of %u", body_bytes);
 	if (type == BLOCK_ENHANCED)
 		index = get32(file, body);
 	else if (type == BLOCK_PACKET)
 		index = get16(file, body);
 	if (index >= file->interface_count)
-		return damaged(file, "a packet of interface %u of %u", index, file->interface_count);
+		return damaged(file, "a packet with interface %u (the file has %u)", index, file->interface_count);
 	if (file->interfaces[index].link != LINK_ETHERNET)
 		return pass_over(file, file->interfaces[index].link);
 	frame->original_bytes = get32(file, body + header_bytes - 4);
@@ -318,7 +318,7 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 	if (check_frame_bytes(file, frame->bytes) < 0)
 		return -1;
 	if (frame->bytes > body_bytes - header_bytes)
-		return damaged(file, "a packet of %u bytes in a block of %u", frame->bytes, body_bytes);
+		return damaged(file, "a packet of %u bytes in a block of %u bytes", frame->bytes, body_bytes);
 	frame->data = body + header_bytes;
 	return 1;
 }
@@ -374,8 +374,8 @@ static int read_start(struct capture_file *file)
 	if (magic == MAGIC_MICROSECONDS || magic == MAGIC_NANOSECONDS ||
 	    __builtin_bswap32(magic) == MAGIC_MICROSECONDS || __builtin_bswap32(magic) == MAGIC_NANOSECONDS)
 		return open_classic(file, magic);
-	return fail(file, "starts with %02x %02x %02x %02x, neither pcap nor pcapng: give a capture file", header[0],
-		    header[1], header[2], header[3]);
+	return fail(file, "is neither pcap nor pcapng (it starts with %02x %02x %02x %02x): give a capture file",
+		    header[0], header[1], header[2], header[3]);
 }
 
 struct capture_file *capture_file_open(const char *path)

@@ -118,7 +118,7 @@ int app_control_accept(struct app_control *control, const struct app_control_con
 	int fd = wait_for(config, listener, POLLIN, FOREVER_S) ? accept(listener, NULL, NULL) : -1;
 
 	begin(control, config, fd);
-	return fd < 0 ? app_complain(-1, "accepting a client: %s", strerror(errno)) : 0;
+	return fd < 0 ? app_complain(-1, "cannot accept a client: %s", strerror(errno)) : 0;
 }
 
 /* Connects to one address. Returns a socket, or -1 and *error. */
@@ -197,7 +197,7 @@ static json_t *fail(struct app_control *control, const char *reason)
 static int send_all(struct app_control *control, const char *data, size_t bytes)
 {
 	if (control->pipe && app_pipe_send(control->pipe, data, bytes) != 0)
-		return fail(control, "cannot be reached any more") ? 0 : -1;
+		return fail(control, "can no longer be reached") ? 0 : -1;
 	while (bytes && !control->pipe) {
 		ssize_t sent = send(control->fd, data, bytes, MSG_NOSIGNAL);
 
@@ -284,10 +284,10 @@ static bool is_known(struct app_control *control, const json_t *message)
 		return true;
 	if (program && strcmp(program, config->program) == 0)
 		snprintf(reason, sizeof(reason),
-			 "the two ends of %s speak protocols %ld and %d: use the same version at both", config->program,
-			 (long)protocol, config->protocol);
+			 "the two ends of %s use protocol versions %ld and %d: install the same version at both ends",
+			 config->program, (long)protocol, config->protocol);
 	else
-		snprintf(reason, sizeof(reason), "this is %s, which has to run at both ends", config->program);
+		snprintf(reason, sizeof(reason), "the peer runs %s, which must run at both ends", config->program);
 	/* A peer that refuses has said why. */
 	if (!app_control_is(message, "refused")) {
 		app_control_refuse(control, reason);
@@ -321,7 +321,7 @@ static json_t *look(struct app_control *control)
 	json_t *message;
 
 	control->searched = end ? control->searched : control->filled;
-	snprintf(reason, sizeof(reason), "is no %s, which has to run at both ends: its message is not a JSON object",
+	snprintf(reason, sizeof(reason), "is not %s, which must run at both ends: its message is not a JSON object",
 		 control->config.program);
 	if (control->filled && (control->buffer[0] != '{' || control->filled > MESSAGE_MAX_BYTES))
 		return fail(control, reason);

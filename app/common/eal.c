@@ -97,8 +97,9 @@ int app_check_peer(const char *what, const struct uroce_addr *own, const struct 
 
 	if (memcmp(own, peer, sizeof(*own)) != 0)
 		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "%s: the peer's address %s is our own: give each end an address of its own",
-			    what, uroce_addr_format(peer, text, sizeof(text)));
+	return app_complain(APP_EXIT_USAGE,
+			    "%s: the peer's address %s is also the local address: give each end its own address", what,
+			    uroce_addr_format(peer, text, sizeof(text)));
 }
 
 /* Warnings concern the machine or the network, so every program prints them. */

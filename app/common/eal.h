@@ -51,7 +51,7 @@ const char *app_reason_of(int error);
 int app_check(const char *what, int error);
 
 /*
- * A peer cannot have our own address. what: the option or the side that names the peer. Returns APP_EXIT_OK, or
+ * A peer cannot have the local address. what: the option or the side that names the peer. Returns APP_EXIT_OK, or
  * APP_EXIT_USAGE after a complaint.
  */
 int app_check_peer(const char *what, const struct uroce_addr *own, const struct uroce_addr *peer);

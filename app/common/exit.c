@@ -145,9 +145,9 @@ static const char *remedy_of(int error)
 {
 	switch (error) {
 	case ENOENT:
-		return "create its directory first, or use another path";
+		return "create the directory first, or use another path";
 	case EISDIR:
-		return "name a file in it";
+		return "it is a directory: name a file in it";
 	case EACCES:
 	case EPERM:
 	case EROFS:

@@ -79,7 +79,8 @@ static int begin_section(struct ini *ini, char *line)
 	char where[WHERE_BYTES];
 
 	if (line[length - 1] != ']')
-		return app_complain(APP_EXIT_USAGE, "%s, line %u: \"%s\": a ] is missing", ini->path, ini->line, line);
+		return app_complain(APP_EXIT_USAGE, "%s, line %u: \"%s\": the closing ] is missing", ini->path,
+				    ini->line, line);
 	line[length - 1] = '\0';
 	line = strip(line + 1);
 	snprintf(where, sizeof(where), "%s: [%s]", ini->path, line);
@@ -131,8 +132,8 @@ int app_ini_read(const char *path, const struct app_ini_reader *reader)
 
 		ini.line++;
 		if (strlen(line) != (size_t)length) {
-			code = app_complain(APP_EXIT_USAGE, "%s, line %u: a byte of 0: not an INI file", path,
-					    ini.line);
+			code = app_complain(APP_EXIT_USAGE, "%s, line %u: not an INI file: it contains a null byte",
+					    path, ini.line);
 			break;
 		}
 		cut_comment(line);

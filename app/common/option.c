@@ -180,7 +180,7 @@ static int parse_option(const struct option_set *set, size_t i, const char *last
 	else
 		snprintf(name, sizeof(name), "--%s", row->word->name);
 	if (row->word->value && is_option(set, last))
-		return app_complain(APP_EXIT_USAGE, "option '%s' requires an argument, and '%s' is an option", name,
+		return app_complain(APP_EXIT_USAGE, "option '%s' requires an argument, but '%s' is an option", name,
 				    optarg);
 	if (set->origins)
 		set->origins[i] = OPTION_FROM_LINE;
@@ -274,7 +274,7 @@ static int refuse_key(const struct option_set *set, const char *section, const c
 			return hint->instead ? app_complain(APP_EXIT_USAGE, "%s: %s", where, hint->instead) :
 					       app_complain(APP_EXIT_USAGE, "%s: use %s=", where, hint->now->name);
 	}
-	return *keys ? app_complain(APP_EXIT_USAGE, "%s: no such key; %s are", where, keys) :
+	return *keys ? app_complain(APP_EXIT_USAGE, "%s: unknown key; valid keys: %s", where, keys) :
 		       app_complain(APP_EXIT_USAGE, "%s: no such section", where);
 }
 

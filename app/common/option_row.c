@@ -139,7 +139,7 @@ static int parse_text(const struct option_row *row, const char *name, const char
 	if (row->points)
 		*(const char **)place = text;
 	else if (strlen(text) >= row->bytes)
-		return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", name, text, row->bytes - 1);
+		return app_complain(APP_EXIT_USAGE, "%s %s: use up to %zu characters", name, text, row->bytes - 1);
 	else
 		strcpy(place, text);
 	return APP_EXIT_OK;

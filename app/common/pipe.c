@@ -214,7 +214,7 @@ static int dial(struct app_pipe *pipe, const struct uroce_addr *addr, struct uro
 	error = uroce_cm_connect(id, NULL, addr, pipe->config.service, &options);
 	if (error)
 		return app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s%s", pipe->config.host, strerror(-error),
-				    error == -ENETUNREACH ? ": it is no neighbour of our address" : "");
+				    error == -ENETUNREACH ? ": it is outside the network of the local address" : "");
 	if (!await(pipe, event, 0, keep_waiting))
 		return APP_EXIT_INTERRUPTED;
 	return APP_EXIT_OK;
@@ -245,7 +245,7 @@ static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 	return app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, port %u: %s", pipe->config.host,
 			    pipe->config.service,
 			    event.type != UROCE_CM_REJECTED        ? strerror(-event.status) :
-			    event.reason == APP_REJ_NOBODY_LISTENS ? "connection refused, nobody listens" :
+			    event.reason == APP_REJ_NOBODY_LISTENS ? "connection refused: no program listens there" :
 								     uroce_cm_reason_name(event.reason));
 }
 

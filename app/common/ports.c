@@ -46,7 +46,7 @@ void app_port_close(struct app_port *port)
 	int code = port->port ? uroce_port_close(port->port) : 0;
 
 	if (code < 0)
-		app_complain(APP_EXIT_INTERNAL, "port %s is not closed: %s", port->port->name, strerror(-code));
+		app_complain(APP_EXIT_INTERNAL, "port %s cannot be closed: %s", port->port->name, strerror(-code));
 	else if (code > 0)
 		app_complain(APP_EXIT_INTERNAL, "%d mbufs were not returned", code);
 	memset(port, 0, sizeof(*port));

@@ -346,7 +346,7 @@ static bool handle_response(struct link *link, uint32_t slot, struct host_done *
 	struct command *command = &link->commands[cid % link->depth];
 
 	if (cid >= link->depth || !command->busy) {
-		tell(host, link, "a response to a command that is not outstanding", "");
+		tell(host, link, "the target responded to a command that is not outstanding", "");
 		link->over = true;
 		return false;
 	}

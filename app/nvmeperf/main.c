@@ -1,4 +1,4 @@
-/* main.c - uroce-nvme-perf: a host that measures and verifies an NVMe over RDMA target, in fio's words */
+/* main.c - uroce-nvme-perf: a host that measures and verifies an NVMe over RDMA target, options named as in fio */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static int count_left(void)
 		server_poll(&all.server);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		controllers += all.server.target.controllers[i] != NULL;
-	printf("remaining at the target: %u queues, %u controllers, %lu bytes of buffers, %u commands\n",
+	printf("resources remaining at the target: %u queues, %u controllers, %lu bytes of buffers, %u commands\n",
 	       server_queue_count(&all.server), controllers, server_used_bytes(&all.server),
 	       nvmf_namespace_under_way(&all.disk->namespace));
 	return server_queue_count(&all.server) || controllers || server_used_bytes(&all.server) ||

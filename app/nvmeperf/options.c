@@ -25,10 +25,10 @@ static int parse_list(const char *option, const char *text, uint32_t low, uint32
 		uint64_t value;
 
 		if (!app_size_parse(word, low, high, &value))
-			return app_complain(APP_EXIT_USAGE, "%s %s: use numbers from %u to %u", option, word, low,
-					    high);
+			return app_complain(APP_EXIT_USAGE, "%s %s: use a list of numbers from %u to %u", option, word,
+					    low, high);
 		if (*count == OPTIONS_LIST_MAX)
-			return app_complain(APP_EXIT_USAGE, "%s %s: at most %u of them", option, text,
+			return app_complain(APP_EXIT_USAGE, "%s %s: give up to %u values", option, text,
 					    OPTIONS_LIST_MAX);
 		list[(*count)++] = (uint32_t)value;
 	}
@@ -103,13 +103,13 @@ static const struct option_row rows[] = {
 	{ WORD_OF(IODEPTH), WHOLE, .parse = parse_depths, .usual = "32" },
 	{ WORD_OF(QUEUES), AT(queues) },
 	{ WORD_OF(RWMIXREAD), AT(read_percent) },
-	{ WORD_OF(PORT_QUEUES), AT(port_queues), .more = "the own target has as many" },
+	{ WORD_OF(PORT_QUEUES), AT(port_queues), .more = "the local target has the same number" },
 	{ WORD_OF(THINKTIME), AT(think_s) },
 	{ WORD_OF(VERIFY), AT(verify),
 	  .more = "a case that only reads writes first, one that only writes reads at the end" },
 	{ WORD_OF(DURATION), AT(seconds), .more = "per case" },
-	{ WORD_OF(STORE), AT(store), .usual = "memory:16M", .more = "of the own target" },
-	{ WORD_OF(BLOCK), AT(block_bytes), .parse = settings_block_parse, .usual = "512", .more = "of the own target" },
+	{ WORD_OF(STORE), AT(store), .usual = "memory:16M", .more = "of the local target" },
+	{ WORD_OF(BLOCK), AT(block_bytes), .parse = settings_block_parse, .usual = "512", .more = "of the local target" },
 	{ WORD_OF(IN_CAPSULE), AT(in_capsule_bytes) },
 	{ WORD_OF(BARE), AT(bare), .more = "without --peer" },
 	{ WORD_OF(FAILOVER), AT(failover_s), .usual = "", .more = "without --peer" },
@@ -128,8 +128,8 @@ static const struct option_set option_set = {
 	OPTION_SPELLINGS,
 	.usual = &defaults,
 	.head = "uroce-nvme-perf [EAL options] -- [options]\n"
-		"An NVMe over RDMA host that measures and verifies, in fio's words. Without --peer it has a target\n"
-		"of its own in the same process, over loop ports: both ends on one core.\n\n",
+		"Measures and verifies an NVMe over RDMA target; options are named as in fio. Without --peer the\n"
+		"target runs in the same process, over loop ports: both ends share one core.\n\n",
 	.tail = "\nExit: 0 success, 1 failed, 2 usage, 3 environment, 130 interrupted.\n",
 };
 
@@ -149,8 +149,10 @@ static int check_ends(const struct options *options)
 	if (uroce_addr_parse(options->connect, &addr, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "--peer %s: use an address such as 10.0.0.1", options->connect);
 	if (options->nqn == NULL || options->ip == NULL)
-		return app_complain(APP_EXIT_USAGE, "--peer %s: add --nqn NQN, the target's, and --ip ADDR/LEN, ours",
-				    options->connect);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"--peer %s requires --nqn NQN, the name of the target's subsystem, and --ip ADDR/LEN, the local address",
+			options->connect);
 	if (uroce_addr_parse(options->ip, &own, NULL) == 0 && app_check_peer("--peer", &own, &addr))
 		return APP_EXIT_USAGE;
 	if (!nvmf_nqn_is_valid(options->nqn))
@@ -158,9 +160,9 @@ static int check_ends(const struct options *options)
 				    "--nqn %s: use a name such as nqn.2026-01.org.example:disk1, at most %u characters",
 				    options->nqn, NVME_NQN_MAX);
 	if (options->bare)
-		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: remove --peer");
+		return app_complain(APP_EXIT_USAGE, "--bare runs both ends in this process: remove --peer");
 	if (options->failover_s > 0)
-		return app_complain(APP_EXIT_USAGE, "--failover: both ends are in this process: remove --peer");
+		return app_complain(APP_EXIT_USAGE, "--failover runs both ends in this process: remove --peer");
 	if (options->store || options->block_bytes)
 		return app_complain(APP_EXIT_USAGE, "--store and --block configure the local target: remove --peer %s",
 				    options->connect);
@@ -181,7 +183,7 @@ static int check_disk(struct options *options)
 	code = settings_disk_check("--store", disk);
 	for (uint32_t i = 0; i < options->size_count && code == APP_EXIT_OK; i++) {
 		if (options->sizes[i] % disk->block_bytes)
-			code = app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the %u bytes of a block",
+			code = app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the block size, %u",
 					    options->sizes[i], disk->block_bytes);
 	}
 	if (code == APP_EXIT_OK && options->verify && disk->kind == STORE_NULL)
@@ -213,7 +215,8 @@ int options_parse(struct options *options, int argc, char **argv)
 	if (code)
 		return code;
 	if (optind < argc)
-		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
+		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": unexpected argument: only options are allowed",
+					argv[optind]);
 	code = check(options);
 	return code ? 1 + code : 0;
 }

@@ -195,7 +195,7 @@ static int make(struct run *run)
 
 	run->count = which->bytes / run->namespace.block_bytes;
 	if (run->count == 0 || which->bytes % run->namespace.block_bytes || run->count > run->namespace.blocks)
-		return app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the %u bytes of a block, at most %lu",
+		return app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the block size, %u, up to %lu",
 				    which->bytes, run->namespace.block_bytes,
 				    run->namespace.blocks * run->namespace.block_bytes);
 	if (which->bytes > run->namespace.most_bytes)
@@ -244,8 +244,8 @@ static void report(const struct run *run, double rate, json_t *results)
 	else if (run->options->verify)
 		printf("  %lu verified", run->verified);
 	if (run->failover)
-		printf("  %u queues migrated, went on %.1f ms after the cut", run->failover->migrations,
-		       (double)(run->failover->resumed_ns - run->failover->cut_ns) / 1e6);
+		printf("  %u queues migrated; commands completed again %.1f ms after the cut",
+		       run->failover->migrations, (double)(run->failover->resumed_ns - run->failover->cut_ns) / 1e6);
 	printf("\n");
 	json_array_append_new(results,
 			      json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I}",

@@ -171,7 +171,7 @@ static int make_region(struct server *server, struct store *store, char error[ST
 	if (store->memory == NULL)
 		return 0;
 	store->region = region_open(server, store->memory, store->bytes);
-	return store->region ? 0 : store_refuse(error, "no memory for a region");
+	return store->region ? 0 : store_refuse(error, "no memory for a memory region");
 }
 
 static int serve(struct disks *disks, struct disk *disk, const struct settings_disk *settings,

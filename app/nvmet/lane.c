@@ -65,7 +65,7 @@ int lane_open(struct lane *lane, uint64_t pool_bytes, bool threads)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for regions");
 	lane->ring = ring_open(lane->pool.base, lane->pool.bytes, threads, reason, sizeof(reason));
 	if (lane->ring == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the work on files");
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for file I/O");
 	if (reason[0] && lane->index == 0)
 		fprintf(stderr, "note: %s; threads are used for file I/O\n", reason);
 	return APP_EXIT_OK;

@@ -93,7 +93,7 @@ static int add_subsystems(void)
 			return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
 		all.subsystem_count = i + 1;
 		if (nvmf_target_add_subsystem(&all.server.target, all.subsystems[i]) != 0)
-			return app_complain(APP_EXIT_INTERNAL, "subsystem %s is not taken", settings->nqn);
+			return app_complain(APP_EXIT_INTERNAL, "subsystem %s cannot be added", settings->nqn);
 	}
 	return APP_EXIT_OK;
 }
@@ -198,7 +198,7 @@ static void run(void)
 	server_end(&all.server, END_SECONDS);
 	stop_threads();
 	counts = server_counts(&all.server);
-	printf("%lu commands, %lu of them answered with an error\n", counts.commands, counts.errors);
+	printf("%lu commands, %lu of them completed with an error\n", counts.commands, counts.errors);
 }
 
 static int listen_to_control(void)

@@ -21,15 +21,15 @@ static int check_ports(const struct settings *settings)
 	if (settings->port_count == 0 && settings->config[0])
 		return app_complain(
 			APP_EXIT_USAGE,
-			"%s: no port: add a section [port.0] with device= and ip=, or give --device and --ip",
+			"%s: no port given: add a section [port.0] with device= and ip=, or give --device and --ip",
 			settings->config);
 	if (settings->port_count == 0)
-		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: the local address of the port");
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		const struct settings_port *port = &settings->ports[i];
 
 		if (port->ip[0] == '\0' && port->where[0])
-			return app_complain(APP_EXIT_USAGE, "%s: ip is missing: our own address, ADDR/LEN",
+			return app_complain(APP_EXIT_USAGE, "%s: ip=ADDR/LEN is missing: the local address of the port",
 					    port->where);
 		if (port->ip[0] == '\0')
 			return app_complain(APP_EXIT_USAGE, "port %s: its address is missing: --ip ADDR/LEN",
@@ -47,7 +47,8 @@ static int check_subsystems(const struct settings *settings)
 		const struct settings_subsystem *subsystem = &settings->subsystems[i];
 
 		if (subsystem->nqn[0] == '\0')
-			return app_complain(APP_EXIT_USAGE, "%s: nqn is missing, its name", subsystem->where);
+			return app_complain(APP_EXIT_USAGE, "%s: nqn= is missing: the name of the subsystem",
+					    subsystem->where);
 		if (strcmp(subsystem->nqn, NVME_DISCOVERY_NQN) == 0)
 			return app_complain(APP_EXIT_USAGE, "%s %s: this name is reserved for discovery: use another",
 					    subsystem->where[0] ? subsystem->where : "--nqn", subsystem->nqn);

@@ -65,7 +65,7 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 			     host, peer, controller ? controller->cntlid : 0, subsystem);
 	} else if (command->status != NVME_OK) {
 		lane_count(&lane->counts.hosts_refused, 1);
-		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s is refused queue %u of %s: %s", host,
+		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s: refused queue %u of %s: %s", host,
 			     peer, queue->nvmf.qid, subsystem, nvmf_connect_text(command->status, command->result));
 	}
 }
@@ -76,7 +76,7 @@ static void refuse(struct lane *lane, const struct uroce_cm_event *event, enum n
 	char peer[64];
 
 	lane_count(&lane->counts.refused_queues, 1);
-	journal_tell(&lane->server->journal, lane->now_ns, "a host at %s is refused a queue: %s",
+	journal_tell(&lane->server->journal, lane->now_ns, "refused a queue to a host at %s: %s",
 		     uroce_addr_format(&event->peer, peer, sizeof(peer)), nvmf_refusal_text(refusal));
 	nvmf_hello_refuse(refusal, data);
 	uroce_cm_reject(event->id, data, sizeof(data));
@@ -285,10 +285,10 @@ static void tell_end(const struct queue *queue, const char *why)
 			     journal_name(controller->host_nqn, host, sizeof(host)), peer, controller->cntlid,
 			     controller->subsystem ? controller->subsystem->nqn : "discovery", why);
 	} else if (controller == NULL) {
-		journal_tell(&lane->server->journal, lane->now_ns, "queue %u of a host at %s has ended: %s",
+		journal_tell(&lane->server->journal, lane->now_ns, "closed queue %u of a host at %s: %s",
 			     queue->nvmf.qid, peer, why);
 	} else if (!queue->told_end || queue->failed) {
-		journal_tell(&lane->server->journal, lane->now_ns, "queue %u of host %s at %s has ended: %s",
+		journal_tell(&lane->server->journal, lane->now_ns, "closed queue %u of host %s at %s: %s",
 			     queue->nvmf.qid, journal_name(controller->host_nqn, host, sizeof(host)), peer, why);
 	}
 }
@@ -390,7 +390,7 @@ void queue_look(struct lane *lane)
 		if (queue->ending || (!mute && !stuck))
 			continue;
 		lane_count(mute ? &lane->counts.mute_queues : &lane->counts.stuck_queues, 1);
-		queue_end(queue, mute ? "it sent no host NQN" : "it takes no answers");
+		queue_end(queue, mute ? "it sent no host NQN" : "it posted no receives for responses");
 	}
 }
 

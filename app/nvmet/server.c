@@ -105,7 +105,7 @@ static int open_all(struct server *server, const struct server_config *config)
 	int code = nvmf_target_init(&server->target, &config->nvmf);
 
 	if (code)
-		return app_complain(APP_EXIT_USAGE, "a size of queues or data is out of range");
+		return app_complain(APP_EXIT_USAGE, "a queue size or data size is out of range");
 	server->service = config->service;
 	server->lane_count = config->lanes ? config->lanes : 1;
 	server->lanes = aligned_alloc(_Alignof(struct lane), server->lane_count * sizeof(*server->lanes));

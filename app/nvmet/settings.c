@@ -42,7 +42,7 @@ static int parse_max_data(const char *where, const char *text, void *bytes)
 static int parse_text(const char *where, const char *text, char *out, size_t bytes)
 {
 	if (strlen(text) >= bytes)
-		return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", where, text, bytes - 1);
+		return app_complain(APP_EXIT_USAGE, "%s %s: use up to %zu characters", where, text, bytes - 1);
 	strcpy(out, text);
 	return APP_EXIT_OK;
 }
@@ -90,7 +90,7 @@ int settings_disk_text(const char *text, struct settings_disk *disk, char error[
 	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0)
 		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
 	if (strlen(text) >= sizeof(disk->path))
-		return store_refuse(error, "%.64s...: at most %zu characters", text, sizeof(disk->path) - 1);
+		return store_refuse(error, "%.64s...: use up to %zu characters", text, sizeof(disk->path) - 1);
 	if (sized && (disk->bytes == 0 || disk->bytes > STORE_BYTES_MAX))
 		return store_refuse(error, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
 				    STORE_BYTES_MAX);
@@ -131,13 +131,14 @@ int settings_disk_check(const char *where, const struct settings_disk *disk)
 		return app_complain(APP_EXIT_USAGE, "%s: %lu bytes are less than a block of %u: use a larger size",
 				    where, disk->bytes, disk->block_bytes);
 	if (disk->bytes % disk->block_bytes)
-		return app_complain(APP_EXIT_USAGE, "%s: %lu bytes are no whole blocks of %u: use %lu or %lu", where,
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: %lu bytes is not a multiple of the block size, %u: use %lu or %lu", where,
 				    disk->bytes, disk->block_bytes, disk->bytes / disk->block_bytes * disk->block_bytes,
 				    (disk->bytes / disk->block_bytes + 1) * disk->block_bytes);
 	if (disk->kind == STORE_MEMORY && disk->bytes > there)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "%s: %lu bytes of memory are more than the %lu that there are: use less, or a file",
-				    where, disk->bytes, there);
+				    "%s: %lu bytes of memory exceed the %lu available: use less, or a file", where,
+				    disk->bytes, there);
 	return APP_EXIT_OK;
 }
 
@@ -153,7 +154,7 @@ static int parse_hosts(const char *where, const char *text, void *place)
 		if (*word == '\0')
 			continue;
 		if (subsystem->host_count == NVMF_HOSTS_MAX)
-			return app_complain(APP_EXIT_USAGE, "%s: at most %u hosts", where, NVMF_HOSTS_MAX);
+			return app_complain(APP_EXIT_USAGE, "%s: give up to %u hosts", where, NVMF_HOSTS_MAX);
 		code = parse_nqn(where, word, subsystem->hosts[subsystem->host_count++]);
 	}
 	return code;
@@ -165,7 +166,8 @@ static int add_disk(const char *option, const char *text, void *place)
 	struct settings_disk *disk = &settings->disks[settings->disk_count];
 
 	if (settings->disk_count == SETTINGS_DISKS_MAX)
-		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u namespaces", option, text, SETTINGS_DISKS_MAX);
+		return app_complain(APP_EXIT_USAGE, "%s %s: give up to %u namespaces", option, text,
+				    SETTINGS_DISKS_MAX);
 	settings->disk_count++;
 	snprintf(disk->where, sizeof(disk->where), "%s %.*s", option, (int)SETTINGS_TEXT_BYTES, text);
 	if (strcmp(option, "--memory") != 0)
@@ -190,7 +192,7 @@ static int parse_device(const char *option, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->port_count == SERVER_PORTS_MAX)
-		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u ports", option, text, SERVER_PORTS_MAX);
+		return app_complain(APP_EXIT_USAGE, "%s %s: give up to %u ports", option, text, SERVER_PORTS_MAX);
 	if (settings->port_count != 1 || settings->ports[0].device[0])
 		settings->port_count++;
 	return parse_text(option, text, last_port(settings)->device, SETTINGS_TEXT_BYTES);
@@ -201,7 +203,7 @@ static int parse_ip(const char *option, const char *text, void *place)
 	struct settings_port *port = last_port(place);
 
 	if (port->ip[0])
-		return app_complain(APP_EXIT_USAGE, "%s %s: port %s has %s: name the next port before, with --device",
+		return app_complain(APP_EXIT_USAGE, "%s %s: port %s already has %s: give the next --device before it",
 				    option, text, port->device, port->ip);
 	return parse_text(option, text, port->ip, SETTINGS_TEXT_BYTES);
 }
@@ -221,7 +223,7 @@ static int parse_uuid_of_last(const char *option, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->disk_count == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %s: no disk: put --file before it", option, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: there is no disk yet: put --file before it", option, text);
 	return parse_uuid(option, text, settings->disks[settings->disk_count - 1].uuid);
 }
 
@@ -237,7 +239,7 @@ static struct settings usual, line, started;
 
 /* clang-format off */
 static const struct option_row rows[] = {
-	{ WORD_OF(DEVICE), WHOLE, .parse = parse_device, .usual = "the first that was given to EAL",
+	{ WORD_OF(DEVICE), WHOLE, .parse = parse_device, .usual = "the first port given to EAL",
 	  .more = "once for each port" },
 	{ WORD_OF(IP), WHOLE, .parse = parse_ip, .more = "of the last --device" },
 	{ WORD_OF(GATEWAY), WHOLE, .parse = parse_gateway, .usual = "none" },
@@ -246,22 +248,22 @@ static const struct option_row rows[] = {
 	{ WORD_OF(PORT), AT(service), TARGET, .more = "of NVMe over RDMA" },
 	{ WORD_OF(FILE), WHOLE, .parse = add_disk },
 	{ WORD_OF(MEMORY), WHOLE, .parse = add_disk, .usual = "" },
-	{ WORD_OF(STORE), WHOLE, .parse = add_disk, .more = "each one is another namespace of the subsystem" },
+	{ WORD_OF(STORE), WHOLE, .parse = add_disk, .more = "each adds a namespace to the subsystem" },
 	{ WORD_OF(BLOCK), AT(all.block_bytes), .parse = settings_block_parse, .usual = "512" },
 	{ WORD_OF(BUFFERED), AT(all.buffered) },
 	{ WORD_OF(THREADS), AT(threads) },
 	{ WORD_OF(READ_ONLY), AT(all.read_only) },
 	{ WORD_OF(UUID), WHOLE, .parse = parse_uuid_of_last,
-	  .more = "the last --file; a block device needs the same one at every start, files keep theirs" },
+	  .more = "of the last --file; a block device requires the same one at every start, files store theirs" },
 	{ WORD_OF(NQN), AT(subsystems[0].nqn), .parse = parse_nqn, .usual = "nqn.2026-01.uroce:UUID of this machine" },
 	{ WORD_OF(HOST_NQN), AT(subsystems[0]), .parse = parse_hosts, .usual = "any" },
 	{ WORD_OF(CONFIG), AT(config), .usual = "",
-	  .more = "[target], [port.N], [subsystem.N] and [namespace.N]; SIGHUP reads hosts and namespaces again" },
+	  .more = "sections [target], [port.N], [subsystem.N] and [namespace.N]; SIGHUP reloads hosts and namespaces" },
 	{ WORD_OF(CONTROL), AT(control) },
 	{ WORD_OF(RECORD), AT(record), TARGET },
 	{ WORD_OF(IDLE), AT(idle), TARGET },
 	{ WORD_OF(NB_CORES), AT(nb_cores), .low = 1, .high = LANES_MAX, TARGET,
-	  .more = "each has its connections, and a queue of each port" },
+	  .more = "each serves its own connections and one queue of each port" },
 	{ WORD_OF(DRY_RUN), AT(dry_run) },
 
 	/* only in a file */
@@ -369,11 +371,11 @@ static int begin_section(void *argument, const char *where, const char *section)
 		kind++;
 	if (kind == 3)
 		return app_complain(APP_EXIT_USAGE,
-				    "%s: no such section; [target], [port.N], [subsystem.N] and [namespace.N] are",
+				    "%s: unknown section; use [target], [port.N], [subsystem.N] or [namespace.N]",
 				    where);
 	if (kind == 0 && file->has_ports)
 		return app_complain(APP_EXIT_USAGE,
-				    "%s: ports are given in the file and on the command line: remove one", where);
+				    "%s: ports are given both in the file and on the command line: remove one", where);
 	if (*kinds[kind].count == kinds[kind].most)
 		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kinds[kind].most);
 	++*kinds[kind].count;
@@ -430,7 +432,8 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	if (code)
 		return code;
 	if (optind < argc)
-		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
+		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": unexpected argument: only options are allowed",
+					argv[optind]);
 	line = *settings;
 	code = complete(settings);
 	started = *settings;

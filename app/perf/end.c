@@ -23,7 +23,8 @@ int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcor
 	end->lcore = lcore;
 	end->way = way;
 	error = uroce_pd_alloc(port->device, &end->pd);
-	return error ? app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error)) : APP_EXIT_OK;
+	return error ? app_complain(APP_EXIT_INTERNAL, "cannot create a protection domain: %s", strerror(-error)) :
+		       APP_EXIT_OK;
 }
 
 void perf_end_close(struct perf_end *end)

@@ -78,6 +78,5 @@ void perf_environment_collect(const struct perf_options *options, const struct a
 	     "the link has injected faults: the results are not those of "
 	     "a good link");
 	warn(environment, options->test.verify,
-	     "every byte is filled and checked, which takes longer than the "
-	     "transfer");
+	     "every byte is written and checked, which takes longer than the transfer");
 }

@@ -81,7 +81,7 @@ static bool post(struct perf_end *end)
 		end->ping_began = rte_rdtsc();
 	error = uroce_qp_post_send(flow->qp, first, NULL);
 	if (error) {
-		perf_end_fail(end, "posting a request: %s", strerror(-error));
+		perf_end_fail(end, "cannot post a request: %s", strerror(-error));
 		return false;
 	}
 	perf_stream_posted(end, flow, 1);

@@ -25,38 +25,41 @@ static int check_ends(const struct perf_options *options)
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: give one of them", options->host);
 	if (local && !pair)
-		return app_complain(APP_EXIT_USAGE, "-d %s: one port needs a peer: add --server or HOST",
+		return app_complain(APP_EXIT_USAGE, "-d %s: a single port requires a peer: add --server or HOST",
 				    options->device);
 	if (!local && options->device && pair)
 		return app_complain(APP_EXIT_USAGE, "-d %s: both ends are in one process: remove --server and HOST",
 				    options->device);
 	if (options->by_address && (local || options->connections))
-		return app_complain(APP_EXIT_USAGE, "-R: needs --server or HOST; --connections does not use it");
+		return app_complain(APP_EXIT_USAGE,
+				    "-R: requires --server or HOST, and cannot be combined with --connections");
 	if (options->by_address && options->host && uroce_addr_parse(options->host, &addr, NULL) != 0)
-		return app_complain(APP_EXIT_USAGE, "HOST %s: with -R it is a RoCE address, such as 10.0.0.1",
+		return app_complain(APP_EXIT_USAGE, "HOST %s: -R requires a RoCE address, such as 10.0.0.1",
 				    options->host);
 	if (!local && options->addresses[0] == NULL)
-		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: the local address of the port");
 	if (!local && options->addresses[1])
-		return app_complain(APP_EXIT_USAGE, "--ip %s: one address is enough with --server or HOST",
+		return app_complain(APP_EXIT_USAGE, "--ip %s: give a single address with --server or HOST",
 				    options->addresses[1]);
 	if (local && options->addresses[0] && options->addresses[1] == NULL)
-		return app_complain(APP_EXIT_USAGE, "--ip %s: on loop give two, one for each end",
+		return app_complain(APP_EXIT_USAGE, "--ip %s: loop requires two addresses, one for each end",
 				    options->addresses[0]);
 	if (!local && options->failover_s > 0)
 		return app_complain(APP_EXIT_USAGE,
 				    "--failover %g: both ends must be in this process: remove --server and HOST",
 				    options->failover_s);
 	if (options->server && (options->json_path || options->page_path))
-		return app_complain(APP_EXIT_USAGE, "%s: only the client has results: remove it",
+		return app_complain(APP_EXIT_USAGE, "%s: only the client reports results: remove it",
 				    options->json_path ? "--json" : "--report");
 	if (options->page_path && options->connections)
-		return app_complain(APP_EXIT_USAGE, "--report: --connections has no page of results: remove one");
+		return app_complain(
+			APP_EXIT_USAGE,
+			"--report and --connections cannot be combined: connections have no result page. Remove one");
 	if (options->page_path && (strcmp(options->page_path, "-") == 0 ||
 				   (options->json_path && strcmp(options->page_path, options->json_path) == 0)))
 		return app_complain(APP_EXIT_USAGE, "--report %s: use another file than --json", options->page_path);
 	if (!local && options->core_count > 1)
-		return app_complain(APP_EXIT_USAGE, "--nb-cores %u: with --server or HOST each process has one core",
+		return app_complain(APP_EXIT_USAGE, "--nb-cores %u: with --server or HOST each process uses one core",
 				    options->core_count);
 	return APP_EXIT_OK;
 }
@@ -73,12 +76,12 @@ static int check_size_options(const struct perf_options *options)
 static int check_rate(struct perf_options *options)
 {
 	if (options->rate_limit == 0)
-		return options->test.burst ? app_complain(APP_EXIT_USAGE, "--burst_size %u: needs --rate_limit",
+		return options->test.burst ? app_complain(APP_EXIT_USAGE, "--burst_size %u: requires --rate_limit",
 							  options->test.burst) :
 					     APP_EXIT_OK;
 	if (options->modes[PERF_LAT] || options->connections)
-		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: bandwidth only: remove %s", options->rate_limit,
-				    options->connections ? "--connections" : "--mode lat");
+		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: supported for bandwidth only: remove %s",
+				    options->rate_limit, options->connections ? "--connections" : "--mode lat");
 	options->modes[PERF_BW] = true;
 	return APP_EXIT_OK;
 }
@@ -90,19 +93,19 @@ static int check_perftest(struct perf_options *options)
 	bool bw = options->modes[PERF_BW] || !options->modes[PERF_LAT];
 
 	if (options->test.use_srq && options->test.flow_control)
-		return app_complain(APP_EXIT_USAGE, "--use-srq: no credits with a shared receive queue: remove "
-						    "--flow-control");
+		return app_complain(APP_EXIT_USAGE,
+				    "--use-srq: a shared receive queue has no credits: remove --flow-control");
 	if (options->test.paths && options->test.sack_window == 0)
-		return app_complain(APP_EXIT_USAGE, "--paths %u: multipath needs SACKs: remove --sack-window off",
+		return app_complain(APP_EXIT_USAGE, "--paths %u: multipath requires SACKs: remove --sack-window off",
 				    options->test.paths);
 	if (least && (!bw || options->server || options->connections))
-		return app_complain(APP_EXIT_USAGE, "%s: only for bandwidth printed by this process: remove %s",
+		return app_complain(APP_EXIT_USAGE, "%s: supported only for bandwidth tests that print here: remove %s",
 				    options->least_gbit > 0 ? "-w" : "-y",
 				    options->server      ? "--server" :
 				    options->connections ? "--connections" :
 							   "--mode lat");
 	if (options->histogram && options->modes[PERF_BW] && !options->modes[PERF_LAT])
-		return app_complain(APP_EXIT_USAGE, "-H: only for latency: use --mode lat");
+		return app_complain(APP_EXIT_USAGE, "-H: supported for latency only: use --mode lat");
 	return check_rate(options);
 }
 
@@ -157,16 +160,15 @@ static int check_ops(struct perf_options *options)
 	if (code)
 		return code;
 	if (options->test.use_srq && op)
-		return app_complain(APP_EXIT_USAGE,
-				    op->receives ?
-					    "--use-srq: a window is of one queue pair, and so is the receive of a %s: "
-					    "use --op send, send_imm or write_imm" :
-					    "--use-srq: --op %s has no receives: use --op send, "
-					    "send_imm or write_imm",
-				    perf_op_names[op - perf_ops]);
+		return app_complain(
+			APP_EXIT_USAGE,
+			op->receives ?
+				"--use-srq: %s uses a memory window of one queue pair, so its receives cannot be shared: use --op send, send_imm or write_imm" :
+				"--use-srq: --op %s uses no receives: use --op send, send_imm or write_imm",
+			perf_op_names[op - perf_ops]);
 	if (options->ops[PERF_SEND_INV] && !has_windows(options))
 		return app_complain(APP_EXIT_USAGE,
-				    "-q %u: each queue pair of --op send_inv has a memory window: use at most %u",
+				    "-q %u: --op send_inv requires a memory window per queue pair: use up to %u",
 				    options->test.qps, PERF_WINDOWS_MAX);
 	for (unsigned i = 0; i < PERF_OPS; i++)
 		any |= options->ops[i];
@@ -198,13 +200,13 @@ static int check(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
 				    options->failover_s, options->test.seconds);
 	if (options->test.cq_mod > options->test.depth)
-		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u", options->test.cq_mod,
+		return app_complain(APP_EXIT_USAGE, "-Q %u: must not exceed the tx depth, %u", options->test.cq_mod,
 				    options->test.depth);
 	if ((uint64_t)options->test.qps * options->test.depth > 1u << 20)
-		return app_complain(APP_EXIT_USAGE,
-				    "-q %u -t %u: at most 1048576 requests outstanding in all: use a depth of "
-				    "at most %u",
-				    options->test.qps, options->test.depth, (1u << 20) / options->test.qps);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"-q %u -t %u: the total of outstanding requests must not exceed 1048576: use a depth of up to %u",
+			options->test.qps, options->test.depth, (1u << 20) / options->test.qps);
 	return check_ends(options);
 }
 

@@ -46,7 +46,7 @@ static int open_memifs(const struct app_port_config *config, uint16_t second_lco
 	if (!drivers_ethdev_link_is_up(pair->ends[0].ethdev, LINK_MS, NULL) ||
 	    !drivers_ethdev_link_is_up(pair->ends[1].ethdev, LINK_MS, NULL))
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "%s and %s do not connect: --log-level=8 before -- shows details",
+				    "cannot connect %s and %s: --log-level=8 before -- shows details",
 				    pair->ends[0].port->name, pair->ends[1].port->name);
 	return APP_EXIT_OK;
 }

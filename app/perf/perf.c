@@ -58,8 +58,8 @@ static int create_engine(struct perf *perf)
 	};
 	int error = uroce_engine_create(&config, &perf->engine);
 
-	return error ? app_complain(APP_EXIT_ENVIRONMENT, "no engine for %u queue pairs: %s", config.max_qps,
-				    strerror(-error)) :
+	return error ? app_complain(APP_EXIT_ENVIRONMENT, "cannot create an engine for %u queue pairs: %s",
+				    config.max_qps, strerror(-error)) :
 		       APP_EXIT_OK;
 }
 
@@ -267,7 +267,7 @@ static int run_connections(struct perf *perf)
 		connect.client = &perf->ends[0];
 		if (uroce_addr_parse(options->host, &connect.dest, NULL) != 0)
 			return app_complain(APP_EXIT_USAGE,
-					    "HOST \"%s\": with --connections it is a RoCE address, such as 10.0.0.1",
+					    "HOST \"%s\": --connections requires a RoCE address, such as 10.0.0.1",
 					    options->host);
 		if (app_check_peer("HOST", &perf->ends[0].port->addr, &connect.dest))
 			return APP_EXIT_USAGE;

@@ -190,7 +190,7 @@ static void watch_progress(struct perf_end *end)
 	if (end->now - end->progressed <= cycles_of(stall_seconds(end)))
 		return;
 	end->unreachable |= end->tally.errors == 0;
-	perf_end_fail(end, "nothing was acknowledged for %.0f s, %lu messages are outstanding", stall_seconds(end),
+	perf_end_fail(end, "no message was acknowledged for %.0f s; %lu messages are outstanding", stall_seconds(end),
 		      (unsigned long)(end->posted - end->completed));
 }
 

@@ -29,7 +29,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	error = uroce_qp_post_recv(flow->qp, &end->recv_wrs[first], NULL);
 	last->next = next;
 	if (error)
-		perf_end_fail(end, "posting %u receives: %s", count, strerror(-error));
+		perf_end_fail(end, "cannot post %u receives: %s", count, strerror(-error));
 	else
 		flow->receives_posted += count;
 	return error;
@@ -58,7 +58,7 @@ static int post_shared(struct perf_end *end, uint32_t count)
 	last->next = NULL;
 	error = uroce_srq_post_recv(end->srq, first, NULL);
 	if (error)
-		perf_end_fail(end, "posting %u receives that are shared: %s", count, strerror(-error));
+		perf_end_fail(end, "cannot post %u receives to the shared receive queue: %s", count, strerror(-error));
 	return error;
 }
 
@@ -105,12 +105,13 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	flow->received++;
 	end->tally.received++;
 	if (wc->byte_len != end->test.size_bytes)
-		perf_end_fail(end, "message %lu came with %u bytes", (unsigned long)message, wc->byte_len);
+		perf_end_fail(end, "message %lu arrived with %u bytes", (unsigned long)message, wc->byte_len);
 	if (op->imm && (!(wc->wc_flags & UROCE_WC_WITH_IMM) || ntohl(wc->imm_data) != (uint32_t)message))
-		perf_end_fail(end, "message %lu came with immediate %u", (unsigned long)message, ntohl(wc->imm_data));
+		perf_end_fail(end, "message %lu arrived with immediate %u", (unsigned long)message,
+			      ntohl(wc->imm_data));
 	if (op->invalidates && (!(wc->wc_flags & UROCE_WC_WITH_INV) ||
 				wc->invalidated_rkey != key_of(end->window_keys, end->layout.rx_depth, index, message)))
-		perf_end_fail(end, "message %lu made key 0x%08x invalid", (unsigned long)message, wc->invalidated_rkey);
+		perf_end_fail(end, "message %lu invalidated key 0x%08x", (unsigned long)message, wc->invalidated_rkey);
 	if (end->test.verify)
 		check_bytes(end, index, message, end->srq ? wc->wr_id : message);
 	if (end->srq)

@@ -392,7 +392,7 @@ static int refuse_own_address(struct perf_remote *remote)
 {
 	char text[64];
 
-	return refuse(remote, "both ends have the address %s: give each end an address of its own",
+	return refuse(remote, "both ends have the address %s: give each end its own address",
 		      uroce_addr_format(&remote->end->port->addr, text, sizeof(text)));
 }
 
@@ -409,7 +409,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 		return refuse(remote, "path MTU %u: the server's port supports up to %u: use a smaller -m",
 			      test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
-		return refuse(remote, "its QPs are invalid");
+		return refuse(remote, "the client's QPs are invalid");
 	if (memcmp(&memory->peer.addr, &remote->end->port->addr, sizeof(memory->peer.addr)) == 0)
 		return refuse_own_address(remote);
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
@@ -417,7 +417,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote, "%s",
-			      remote->end->failure[0] ? remote->end->failure : "the server's QPs do not connect");
+			      remote->end->failure[0] ? remote->end->failure : "the server's QPs cannot connect");
 	if (app_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
 		return -1;
 	return expect_only(remote, "go", ANSWER_S);
@@ -442,7 +442,7 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory, ui
 	error = perf_message_to_stop(stop, &other, memory->completed, end->test.qps);
 	json_decref(stop);
 	if (error)
-		return refuse(remote, "its numbers are invalid");
+		return refuse(remote, "the client's counts are invalid");
 	end->stopped |= other.errors > 0;
 	*failures += other.errors;
 	while (!perf_end_is_done(end) && !remote->link.closed)

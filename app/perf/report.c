@@ -159,7 +159,7 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 		fprintf(out, "            %lu packets were retransmitted after losses\n",
 			(unsigned long)tally->retransmits);
 	if (tally->probes)
-		fprintf(out, "            %lu packets only probed a silent peer\n", (unsigned long)tally->probes);
+		fprintf(out, "            %lu packets were probes of a silent peer\n", (unsigned long)tally->probes);
 	if (tally->cnps)
 		fprintf(out, "            %lu congestion notifications arrived: switches marked packets\n",
 			(unsigned long)tally->cnps);
@@ -219,7 +219,8 @@ void perf_report_drops(const struct app_port *port)
 	if (drivers_ethdev_stats(port->ethdev, &frames) != 0)
 		return;
 	if (frames.rx_missed + frames.rx_errors + frames.rx_no_mbuf + frames.tx_errors)
-		fprintf(out, " port %s: %lu frames missed, %lu bad, %lu without an mbuf, %lu not sent\n",
+		fprintf(out,
+			" port %s: %lu received frames missed, %lu damaged, %lu without an mbuf, %lu not transmitted\n",
 			port->ethdev->name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
 			(unsigned long)frames.rx_no_mbuf, (unsigned long)frames.tx_errors);
 }

@@ -40,7 +40,7 @@ static int parse_sizes(const char *name, const char *text, void *place)
 	options->size_count = 0;
 	while (code == APP_EXIT_OK && (word = strsep(&rest, ",")) != NULL) {
 		if (options->size_count == PERF_SIZES_MAX)
-			code = app_complain(APP_EXIT_USAGE, "%s: at most %d sizes", name, PERF_SIZES_MAX);
+			code = app_complain(APP_EXIT_USAGE, "%s: give up to %d sizes", name, PERF_SIZES_MAX);
 		else
 			code = app_size_expect32(name, word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
 	}
@@ -72,7 +72,7 @@ static int parse_address(const char *name, const char *text, void *place)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use an address such as 10.0.0.1/24 or fd00::1/64", name,
 				    text);
 	if (addresses[0] && addresses[1])
-		return app_complain(APP_EXIT_USAGE, "%s %s: two addresses are enough, one for each end", name, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: give up to two addresses, one for each end", name, text);
 	addresses[addresses[0] ? 1 : 0] = text;
 	return APP_EXIT_OK;
 }
@@ -110,7 +110,7 @@ static int parse_service(const char *name, const char *text, void *place)
 {
 	(void)place;
 	return strcmp(text, "RC") == 0 ? APP_EXIT_OK :
-					 app_complain(APP_EXIT_USAGE, "%s %s: connections are RC", name, text);
+					 app_complain(APP_EXIT_USAGE, "%s %s: only RC is supported", name, text);
 }
 
 /* Accepts options that ask for what is always done, and changes nothing. */
@@ -152,7 +152,7 @@ static const struct option_row rows[] = {
 	{ WORD_OF(QPS), CASE(qps), .more = "lat uses one" },
 	{ WORD_OF(IDLE_QPS), CASE(idle) },
 	{ WORD_OF(TX_DEPTH), CASE(depth) },
-	{ WORD_OF(RX_DEPTH), CASE(rx_depth), .usual = "twice the tx depth, at most 512" },
+	{ WORD_OF(RX_DEPTH), CASE(rx_depth), .usual = "twice the tx depth, up to 512" },
 	{ WORD_OF(OUTS), CASE(outs) },
 	{ WORD_OF(CQ_MOD), CASE(cq_mod), .usual = "16, or depth / 4" },
 	{ WORD_OF(INLINE), CASE(inline_bytes), .usual = "0 for bw, 220 for lat" },
@@ -169,7 +169,7 @@ static const struct option_row rows[] = {
 	{ WORD_OF(USE_SRQ), CASE(use_srq), .more = "-r is its size, up to 32768" },
 	{ WORD_OF(RATE_LIMIT), AT(rate_limit), .more = "bw", .usual = "none" },
 	{ WORD_OF(RATE_UNITS), AT(rate_units), .parse = parse_units, .usual = "g" },
-	{ WORD_OF(BURST_SIZE), CASE(burst), .usual = "those of 10 ms" },
+	{ WORD_OF(BURST_SIZE), CASE(burst), .usual = "the messages of 10 ms" },
 	{ WORD_OF(DURATION), CASE(seconds), .more = "per case", .usual = "0.6s" },
 	{ WORD_OF(ITERS), CASE(iterations), .usual = "" },
 	{ WORD_OF(BIDIRECTIONAL), CASE(both_ways), .more = "bw" },
@@ -180,17 +180,17 @@ static const struct option_row rows[] = {
 	{ WORD_OF(ICRC), WHOLE, .parse = parse_icrc, .usual = "the fastest" },
 
 	TITLE("Where"),
-	{ WORD_OF(NB_CORES), AT(core_count), .low = 1, .high = 2, .more = "1: one for both ends; 2: one each" },
+	{ WORD_OF(NB_CORES), AT(core_count), .low = 1, .high = 2, .more = "1: one core for both ends; 2: one core per end" },
 	{ WORD_OF(SERVER), AT(server), .more = "the client names it as HOST" },
 	{ WORD_OF(PEER), AT(host), .usual = "", .more = "the same as HOST" },
 	{ WORD_OF(PORT), AT(tcp_port), .more = "TCP" },
 	{ WORD_OF(RDMA_CM), AT(by_address) },
 	{ WORD_OF(DEVICE), AT(device),
-	  .usual = "with --server or HOST the first that was given to EAL; otherwise loop",
+	  .usual = "with --server or HOST the first port given to EAL; otherwise loop",
 	  .more = "both ends here: loop, or memif[,rsize=N][,bsize=N] through shared memory" },
 	{ WORD_OF(FAILOVER), AT(failover_s), .more = "on loop", .usual = "" },
 	{ WORD_OF(CONNECTIONS), AT(connections), .more = "HOST is a RoCE address", .usual = "" },
-	{ WORD_OF(IP), AT(addresses), .parse = parse_address, .more = "two if both ends are here",
+	{ WORD_OF(IP), AT(addresses), .parse = parse_address, .more = "two for both ends in this process",
 	  .usual = "10.0.0.1/24 and 10.0.0.2/24" },
 	APP_VLAN_ROW(struct perf_options),
 	APP_NO_DAD_ROW(struct perf_options),

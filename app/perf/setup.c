@@ -284,10 +284,10 @@ int perf_setup_prepare(struct perf_end *end, const struct perf_case *test, struc
 	if (error == 0)
 		error = perf_keys_create(end);
 	if (error) {
-		app_complain(APP_EXIT_ENVIRONMENT,
-			     "%u queue pairs with %lu bytes of buffers are not possible (%s): use "
-			     "fewer, a smaller depth or smaller messages",
-			     test->qps, (unsigned long)end->layout.total_bytes, strerror(-error));
+		app_complain(
+			APP_EXIT_ENVIRONMENT,
+			"cannot create %u queue pairs with %lu bytes of buffers (%s): use fewer queue pairs, a smaller depth or smaller messages",
+			test->qps, (unsigned long)end->layout.total_bytes, strerror(-error));
 		perf_setup_finish(end);
 		return error;
 	}
@@ -357,7 +357,7 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 	if (error == 0 && end->alternate)
 		error = arm_flow(end, index);
 	if (error)
-		perf_end_fail(end, "QP 0x%06x does not connect: %s", uroce_qp_num(end->flows[index].qp),
+		perf_end_fail(end, "cannot connect QP 0x%06x: %s", uroce_qp_num(end->flows[index].qp),
 			      app_reason_of(error));
 	return error;
 }

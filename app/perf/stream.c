@@ -108,7 +108,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	last->next = next;
 	last->send_flags = flags;
 	if (error) {
-		perf_end_fail(end, "posting %u requests: %s", count, strerror(-error));
+		perf_end_fail(end, "cannot post %u requests: %s", count, strerror(-error));
 		return error;
 	}
 	perf_stream_posted(end, flow, count);
@@ -286,7 +286,7 @@ void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_complete
 		if (op->atomic) {
 			memcpy(&counter, end_target(end, i, 0), sizeof(counter));
 			if (counter != peer_completed[i])
-				perf_end_fail(end, "the counter of flow %u is %lu after %lu atomics", i,
+				perf_end_fail(end, "the counter of flow %u is %lu instead of %lu after the atomics", i,
 					      (unsigned long)counter, (unsigned long)peer_completed[i]);
 		} else if (op->receives && end->flows[i].received != peer_completed[i]) {
 			perf_end_fail(end, "flow %u received %lu messages of %lu", i,

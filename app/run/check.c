@@ -19,9 +19,9 @@ int check_library(void)
 				    dlerror());
 	if (dlvsym(library, "verbs_register_driver_34", "IBVERBS_PRIVATE_34"))
 		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_ENVIRONMENT,
-			    "libibverbs.so.1 has another private ABI than 34, which rdma-core 34 to 56 "
-			    "has: use the library of Debian 12 or 13, or Ubuntu 24.04");
+	return app_complain(
+		APP_EXIT_ENVIRONMENT,
+		"libibverbs.so.1 does not have private ABI 34 (rdma-core 34 to 56): use the library of Debian 12 or 13, or Ubuntu 24.04");
 }
 
 /*
@@ -89,11 +89,11 @@ int check_all(const char *libraries)
 {
 	int worst = APP_EXIT_OK, code;
 
-	code = try("libibverbs of the system fits", try_library, NULL);
+	code = try("the system's libibverbs is compatible", try_library, NULL);
 	worst = code ? code : worst;
 	code = try("the provider can be loaded", try_libraries, libraries);
 	worst = code ? code : worst;
-	code = try("a place where programs find the device can be made", try_place, "check");
+	code = try("a private directory for the device can be mounted", try_place, "check");
 	worst = code ? code : worst;
 	code = try("the port can be opened", open_port, libraries);
 	return code ? code : worst;

@@ -52,13 +52,13 @@ static int complain(const char *text, int error, bool is_range, const char *hold
 {
 	if (error == -EADDRINUSE && is_range)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: all of them are in use, the last one by %s: use a larger range", text,
+				    "--ip %s: all addresses are in use, the last one by %s: use a larger range", text,
 				    holder);
 	if (error == -EADDRINUSE)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: it is held by %s on this machine: use another one, or a range", text,
-				    holder);
-	return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: it cannot be checked whether it is free (%s)", text,
+				    "--ip %s: this address is held by %s on this machine: use another one, or a range",
+				    text, holder);
+	return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: cannot check whether the address is free (%s)", text,
 			    strerror(-error));
 }
 
@@ -95,8 +95,8 @@ int claim_address(const char *text, const char *program, char *out, size_t room,
 	is_range = memcmp(address, &last, sizeof(last)) != 0;
 	why = is_range ? NULL : uroce_addr_unusable(address, (unsigned)atoi(length));
 	if (why)
-		return app_complain(APP_EXIT_USAGE, "--ip %s is %s: use the address of a host, such as 10.0.0.1/24",
-				    text, why);
+		return app_complain(APP_EXIT_USAGE, "--ip %s is %s: use a host address, such as 10.0.0.1/24", text,
+				    why);
 	error = claim_first(address, &last, (unsigned)atoi(length), program, holder);
 	if (error == -ERANGE || error == -EINVAL)
 		return refuse(text);

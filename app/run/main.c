@@ -38,7 +38,7 @@ static int parse_more(const char *name, const char *text, void *place)
 	size_t bytes = strlen(list);
 
 	if (bytes + strlen(text) + 2 > LIST_BYTES)
-		return app_complain(APP_EXIT_USAGE, "%s: %s is one too many", name, text);
+		return app_complain(APP_EXIT_USAGE, "%s: too many values: remove %s", name, text);
 	snprintf(list + bytes, LIST_BYTES - bytes, "%s%s", bytes ? "," : "", text);
 	return APP_EXIT_OK;
 }
@@ -122,7 +122,7 @@ static int read_address(struct settings *settings, const char *word, const char 
 	int code = APP_EXIT_OK;
 
 	if (port->addr_count == UROCE_ADDRS_MAX)
-		return app_complain(APP_EXIT_USAGE, "--ip: at most %u", UROCE_ADDRS_MAX);
+		return app_complain(APP_EXIT_USAGE, "--ip: give up to %u addresses", UROCE_ADDRS_MAX);
 	snprintf(text, sizeof(text), "%s", word);
 	if (!settings->check)
 		code = claim_address(word, program, text, sizeof(text), address);
@@ -296,8 +296,8 @@ int main(int argc, char **argv)
 		code = check_library();
 	if (code == APP_EXIT_OK && settings.print_env && !place_has_node())
 		code = app_complain(APP_EXIT_ENVIRONMENT,
-				    "--print-env: the container has no /dev/infiniband/" TREE_NODE "; give it one by "
-				    "--device /dev/null:/dev/infiniband/" TREE_NODE);
+				    "--print-env: the container lacks /dev/infiniband/" TREE_NODE
+				    "; start it with --device /dev/null:/dev/infiniband/" TREE_NODE);
 	if (code == APP_EXIT_OK)
 		code = place_enter(settings.ip, root);
 	if (code != APP_EXIT_OK)

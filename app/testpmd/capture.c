@@ -25,7 +25,7 @@ void capture_serve_others(void)
 	 */
 	if (snprintf(socket, sizeof(socket), "%s/mp_socket", rte_eal_get_runtime_dir()) < (int)sizeof(socket) &&
 	    access(socket, F_OK) == 0 && rte_pdump_init() != 0)
-		app_complain(APP_EXIT_ENVIRONMENT, "dpdk-dumpcap gets no frames: %s", rte_strerror(rte_errno));
+		app_complain(APP_EXIT_ENVIRONMENT, "dpdk-dumpcap cannot capture frames: %s", rte_strerror(rte_errno));
 }
 
 void capture_begin(const struct traffic *traffic, const char *path, uint16_t frame_bytes)

@@ -70,7 +70,7 @@ static bool parse_port(const struct words *words, int *port)
 	*port = words->has_n ? words->number : SHOW_ALL;
 	if (*port == SHOW_ALL || words->number < the_traffic->port_count)
 		return true;
-	printf("port %u: there are 0 ... %u, or all\n", words->number, the_traffic->port_count - 1);
+	printf("port %u: use a port from 0 to %u, or all\n", words->number, the_traffic->port_count - 1);
 	return false;
 }
 
@@ -167,8 +167,7 @@ static void set_command(const struct words *words)
 	if (settings_change(&changed, words->second, words->third) != 0)
 		return;
 	if (changed.depth > the_traffic->depth) {
-		app_complain(APP_EXIT_USAGE,
-			     "tx-depth %u: the queues have room for 1 to %u: start with a larger --tx-depth",
+		app_complain(APP_EXIT_USAGE, "tx-depth %u: use 1 to %u, or restart with a larger --tx-depth",
 			     changed.depth, the_traffic->depth);
 		return;
 	}
@@ -208,7 +207,7 @@ static void capture_command(const struct words *words)
 	if (!words->has_n && strcmp(words->second, "stop") == 0)
 		capture_end(true);
 	else if (words->has_n && words->number == 0)
-		app_complain(APP_EXIT_USAGE, "bytes 0: use 1 to 65535, or leave it out for all of each frame");
+		app_complain(APP_EXIT_USAGE, "bytes 0: use 1 to 65535, or omit it to capture whole frames");
 	else
 		capture_begin(the_traffic, words->second, words->number);
 }
@@ -222,7 +221,7 @@ static void load_command(const struct words *words)
 static void save_command(const struct words *words)
 {
 	if (settings_save(the_traffic->settings, words->third) == 0)
-		printf("settings are in %s: uroce-testpmd --config %s\n", words->third, words->third);
+		printf("settings are saved in %s: uroce-testpmd --config %s\n", words->third, words->third);
 }
 
 static void help_command(const struct words *words)

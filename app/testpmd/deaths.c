@@ -20,7 +20,9 @@ static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
 	if (access(path, R_OK) == 0)
 		fprintf(out, "its last frames: %s and .pcapng\n", path);
 	else
-		fprintf(out, "its last frames are not in %s: is it full, or did 256 QPs fail before?\n", folder);
+		fprintf(out,
+			"its last frames were not written to %s: the directory is full, or 256 QPs failed before\n",
+			folder);
 }
 
 uint32_t deaths_tell(struct traffic *traffic, FILE *out)
@@ -46,6 +48,6 @@ uint32_t deaths_tell(struct traffic *traffic, FILE *out)
 	}
 	pthread_mutex_unlock(&traffic->flows_lock);
 	if (news && asking && asking_dead == asking)
-		fprintf(out, "all %u queue pairs that send are in ERR: traffic has stopped\n", asking);
+		fprintf(out, "all %u sending queue pairs are in ERR: traffic has stopped\n", asking);
 	return dead;
 }

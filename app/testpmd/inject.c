@@ -120,7 +120,7 @@ void inject_show(void)
 		printf("port %u:", i);
 		for (size_t k = 0; k < KINDS; k++)
 			printf(" %s %g", kinds[k].name, *probability_of(&ports[i].config, k));
-		printf("%s\n  of %lu frames received %lu were lost, %lu duplicated, %lu delayed, %lu corrupted\n",
+		printf("%s\n  frames received: %lu; of these %lu lost, %lu duplicated, %lu delayed, %lu corrupted\n",
 		       ports[i].cut ? ", cut" : "", counts.frames, counts.lost, counts.duplicated, counts.reordered,
 		       counts.corrupted);
 	}

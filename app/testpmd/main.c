@@ -228,7 +228,7 @@ static void tell_fewer_queues(const struct app_port *port, unsigned wanted)
 	const struct drivers_ethdev *ethdev = port->ethdev;
 
 	if (ethdev->queue_count < wanted)
-		printf("%s: its driver offers %u queue pair%s, %u were wanted: %u of %u lcores poll it\n", ethdev->name,
+		printf("%s: its driver offers %u queue pair%s instead of %u: %u of %u lcores poll it\n", ethdev->name,
 		       ethdev->queues_offered, ethdev->queues_offered == 1 ? "" : "s", wanted, ethdev->queue_count,
 		       settings.nb_cores);
 }
@@ -271,8 +271,8 @@ static int open_ports(void)
 	int code;
 
 	if (wanted > queues)
-		return app_complain(APP_EXIT_USAGE, "%u queues per port: %u lcores serve %u: raise --nb-cores", wanted,
-				    settings.nb_cores, queues);
+		return app_complain(APP_EXIT_USAGE, "%u queues per port: %u lcores serve only %u: raise --nb-cores",
+				    wanted, settings.nb_cores, queues);
 	if (wanted)
 		queues = wanted;
 	code = settings.port_count ? open_named_ports(queues) : open_looped_ports(queues);

@@ -96,7 +96,7 @@ static void *keep_company(void *unused)
 static int begin(void)
 {
 	if (pthread_create(&meet.thread, NULL, keep_company, NULL) != 0)
-		return app_complain(-1, "no thread for the peer: %s", strerror(errno));
+		return app_complain(-1, "cannot create a thread for the peer: %s", strerror(errno));
 	meet.begun = true;
 	return 0;
 }

@@ -86,12 +86,11 @@ static void migrate(struct traffic *traffic, uint32_t qp_num)
 			     qp_num);
 	else if (!wait_until_armed(traffic, flow))
 		app_complain(APP_EXIT_FAILURE,
-			     "QP 0x%06x: no packet has shown that its peer has an alternate path: \"start\" first",
+			     "QP 0x%06x: the peer has not yet shown that it has an alternate path: \"start\" first",
 			     qp_num);
 	else if (uroce_qp_modify(flow->qp, &migrate, UROCE_QP_PATH_MIG_STATE, NULL) != 0 ||
 		 uroce_qp_query(flow->qp, &attr) != 0)
-		app_complain(APP_EXIT_FAILURE, "QP 0x%06x does not migrate: it is in ERR, or has just migrated",
-			     qp_num);
+		app_complain(APP_EXIT_FAILURE, "QP 0x%06x cannot migrate: it is in ERR, or has just migrated", qp_num);
 	else
 		printf("QP 0x%06x now uses %s to %s\n", qp_num,
 		       uroce_addr_format(&attr.path.source, source, sizeof(source)),

@@ -35,7 +35,7 @@ static const char *parse_error(int code, const char *line)
 	const char *instead = words_of_command(line);
 
 	return instead                         ? instead :
-	       code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
+	       code == CMDLINE_PARSE_AMBIGUOUS ? "is ambiguous; \"help\" lists the commands" :
 	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; see \"help\"" :
 						 "no such command; \"help\" lists them";
 }

@@ -41,7 +41,7 @@ static int parse_address(const char *name, const char *text, void *place)
 		return app_complain(APP_EXIT_USAGE, "%s %s: must be an address such as 10.0.0.1/24 or fe80::1/64", name,
 				    text);
 	if (port->address_count == UROCE_ADDRS_MAX)
-		return app_complain(APP_EXIT_USAGE, "%s %s: a port has at most %d addresses", name, text,
+		return app_complain(APP_EXIT_USAGE, "%s %s: a port has up to %d addresses", name, text,
 				    UROCE_ADDRS_MAX);
 	strcpy(port->addresses[port->address_count++], text);
 	return APP_EXIT_OK;
@@ -70,7 +70,7 @@ static const struct option_row port_rows[] = {
 	{ WORD_OF(IP), WHOLE_PORT, .parse = parse_address, .more = "repeatable", .section = "" },
 	{ WORD_OF(GATEWAY), WHOLE_PORT, .parse = parse_gateway, .more = "of the ip before it", .section = "" },
 	{ WORD_OF(VLAN), PORT_AT(vlan), .parse = app_vlan_expect, .section = "" },
-	{ WORD_OF(MTU), PORT_AT(mtu), .usual = "packets that pass", .more = "the largest of the port", .section = "" },
+	{ WORD_OF(MTU), PORT_AT(mtu), .usual = "packets that pass", .more = "the largest supported by the port", .section = "" },
 	{ WORD_OF(NO_DAD), PORT_AT(no_dad), .section = "" },
 };
 /* clang-format on */
@@ -87,7 +87,7 @@ static int parse_device(const char *name, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->port_count == SETTINGS_PORTS)
-		return app_complain(APP_EXIT_USAGE, "%s %s: two ports at most", name, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: give up to two ports", name, text);
 	return app_option_parse_value(&port_rows[0], name, text, &settings->ports[settings->port_count++]);
 }
 

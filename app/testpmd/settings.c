@@ -68,7 +68,7 @@ static int begin_section(void *argument, const char *where, const char *section)
 	int number = port_of_section(section);
 
 	if (number >= SETTINGS_PORTS)
-		return app_complain(APP_EXIT_USAGE, "%s: ports are port.0 and port.1", where);
+		return app_complain(APP_EXIT_USAGE, "%s: unknown port; use port.0 and port.1", where);
 	if (number >= 0 && file->ports_wanted && (uint32_t)number + 1 > file->settings->port_count)
 		file->settings->port_count = (uint32_t)number + 1;
 	return APP_EXIT_OK;
@@ -134,26 +134,26 @@ static int read_mix(struct settings *settings)
 		settings->weights[op] += (uint32_t)weight;
 		sum += weight;
 	}
-	return sum ? 0 : refuse_mix(settings, settings->mix, "something with a weight above 0");
+	return sum ? 0 : refuse_mix(settings, settings->mix, "at least one operation with a weight above 0");
 }
 
 static int check_together(const struct settings *settings)
 {
 	if (settings->rxq != settings->txq && settings->rxq && settings->txq)
-		return app_complain(APP_EXIT_USAGE, "%s %u and %s %u: an lcore serves one of each: give both the same",
+		return app_complain(APP_EXIT_USAGE, "%s %u and %s %u must be equal: each lcore serves one queue",
 				    name_of(settings, "rxq"), settings->rxq, name_of(settings, "txq"), settings->txq);
 	if (settings->target && settings->peer[0])
-		return app_complain(APP_EXIT_USAGE, "%s and %s: one process is one of them",
+		return app_complain(APP_EXIT_USAGE, "%s and %s cannot be combined: remove one",
 				    name_of(settings, "server"), name_of(settings, "peer"));
 	if ((settings->target || settings->peer[0]) && settings->port_count != 1)
 		return app_complain(APP_EXIT_USAGE,
-				    "%s needs one port: --device DEV --ip ADDR/LEN, or [port.0] in a file",
+				    "%s requires a port: --device DEV --ip ADDR/LEN, or [port.0] in a file",
 				    name_of(settings, settings->target ? "server" : "peer"));
 	if (settings->paths == 2 || settings->paths == 3)
-		return app_complain(APP_EXIT_USAGE, "%s %u: 4 to 64, or 1", name_of(settings, "paths"),
+		return app_complain(APP_EXIT_USAGE, "%s %u: use 4 to 64, or 1", name_of(settings, "paths"),
 				    settings->paths);
 	if (settings->paths > 1 && settings->sack_window == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %u: multipath needs SACKs: remove %s off",
+		return app_complain(APP_EXIT_USAGE, "%s %u: multipath requires SACKs: remove %s off",
 				    name_of(settings, "paths"), settings->paths, name_of(settings, "sack-window"));
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		if (settings->ports[i].device[0] == '\0')
@@ -167,9 +167,9 @@ static int check_together(const struct settings *settings)
 	}
 	if (settings->port_count == 1 && !settings->target && !settings->peer[0] && !settings->interactive &&
 	    !settings->cmdline_file[0])
-		return app_complain(APP_EXIT_USAGE,
-				    "one port needs --peer HOST or --server, or commands that listen or "
-				    "connect; or name a second one");
+		return app_complain(
+			APP_EXIT_USAGE,
+			"a single port requires --peer HOST or --server, or the command listen or connect; or give a second port");
 	if (settings->cmdline_file[0] && !app_is_readable(settings->cmdline_file))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
 				    settings->cmdline_file, strerror(errno));
@@ -179,7 +179,7 @@ static int check_together(const struct settings *settings)
 				    "only: use 0x%04x",
 				    name_of(settings, "pkey"), settings->pkey, settings->pkey | SETTINGS_PKEY_FULL);
 	if (settings->limit_qps < 2 * settings->qps)
-		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, "qps"),
+		return app_complain(APP_EXIT_USAGE, "%s %u: must not exceed half of %s %u", name_of(settings, "qps"),
 				    settings->qps, name_of(settings, "limit-qps"), settings->limit_qps);
 	return 0;
 }

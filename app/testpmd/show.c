@@ -25,7 +25,7 @@ static void show_link(const struct drivers_ethdev *port)
 		printf(", %g Gbit/s", gbit_per_s);
 	printf("; %u receive and %u transmit descriptors per queue; %u mbufs of %u bytes%s\n", port->rx_desc,
 	       port->tx_desc, port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM,
-	       port->frames_in_pieces ? ", a long frame in several" : "");
+	       port->frames_in_pieces ? ", a long frame uses several" : "");
 }
 
 static unsigned first_of(int port)
@@ -290,7 +290,7 @@ void show_lcores(struct traffic *traffic)
 			continue;
 		}
 		span = now.since_ns - before[i].since_ns;
-		printf("lcore %u: %.1f %% busy, %.1f %% waiting for a core that others had, %u queue pairs\n", i,
+		printf("lcore %u: %.1f %% busy, %.1f %% waiting for a core, %u queue pairs\n", i,
 		       span ? 100 * (double)(now.busy_ns - before[i].busy_ns) / (double)span : 0,
 		       span ? 100 * (double)(now.starved_ns - before[i].starved_ns) / (double)span : 0, now.qps);
 		before[i] = now;

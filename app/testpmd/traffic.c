@@ -421,7 +421,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 		return -1;
 	if (app_check_peer("--ip", &attr.path.source, &peer->addr)) {
 		snprintf(traffic->trouble, sizeof(traffic->trouble),
-			 "both ends have the address %s: give each end an address of its own",
+			 "both ends have the address %s: give each end its own address",
 			 uroce_addr_format(&peer->addr, text, sizeof(text)));
 		return -1;
 	}

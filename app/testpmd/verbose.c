@@ -59,5 +59,5 @@ void verbose_tell(FILE *out)
 	for (unsigned i = 0; i < ROOM && rte_ring_sc_dequeue_elem(noted, &wc, sizeof(wc)) == 0; i++)
 		tell_one(&wc, out);
 	if (missing)
-		fprintf(out, "and %lu more completions, for which there was no room\n", (unsigned long)missing);
+		fprintf(out, "and %lu more completions that were not recorded\n", (unsigned long)missing);
 }

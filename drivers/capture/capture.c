@@ -156,7 +156,7 @@ static int parse_ports(struct uroce_capture *capture, struct uroce_port *const *
 		       struct uroce_error *error)
 {
 	if (count == 0 || count > UROCE_CAPTURE_PORTS_MAX)
-		return drivers_error_set(error, -EINVAL, "%u ports to capture: give 1 to %u", count,
+		return drivers_error_set(error, -EINVAL, "cannot capture %u ports: give 1 to %u", count,
 					 UROCE_CAPTURE_PORTS_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		int code = drivers_port_take_tap(ports[i], &capture->taps[i], error);
@@ -186,9 +186,9 @@ int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, co
 		capture->clock = capture_clock_read();
 		if (capture_thread_create(&capture->thread, write_frames, capture) != 0) {
 			drivers_pcapng_close(capture->file);
-			code = drivers_error_set(error, -EAGAIN,
-						 "no thread for the capture: end others, or raise "
-						 "ulimit -u");
+			code = drivers_error_set(
+				error, -EAGAIN,
+				"cannot create a thread for the capture: end other threads, or raise ulimit -u");
 		}
 	}
 	if (code) {

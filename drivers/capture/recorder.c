@@ -121,7 +121,7 @@ static int check_directory(const char *directory, char resolved[PATH_MAX], struc
 		return refuse_directory(directory, error);
 	if (strlen(resolved) >= DIRECTORY_BYTES)
 		return drivers_error_set(error, -ENAMETOOLONG,
-					 "the directory of records has a name of %zu bytes: use %u at most",
+					 "the name of the record directory has %zu bytes: use up to %u",
 					 strlen(resolved), DIRECTORY_BYTES - 1);
 	return 0;
 }
@@ -142,15 +142,15 @@ static int add_port(struct uroce_engine *engine, struct uroce_device *device, co
 	struct recorded_port *port = free_place();
 
 	if (port == NULL)
-		return drivers_error_set(error, -ENOSPC,
-					 "%u ports are recorded, the maximum: open others without a "
-					 "recorder",
-					 PORTS_MAX);
+		return drivers_error_set(
+			error, -ENOSPC,
+			"%u ports are being recorded, the maximum: open further ports without a recorder", PORTS_MAX);
 	if (port_count == 0) {
 		atomic_store(&ending, false);
 		if (capture_thread_create(&thread, watch, NULL) != 0)
-			return drivers_error_set(error, -EAGAIN,
-						 "no thread for the recorder: end others, or raise ulimit -u");
+			return drivers_error_set(
+				error, -EAGAIN,
+				"cannot create a thread for the recorder: end other threads, or raise ulimit -u");
 	}
 	*port = (struct recorded_port){ .engine = engine, .tap = tap, .port_id = ethdev->port_id };
 	uroce_device_query(device, &port->device);

@@ -158,7 +158,7 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 	struct drivers_tap *tap;
 
 	if (bit < 0)
-		return drivers_error_set(error, -ENOTSUP, "no bit of mbufs is left for the capture of port %s",
+		return drivers_error_set(error, -ENOTSUP, "cannot capture port %s: all mbuf flag bits are in use",
 					 port->name);
 	tap = rte_zmalloc("drivers_tap", sizeof(*tap) + port->queue_count * sizeof(tap->queues[0]),
 			  RTE_CACHE_LINE_SIZE);

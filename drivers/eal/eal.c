@@ -246,8 +246,7 @@ static void end_diversion(struct diversion *diversion, bool show, char *out, siz
 static const char *remedy(const char *reason, int error)
 {
 	if (strcasestr(reason, "hugepage"))
-		return ": set hugepages aside as root (echo 512 > /proc/sys/vm/nr_hugepages), or leave EAL's memory "
-		       "options out, then none are needed";
+		return ": reserve hugepages as root (echo 512 > /proc/sys/vm/nr_hugepages), or omit EAL's memory options, which works without hugepages";
 	if (error == EACCES || error == EPERM)
 		return ": run it as root";
 	return "";
@@ -278,13 +277,12 @@ static int check_start(const struct uroce_eal_config *config, int parsed, const 
 		       struct uroce_error *error)
 {
 	if (parsed < line->count - 1)
-		return drivers_error_set(error, -EINVAL, "EAL does not know the argument '%s'",
-					 line->words[parsed + 1]);
+		return drivers_error_set(error, -EINVAL, "unknown EAL argument '%s'", line->words[parsed + 1]);
 	if (rte_lcore_count() < config->worker_count + 1)
-		return drivers_error_set(error, -EINVAL,
-					 "EAL has %u lcores and %u are needed: give more with -l, or several on "
-					 "one core with --lcores 0@0,1@0,2@1",
-					 rte_lcore_count(), config->worker_count + 1);
+		return drivers_error_set(
+			error, -EINVAL,
+			"EAL has %u lcores, but %u are required: add lcores with -l, or place several on one core with --lcores 0@0,1@0,2@1",
+			rte_lcore_count(), config->worker_count + 1);
 	return 0;
 }
 
@@ -314,7 +312,7 @@ static int init_eal(const struct uroce_eal_config *config, struct command_line *
 	if (parsed < 0)
 		return drivers_error_set(error, code ? -code : -EIO, "EAL does not start (%s): %s%s",
 					 rte_strerror(code),
-					 *reason ? reason : "no reason given; --log-level=8 may show one",
+					 *reason ? reason : "it gave no reason; --log-level=8 may show one",
 					 remedy(reason, code));
 	snprintf(state.complaints, sizeof(state.complaints), "%s", reason);
 	if (quiet) {
@@ -348,7 +346,7 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 
 	if (drivers_eal_is_started())
 		return drivers_error_set(error, -EALREADY,
-					 "EAL was already started in this process: it can be started once");
+					 "EAL was already started in this process: it can be started only once");
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	line.count = 0;
 	add(&line, "%s", config->argc > 0 ? config->argv[0] : "uroce");
@@ -358,7 +356,7 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 	choose_cores(config, &allowed, &line);
 	choose_devices(config, &line);
 	if (line.count == ARGUMENTS_MAX)
-		return drivers_error_set(error, -EINVAL, "%d arguments for EAL are too many: at most %d", line.count,
+		return drivers_error_set(error, -EINVAL, "too many EAL arguments: %d (up to %d)", line.count,
 					 ARGUMENTS_MAX - 1);
 	code = init_eal(config, &line, error);
 	if (code)

@@ -53,11 +53,11 @@ struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_c
 	struct rte_mempool *pool;
 
 	if (room > UINT16_MAX || mbuf_count < 2 * CACHE_MBUFS) {
-		drivers_error_set(error, -EINVAL,
-				  "a pool of %u mbufs of %u bytes is not possible: use at least %u, "
-				  "at most %u bytes each",
-				  mbuf_count, frame_bytes, 2 * CACHE_MBUFS,
-				  UINT16_MAX - RTE_CACHE_LINE_SIZE - RTE_PKTMBUF_HEADROOM);
+		drivers_error_set(
+			error, -EINVAL,
+			"cannot create a pool of %u mbufs of %u bytes: use at least %u mbufs of up to %u bytes",
+			mbuf_count, frame_bytes, 2 * CACHE_MBUFS,
+			UINT16_MAX - RTE_CACHE_LINE_SIZE - RTE_PKTMBUF_HEADROOM);
 		return NULL;
 	}
 	pool = rte_pktmbuf_pool_create(name, mbuf_count, CACHE_MBUFS, 0, (uint16_t)room, numa_node);
@@ -83,11 +83,10 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 	if (config->name && rte_eth_dev_get_port_by_name(config->name, &port->port_id) != 0)
 		return drivers_error_set(
 			error, -ENODEV,
-			"there is no port %s: its driver refused it (EAL's messages show why, with --log-level=8) or "
-			"it was not given to EAL",
+			"there is no port %s: its driver rejected it (--log-level=8 shows why) or EAL was started without it",
 			config->name);
 	if (!rte_eth_dev_is_valid_port(port->port_id))
-		return drivers_error_set(error, -ENODEV, "there is no port %u: %u are known to EAL", port->port_id,
+		return drivers_error_set(error, -ENODEV, "there is no port %u: EAL has %u ports", port->port_id,
 					 rte_eth_dev_count_avail());
 	return rte_eth_dev_get_name_by_port(port->port_id, port->name);
 }
@@ -241,19 +240,19 @@ static int configure_with_queues(const struct drivers_ethdev_config *config, con
 	int result = configure(config, info, port, pieces);
 
 	if (result)
-		return drivers_error_set(error, result,
-					 "port %s refused %u queue pairs without any offload (%s): is "
-					 "another program using it?",
-					 port->name, port->queue_count, rte_strerror(-result));
+		return drivers_error_set(
+			error, result,
+			"port %s rejected %u queue pairs without offloads (%s): is another program using it?",
+			port->name, port->queue_count, rte_strerror(-result));
 	result = set_up_queues(info, port);
 	if (result && offered && !pieces && configure(config, info, port, true) == 0)
 		result = set_up_queues(info, port);
 	if (result == 0)
 		return 0;
-	return drivers_error_set(error, result,
-				 "port %s refused a queue of %u receive and %u send descriptors with room for %u "
-				 "bytes in an mbuf (%s): try other ring sizes or larger mbufs",
-				 port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
+	return drivers_error_set(
+		error, result,
+		"port %s rejected a queue of %u receive and %u transmit descriptors with mbufs of %u bytes (%s): use other ring sizes or larger mbufs",
+		port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
 }
 
 /* Reads what the driver has made of the settings, as far as it tells. */
@@ -333,8 +332,8 @@ static int regroup_packet_sockets(const struct rte_eth_dev_info *info, const str
 	result = drivers_packet_socket_regroup(info->if_index, &ring);
 	if (result == 0)
 		return 0;
-	return drivers_error_set(error, result, "port %s: its packet sockets cannot leave their group (%s)", port->name,
-				 rte_strerror(-result));
+	return drivers_error_set(error, result, "port %s: its packet sockets cannot leave their fanout group (%s)",
+				 port->name, rte_strerror(-result));
 }
 
 /*

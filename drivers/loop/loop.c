@@ -20,14 +20,14 @@
 int drivers_loop_check(const struct drivers_loop_config *config, struct uroce_error *error)
 {
 	if (config->queue_count > DRIVERS_ETHDEV_QUEUES_MAX)
-		return drivers_error_set(error, -EINVAL, "a loop of %u queues is not possible: use at most %d",
+		return drivers_error_set(error, -EINVAL, "cannot create a loop of %u queues: use up to %d",
 					 config->queue_count, DRIVERS_ETHDEV_QUEUES_MAX);
 	if (config->ring_entries && (config->ring_entries < 64 || config->ring_entries > RING_ENTRIES_MAX ||
 				     !rte_is_power_of_2(config->ring_entries)))
-		return drivers_error_set(error, -EINVAL,
-					 "a loop with rings of %u entries is not possible: use a power "
-					 "of two from 64 to %u",
-					 config->ring_entries, RING_ENTRIES_MAX);
+		return drivers_error_set(
+			error, -EINVAL,
+			"cannot create a loop with rings of %u entries: use a power of two from 64 to %u",
+			config->ring_entries, RING_ENTRIES_MAX);
 	if (config->name && (strlen(config->name) > NAME_MAX_CHARS || config->name[0] == '\0'))
 		return drivers_error_set(error, -EINVAL, "the loop's name '%s' must have 1 to %u characters",
 					 config->name, NAME_MAX_CHARS);
@@ -47,10 +47,10 @@ static int create_rings(const struct drivers_loop_config *config, const char *na
 			loop->rings[side][queue] =
 				rte_ring_create(ring_name, entries, config->numa_node, RING_F_SP_ENQ | RING_F_SC_DEQ);
 			if (loop->rings[side][queue] == NULL)
-				return drivers_error_set(error, -rte_errno,
-							 "no ring %s of %u entries (%s): another "
-							 "name, or more memory with EAL's -m",
-							 ring_name, entries, rte_strerror(rte_errno));
+				return drivers_error_set(
+					error, -rte_errno,
+					"cannot create ring %s of %u entries (%s): use another name, or give EAL more memory with -m",
+					ring_name, entries, rte_strerror(rte_errno));
 		}
 	}
 	return 0;
@@ -69,7 +69,7 @@ static int create_ports(const struct drivers_loop_config *config, const char *na
 		port = rte_eth_from_rings(port_name, loop->rings[side], loop->queue_count, loop->rings[!side],
 					  loop->queue_count, (unsigned)config->numa_node);
 		if (port < 0)
-			return drivers_error_set(error, -rte_errno, "net_ring refused port %s (%s)", port_name,
+			return drivers_error_set(error, -rte_errno, "net_ring rejected port %s (%s)", port_name,
 						 rte_strerror(rte_errno));
 		ethdev.port_id = (uint16_t)port;
 		result = drivers_ethdev_open(&ethdev, &loop->ports[side], error);

@@ -64,11 +64,10 @@ static int check_kernel(const struct uroce_device_config *device, struct uroce_e
 		while (entry && (!is_addr(entry->ifa_addr, &device->addrs[i]) || is_alias(entry->ifa_netmask)))
 			entry = entry->ifa_next;
 		if (entry)
-			code = drivers_error_set(error, -EADDRINUSE,
-						 "the kernel has %s on interface %s and would answer for it as well: "
-						 "use another address, or remove it there (ip address del)",
-						 uroce_addr_format(&device->addrs[i], text, sizeof(text)),
-						 entry->ifa_name);
+			code = drivers_error_set(
+				error, -EADDRINUSE,
+				"the kernel has %s on interface %s and would also respond for it: use another address, or remove it there (ip address del)",
+				uroce_addr_format(&device->addrs[i], text, sizeof(text)), entry->ifa_name);
 	}
 	freeifaddrs(all);
 	return code;

@@ -137,15 +137,15 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 				 "EAL was started without PCI: name it in the devices of struct uroce_eal_config, "
 				 "or start EAL without --no-pci");
 		else
-			snprintf(out, out_bytes,
-				 found ? "its kernel driver is %s: as root, bind it to vfio-pci "
-					 "(dpdk-devbind.py --bind=vfio-pci %s)" :
-					 "%s%s is no PCI device of this machine: lspci lists them",
-				 found ? driver : "", name);
+			snprintf(
+				out, out_bytes,
+				found ? "it is bound to kernel driver %s: as root, bind it to vfio-pci (dpdk-devbind.py --bind=vfio-pci %s)" :
+					"this machine has no PCI device %s%s: lspci lists them",
+				found ? driver : "", name);
 	} else if (!begins_with(name, "net_")) {
-		snprintf(out, out_bytes,
-			 "no interface has that name (ip link lists them), and no driver: those of virtual devices "
-			 "begin with net_");
+		snprintf(
+			out, out_bytes,
+			"no interface has that name (ip link lists them), and no driver matches it: names of virtual devices begin with net_");
 	} else {
 		return false;
 	}
@@ -160,10 +160,10 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 		return drivers_error_set(error, -ENODEV, "there is no port %s: %s", attachment->name, why);
 	/* The memory that a packet socket shares with the kernel is locked. */
 	if (strstr(complaints, "mmap failed on AF_PACKET"))
-		return drivers_error_set(error, -ENODEV,
-					 "there is no port %s: the kernel does not lock its memory; raise the limit "
-					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run it as root",
-					 attachment->name);
+		return drivers_error_set(
+			error, -ENODEV,
+			"there is no port %s: the kernel refused to lock its memory; raise the limit (ulimit -l unlimited, LimitMEMLOCK=infinity), or run the program as root",
+			attachment->name);
 	if (strstr(complaints, GROUP_COMPLAINT))
 		return drivers_error_set(
 			error, -ENODEV,
@@ -176,10 +176,10 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 			"there is no port %s: DPDK has no driver for that name; virtual ports are such as "
 			"net_af_packet0,iface=eth1, net_memif0,role=client, net_ring0 and net_tap0",
 			attachment->name);
-	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver refused it (%s)", attachment->name,
+	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver rejected it (%s)", attachment->name,
 				 *complaints           ? complaints :
 				 drivers_log_is_left() ? "DPDK's messages may show why" :
-							 "without a reason; EAL's --log-level=8 may show one");
+							 "it gave no reason; EAL's --log-level=8 may show one");
 }
 
 /* ---- attaching ---- */

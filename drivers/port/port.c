@@ -116,8 +116,7 @@ static int check_mtu(uint32_t mtu_bytes, struct uroce_error *error)
 {
 	if (mtu_bytes == 0 || (mtu_bytes >= MTU_MIN && mtu_bytes <= MTU_MAX && (mtu_bytes & (mtu_bytes - 1)) == 0))
 		return 0;
-	return drivers_error_set(error, -EINVAL, "there is no path MTU of %u: use 256, 512, 1024, 2048 or 4096",
-				 mtu_bytes);
+	return drivers_error_set(error, -EINVAL, "path MTU %u is invalid: use 256, 512, 1024, 2048 or 4096", mtu_bytes);
 }
 
 static int choose_mtu(const struct uroce_port_config *config, const struct drivers_ethdev *ethdev, uint32_t *mtu_bytes,
@@ -131,16 +130,15 @@ static int choose_mtu(const struct uroce_port_config *config, const struct drive
 	while (ethdev->mtu_bytes && most > MTU_MIN && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		most /= 2;
 	if (ethdev->mtu_bytes && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
-		return drivers_error_set(error, -EMSGSIZE,
-					 "%s passes IP packets of %u bytes, the smallest path MTU needs %u: raise the "
-					 "MTU of its interface (net_af_packet: framesz; net_memif: bsize)",
-					 ethdev->name, ethdev->mtu_bytes, MTU_MIN + UROCE_PACKET_BYTES);
+		return drivers_error_set(
+			error, -EMSGSIZE,
+			"%s supports IP packets of up to %u bytes, but the smallest path MTU requires %u: raise the MTU of its interface (net_af_packet: framesz; net_memif: bsize)",
+			ethdev->name, ethdev->mtu_bytes, MTU_MIN + UROCE_PACKET_BYTES);
 	if (wanted > most)
-		return drivers_error_set(error, -EMSGSIZE,
-					 "a path MTU of %u does not pass %s, whose IP packets may have %u bytes: use "
-					 "%u, or raise the MTU of its interface (net_af_packet: framesz, too; "
-					 "net_memif: bsize)",
-					 wanted, ethdev->name, ethdev->mtu_bytes, most);
+		return drivers_error_set(
+			error, -EMSGSIZE,
+			"path MTU %u is too large for %s, which supports IP packets of up to %u bytes: use %u, or raise the MTU of its interface (net_af_packet: also framesz; net_memif: bsize)",
+			wanted, ethdev->name, ethdev->mtu_bytes, most);
 	*mtu_bytes = wanted ? wanted : most;
 	return 0;
 }
@@ -155,20 +153,19 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 		prefix_bits = 0;
 		if (uroce_addr_parse(config->addresses[i], &device->addrs[i], &prefix_bits) != 0)
 			return drivers_error_set(error, -EINVAL,
-						 "'%s' is not an address: use 10.0.0.1/24 or "
-						 "fe80::1/64",
+						 "'%s' is not an address: use a form such as 10.0.0.1/24 or fe80::1/64",
 						 config->addresses[i]);
 		why = uroce_addr_unusable(&device->addrs[i], prefix_bits);
 		if (why)
-			return drivers_error_set(error, -EINVAL,
-						 "%s is %s: use the address of a host, such as 10.0.0.1/24",
+			return drivers_error_set(error, -EINVAL, "%s is %s: use a host address, such as 10.0.0.1/24",
 						 config->addresses[i], why);
 		device->prefix_bits[i] = (uint8_t)prefix_bits;
 		device->vlans[i] = config->vlans[i];
 		if (config->gateways[i] && uroce_addr_parse(config->gateways[i], &device->gateways[i], NULL) != 0)
-			return drivers_error_set(error, -EINVAL,
-						 "gateway '%s' of address %s: use an address of the same network",
-						 config->gateways[i], config->addresses[i]);
+			return drivers_error_set(
+				error, -EINVAL,
+				"gateway '%s' is outside the network of address %s: use an address of that network",
+				config->gateways[i], config->addresses[i]);
 		device->addr_count++;
 	}
 	if (device->addr_count == 0)
@@ -190,8 +187,7 @@ static int check_queues(const char *name, unsigned queue_count, const struct uro
 	if (queue_count <= lcores)
 		return 0;
 	return drivers_error_set(error, -ENOSPC,
-				 "port %s has %u queue pairs and %u lcores serve them, so frames would be lost: use "
-				 "qpairs=%u",
+				 "port %s has %u queues but %u lcores serve it, so frames would be lost: use qpairs=%u",
 				 name, queue_count, lcores, lcores);
 }
 
@@ -342,15 +338,16 @@ static int open_end(const struct uroce_port_config *config, struct open_port *po
 	int code = 0;
 
 	if (slot == NULL)
-		return drivers_error_set(error, -ENOSPC, "%u loops are open: close one first", LOOPS_MAX);
+		return drivers_error_set(error, -ENOSPC, "%u loops are open, the maximum: close one first", LOOPS_MAX);
 	wire = *slot ? *slot : create_wire(config, index, &code, error);
 	if (wire == NULL)
 		return code;
 	*slot = wire;
 	if (config->queue_count && config->queue_count != wire->loop.queue_count)
-		return drivers_error_set(error, -EINVAL,
-					 "the other end of the loop has %u queue pairs, not %u: give both the same",
-					 wire->loop.queue_count, config->queue_count);
+		return drivers_error_set(
+			error, -EINVAL,
+			"the other end of the loop has %u queue pairs, not %u: give both ends the same number",
+			wire->loop.queue_count, config->queue_count);
 	port->wire = wire;
 	port->ethdev = wire->loop.ports[wire->opened++];
 	wire->open++;

@@ -343,14 +343,16 @@ static const struct command {
 	bool takes_number, needs_number;
 } commands[] = {
 	{ "/uroce/info", "The engine: version, lcores, ports, queue pairs. No parameters", tell_info, false, false },
-	{ "/uroce/lcore/info", "Load of an lcore. Parameters: lcore of the engine, from 0", tell_lcore, true, true },
-	{ "/uroce/port/list", "Ports with a device. No parameters", tell_ports, false, false },
+	{ "/uroce/lcore/info", "Load of an lcore. Parameters: lcore index within the engine, from 0", tell_lcore, true,
+	  true },
+	{ "/uroce/port/list", "Ports that have a device. No parameters", tell_ports, false, false },
 	{ "/uroce/port/info", "A port: addresses, limits, link. Parameters: port", tell_port, true, true },
 	{ "/uroce/counters", "Frames and counters of a port. Parameters: port", tell_port_counters, true, true },
 	{ "/uroce/counters/help", "Descriptions of the counters. No parameters", tell_counter_texts, false, false },
 	{ "/uroce/mr/list", "Memory regions and bound windows of a port. Parameters: port", tell_mrs, true, true },
-	{ "/uroce/qp/list", "Queue pairs, one page. Parameters: `next` of the previous page; none for the first",
-	  tell_qps, true, false },
+	{ "/uroce/qp/list",
+	  "Queue pairs, one page. Parameters: `next` of the previous page, omitted for the first page", tell_qps, true,
+	  false },
 	{ "/uroce/qp/info", "A queue pair: state, path, window. Parameters: QPN", tell_qp, true, true },
 	{ "/uroce/qp/stats", "Counters of a queue pair. Parameters: QPN", tell_qp_counters, true, true },
 	{ "/uroce/qp/why", "Why a queue pair is in ERR or makes no progress. Parameters: QPN", tell_why, true, true },
@@ -396,7 +398,7 @@ static int serve(const char *name, const char *parameters, struct rte_tel_data *
 	if (error == 0)
 		return 0;
 	snprintf(text, sizeof(text), "%s,%s: %s", name, parameters ? parameters : "",
-		 error == -ENODEV    ? "there is no engine" :
+		 error == -ENODEV    ? "the process has no engine" :
 		 error == -ENOENT    ? "no object with this number exists" :
 		 error == -ETIMEDOUT ? "its lcore does not poll" :
 				       strerror(-error));

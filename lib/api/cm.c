@@ -60,9 +60,9 @@ static int check_alternate(const struct uroce_cm_id *id, const struct uroce_path
 
 	second.device = engine_connect_device_of(id->channel->engine, &given->source);
 	if (second.device == NULL)
-		return engine_refuse(-EINVAL, "alternate: no device has its source");
+		return engine_refuse(-EINVAL, "alternate: no device has its source address");
 	engine_route_complete(&second.device->config, &second);
-	return path_is_same(&first, &second) ? engine_refuse(-EINVAL, "alternate: it is the path itself") : 0;
+	return path_is_same(&first, &second) ? engine_refuse(-EINVAL, "alternate: it equals the primary path") : 0;
 }
 
 int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
@@ -146,7 +146,7 @@ static int accept_on_owner(void *argument)
 	int error = 0;
 
 	if (id->connection == CM_NONE || !cm_is_asking(cm, id->connection))
-		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
+		return engine_refuse(-ENOTCONN, "id: no connection request is pending on it");
 	if (id->datagrams)
 		return accept_datagrams(answer, &accept);
 	accept.tell_timewait = answer->options->timewait_event;
@@ -161,7 +161,7 @@ static int accept_on_owner(void *argument)
 		return error;
 	error = cm_accept(cm, id->connection, &accept, engine_now_ns());
 	engine_connect_run(id->lcore);
-	return error ? engine_refuse(error, "id: its request has ended while it was accepted") : 0;
+	return error ? engine_refuse(error, "id: the peer ended its connection request before it was accepted") : 0;
 }
 
 int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options)
@@ -171,7 +171,7 @@ int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *optio
 	int error = api_cm_check_id(id, answer.options);
 
 	if (error == 0 && id->lcore == NULL)
-		error = engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
+		error = engine_refuse(-ENOTCONN, "id: no connection request is pending on it");
 	if (error == 0 && id->datagrams)
 		error = api_cm_check_datagrams(answer.options, UROCE_CM_UD_ACCEPT_PRIVATE_MAX);
 	else if (error == 0)
@@ -192,7 +192,7 @@ static int reject_on_owner(void *argument)
 		cm_reject(lcore->connect->cm, answer->id->connection, CM_REJ_CONSUMER, &answer->user, engine_now_ns());
 
 	engine_connect_run(lcore);
-	return error ? engine_refuse(error, "id: no request of a peer waits for its answer") : 0;
+	return error ? engine_refuse(error, "id: no connection request is pending on it") : 0;
 }
 
 int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes)
@@ -201,10 +201,11 @@ int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t p
 	uint32_t most = id->datagrams ? UROCE_CM_UD_ACCEPT_PRIVATE_MAX : UROCE_CM_REJECT_PRIVATE_MAX;
 
 	if (private_bytes > most || (private_bytes && private_data == NULL))
-		return engine_refuse(-EINVAL, "private_bytes %u: at most %u, of data that are there", private_bytes,
-				     most);
+		return engine_refuse(-EINVAL,
+				     "private_bytes %u: allowed are 0 to %u, and private_data must not be NULL",
+				     private_bytes, most);
 	if (id->lcore == NULL || id->connection == CM_NONE)
-		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
+		return engine_refuse(-ENOTCONN, "id: no connection request is pending on it");
 	return engine_mailbox_call(id->lcore, reject_on_owner, &answer);
 }
 
@@ -216,13 +217,13 @@ static int disconnect_on_owner(void *argument)
 			    cm_disconnect(id->lcore->connect->cm, id->connection, NULL, engine_now_ns());
 
 	engine_connect_run(id->lcore);
-	return error ? engine_refuse(error, "id: it has no connection that has come about") : 0;
+	return error ? engine_refuse(error, "id: its connection is not established") : 0;
 }
 
 int uroce_cm_disconnect(struct uroce_cm_id *id)
 {
 	return id->lcore ? engine_mailbox_call(id->lcore, disconnect_on_owner, id) :
-			   engine_refuse(-ENOTCONN, "id: it has no connection that has come about");
+			   engine_refuse(-ENOTCONN, "id: its connection is not established");
 }
 
 static int alternate_on_owner(void *argument)
@@ -236,8 +237,9 @@ static int alternate_on_owner(void *argument)
 		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->alternate, engine_now_ns());
 	engine_connect_run(id->lcore);
 	if (error == -EALREADY)
-		return engine_refuse(error, "path: another one is being agreed on; wait for its UROCE_CM_ALTERNATE");
-	return error == -ENOTCONN ? engine_refuse(error, "id: it has no connection that has come about") : error;
+		return engine_refuse(error,
+				     "path: another alternate path is being negotiated; wait for UROCE_CM_ALTERNATE");
+	return error == -ENOTCONN ? engine_refuse(error, "id: its connection is not established") : error;
 }
 
 int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout)
@@ -248,18 +250,18 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 	int error;
 
 	if (id->lcore == NULL || id->qp == NULL)
-		return engine_refuse(-ENOTCONN, "id: it has no connection that has come about");
+		return engine_refuse(-ENOTCONN, "id: its connection is not established");
 	if (timeout > 31)
-		return engine_refuse(-EINVAL, "timeout %u: at most 31", timeout);
+		return engine_refuse(-EINVAL, "timeout %u: allowed are 0 to 31", timeout);
 	error = engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
 	if (error == -EADDRNOTAVAIL)
-		return engine_refuse(-EINVAL, "path.source: no device has this address");
+		return engine_refuse(-EINVAL, "path.source: no device of the engine has this address");
 	if (error == -EAFNOSUPPORT)
-		return engine_refuse(-EINVAL, "path: source and dest are of two families");
+		return engine_refuse(-EINVAL, "path: source and dest must both be IPv4 or both be IPv6");
 	if (error == -EHOSTUNREACH)
-		return engine_refuse(-EINVAL, "path.hop_limit %u: %s is behind a router; use 2 or more",
+		return engine_refuse(-EINVAL, "path.hop_limit %u: %s is behind a router, so 2 or more is required",
 				     path->hop_limit, uroce_addr_format(&path->dest, dest, sizeof(dest)));
 	if (error == -EEXIST)
-		return engine_refuse(-EINVAL, "path: it is the one in use");
+		return engine_refuse(-EINVAL, "path: it equals the path in use");
 	return error;
 }

@@ -27,13 +27,14 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 	int error = 0;
 
 	if (channel == NULL)
-		return engine_refuse(-ENOMEM, "no memory for a channel");
+		return engine_refuse(-ENOMEM, "no memory for an event channel");
 	channel->engine = engine;
 	rte_spinlock_init(&channel->lock);
 	TAILQ_INIT(&channel->queue);
 	channel->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (channel->fd < 0) {
-		error = engine_refuse(-errno, "the descriptor of a channel: %s", strerror(errno));
+		error = engine_refuse(-errno, "cannot create the file descriptor of the event channel: %s",
+				      strerror(errno));
 		free(channel);
 		return error;
 	}
@@ -56,7 +57,7 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
 {
 	if (atomic_load(&channel->ids) > 0)
-		return engine_refuse(-EBUSY, "channel: %u of its ids are left; destroy them first",
+		return engine_refuse(-EBUSY, "channel: %u ids still use it; destroy them first",
 				     (unsigned)atomic_load(&channel->ids));
 	pthread_mutex_lock(&channel->engine->lock);
 	channel->engine->channels--;
@@ -184,7 +185,7 @@ int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel)
 	int error;
 
 	if (channel->engine != from->engine)
-		return engine_refuse(-EINVAL, "channel: of another engine than the id");
+		return engine_refuse(-EINVAL, "channel: it belongs to another engine than the id");
 	if (channel == from)
 		return 0;
 	error = move(id, channel);
@@ -223,7 +224,7 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 	none = id == NULL;
 	quieten(channel);
 	rte_spinlock_unlock(&channel->lock);
-	return none ? engine_refuse_often(-EAGAIN, "channel: no event waits", 0) : 0;
+	return none ? engine_refuse_often(-EAGAIN, "channel: no event is pending", 0) : 0;
 }
 
 /* Polls the lcores that no thread polls. false: all have threads of their own. */
@@ -253,10 +254,11 @@ int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct 
 		if (error != -EAGAIN)
 			return error;
 		if (engine_now_ns() >= until_ns)
-			return engine_refuse_often(-ETIMEDOUT, "timeout_ms %u: no event came", timeout_ms);
+			return engine_refuse_often(-ETIMEDOUT, "timeout_ms %u: no event arrived in that time",
+						   timeout_ms);
 		if (!poll_lcores(channel->engine) &&
 		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
-			return engine_refuse(-errno, "waiting for events: %s", strerror(errno));
+			return engine_refuse(-errno, "cannot wait for events: %s", strerror(errno));
 	}
 }
 

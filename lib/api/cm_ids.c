@@ -25,7 +25,7 @@ struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t co
 int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
 {
 	*id = api_cm_make_id(channel, context);
-	return *id ? 0 : engine_refuse(-ENOMEM, "no memory for an id of a connection");
+	return *id ? 0 : engine_refuse(-ENOMEM, "no memory for a connection id");
 }
 
 int uroce_cm_id_create_ud(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)

@@ -18,7 +18,7 @@ static int check_listener(const struct uroce_cm_id *id)
 {
 	if (id->listens)
 		return engine_refuse(-EINVAL, "id: it listens");
-	return id->lcore ? engine_refuse(-EINVAL, "id: it is on its way to a peer, and cannot listen") : 0;
+	return id->lcore ? engine_refuse(-EINVAL, "id: it is connecting to a peer, so it cannot listen") : 0;
 }
 
 /* With the engine's lock held. */
@@ -33,7 +33,8 @@ static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id)
 			return 0;
 		}
 	}
-	return engine_refuse(-ENOSPC, "the engine has %u listeners already; destroy one first", CM_LISTENERS);
+	return engine_refuse(-ENOSPC, "the engine already has %u listeners, the maximum; destroy one first",
+			     CM_LISTENERS);
 }
 
 /* Begins to listen; service, address and the options are set already. */
@@ -55,9 +56,9 @@ static int begin_to_listen(struct uroce_cm_id *id)
 
 static int check_backlog(uint32_t backlog)
 {
-	return backlog <= BACKLOG_MAX ? 0 :
-					engine_refuse(-EINVAL, "backlog %u: 0 ... %u requests that wait to be accepted",
-						      backlog, BACKLOG_MAX);
+	return backlog <= BACKLOG_MAX ?
+		       0 :
+		       engine_refuse(-EINVAL, "backlog %u: allowed are 0 to %u pending requests", backlog, BACKLOG_MAX);
 }
 
 int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog)

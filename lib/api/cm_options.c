@@ -51,7 +51,7 @@ static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_opti
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (fields[i].value > fields[i].max)
-			return engine_refuse(-EINVAL, "%s %u: at most %u", fields[i].name, fields[i].value,
+			return engine_refuse(-EINVAL, "%s %u: allowed are 0 to %u", fields[i].name, fields[i].value,
 					     fields[i].max);
 	}
 	return 0;
@@ -64,24 +64,29 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 	if (error)
 		return error;
 	if (options->private_bytes && options->private_data == NULL)
-		return engine_refuse(-EINVAL, "private_data: NULL with private_bytes %u", options->private_bytes);
+		return engine_refuse(-EINVAL, "private_data: NULL although private_bytes is %u",
+				     options->private_bytes);
 	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
-		return engine_refuse(-EINVAL, "path_mtu %u: a power of two, 256 ... %u, the device's",
+		return engine_refuse(-EINVAL,
+				     "path_mtu %u: use a power of two from 256 to %u, the path MTU of the device",
 				     options->path_mtu, id->device->config.mtu_bytes);
 	if (!sack_window_is_valid(options->sack_window))
-		return engine_refuse(-EINVAL, "sack_window %u: 256, 512, 1024, 2048, or 0: 256", options->sack_window);
+		return engine_refuse(-EINVAL, "sack_window %u: use 256, 512, 1024 or 2048, or 0 for the default, 256",
+				     options->sack_window);
 	if (options->paths > 1 && (options->paths < SPREAD_LEAST || options->paths > SPREAD_MOST || options->no_sack))
-		return engine_refuse(-EINVAL, "paths %u: %u ... %u with SACKs, or 0: one", options->paths, SPREAD_LEAST,
-				     SPREAD_MOST);
+		return engine_refuse(-EINVAL, "paths %u: use %u to %u, which require SACKs, or 0 for a single path",
+				     options->paths, SPREAD_LEAST, SPREAD_MOST);
 	if (options->paths > 1 && !device_takes_several_paths(id->device))
-		return engine_refuse(-EINVAL,
-				     "paths %u: port %u has %u queues, and chooses one by the source port; open "
-				     "it with one queue",
-				     options->paths, id->device->port_id, id->device->config.queue_count);
+		return engine_refuse(
+			-EINVAL,
+			"paths %u: port %u has %u queues and selects one by UDP source port; multipath requires a port with one queue",
+			options->paths, id->device->port_id, id->device->config.queue_count);
 	if (options->qp_num && options->alternate)
-		return engine_refuse(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads");
+		return engine_refuse(
+			-EINVAL,
+			"alternate: must be NULL with qp_num; the application sets the alternate path of its own QP");
 	if (options->option_mask & ~(uint32_t)UROCE_CM_OPTION_ALL)
-		return engine_refuse(-EINVAL, "option_mask 0x%x: bits of enum uroce_cm_option_mask only",
+		return engine_refuse(-EINVAL, "option_mask 0x%x: it has bits outside enum uroce_cm_option_mask",
 				     options->option_mask);
 	return 0;
 }
@@ -89,11 +94,12 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max)
 {
 	if (options->private_bytes > private_max || (options->private_bytes && options->private_data == NULL))
-		return engine_refuse(-EINVAL, "private_bytes %u: at most %u, of data that are there",
+		return engine_refuse(-EINVAL,
+				     "private_bytes %u: allowed are 0 to %u, and private_data must not be NULL",
 				     options->private_bytes, private_max);
 	if (options->cm_timeout > 31 || options->cm_retries > 15)
-		return engine_refuse(-EINVAL, "cm_timeout %u, cm_retries %u: at most 31 and 15", options->cm_timeout,
-				     options->cm_retries);
+		return engine_refuse(-EINVAL, "cm_timeout %u, cm_retries %u: allowed are up to 31 and up to 15",
+				     options->cm_timeout, options->cm_retries);
 	return 0;
 }
 
@@ -102,18 +108,19 @@ int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options 
 	if (id->listens)
 		return engine_refuse(-EINVAL, "id: it listens");
 	if (id->datagrams && id->is_request && (options->qp_num <= CM_QPN || options->qp_num > 0xFFFFFF))
-		return engine_refuse(-EINVAL, "qp_num %u: of the queue pair that serves, see uroce_ud_num()",
+		return engine_refuse(-EINVAL,
+				     "qp_num %u: a UD service requires the number of its QP, see uroce_ud_num()",
 				     options->qp_num);
 	if (id->datagrams)
 		return 0;
 	if (id->qp && options->qp_num)
-		return engine_refuse(-EINVAL, "qp_num 0x%06x: the id has queue pair 0x%06x", options->qp_num,
+		return engine_refuse(-EINVAL, "qp_num 0x%06x: the id already has QP 0x%06x", options->qp_num,
 				     id->qp->qpn);
 	if (id->qp == NULL && options->qp_num <= CM_QPN)
-		return engine_refuse(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create() and qp_num");
+		return engine_refuse(-EINVAL, "id: it has no QP; call uroce_cm_qp_create() or set qp_num");
 	if (id->qp && !pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
 		return engine_refuse(
-			-EINVAL, "P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
+			-EINVAL, "P_Key 0x%04x of the QP: connections by address require the default partition, 0x7fff",
 			qp_core(id->qp)->pkey);
 	return 0;
 }

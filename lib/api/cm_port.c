@@ -52,7 +52,7 @@ static bool port_is_taken(const struct uroce_engine *engine, uint64_t service_id
 
 static int refuse_port(uint16_t port)
 {
-	return engine_refuse(-EADDRINUSE, "port %u: somebody has it already; 0 takes a free one", port);
+	return engine_refuse(-EADDRINUSE, "port %u: it is in use; use 0 for a free port", port);
 }
 
 int api_cm_check_alone(const struct uroce_engine *engine, const struct uroce_cm_id *id)
@@ -105,9 +105,10 @@ static int take_port(struct uroce_engine *engine, struct uroce_cm_id *id, const 
 int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
 {
 	if ((unsigned)family > UROCE_CM_IPV6)
-		return engine_refuse(-EINVAL, "family %u: 0 ... %u", (unsigned)family, (unsigned)UROCE_CM_IPV6);
+		return engine_refuse(-EINVAL, "family %u: allowed are 0 to %u", (unsigned)family,
+				     (unsigned)UROCE_CM_IPV6);
 	if (id->is_bound)
-		return engine_refuse(-EINVAL, "id: it has a port already; set the family first");
+		return engine_refuse(-EINVAL, "id: it is already bound to a port; set the family before that");
 	id->listener.family = (enum cm_family)family;
 	return 0;
 }
@@ -115,7 +116,7 @@ int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
 int uroce_cm_set_reuse(struct uroce_cm_id *id, bool reuse)
 {
 	if (id->is_bound)
-		return engine_refuse(-EINVAL, "id: it has a port already; set reuse first");
+		return engine_refuse(-EINVAL, "id: it is already bound to a port; set reuse before that");
 	id->reuses_port = reuse;
 	return 0;
 }
@@ -129,12 +130,12 @@ int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_
 	int error = 0;
 
 	if (id->is_bound || id->lcore)
-		return engine_refuse(-EINVAL, "id: it has a port, or is on its way to a peer");
+		return engine_refuse(-EINVAL, "id: it is already bound to a port, or is connecting");
 	pthread_mutex_lock(&engine->lock);
 	if (!api_cm_is_any(addr)) {
 		device = engine_connect_device_of(engine, addr);
 		if (device == NULL)
-			error = engine_refuse(-EADDRNOTAVAIL, "addr %s: no device of the engine has it",
+			error = engine_refuse(-EADDRNOTAVAIL, "addr %s: no device of the engine has this address",
 					      uroce_addr_format(addr, text, sizeof(text)));
 	}
 	if (error == 0)

@@ -51,11 +51,11 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 	int error;
 
 	if (id->qp)
-		return engine_refuse(-EBUSY, "id: it has queue pair 0x%06x already, see uroce_cm_qp()", id->qp->qpn);
+		return engine_refuse(-EBUSY, "id: it already has QP 0x%06x, see uroce_cm_qp()", id->qp->qpn);
 	if (id->listens || id->datagrams)
-		return engine_refuse(-EINVAL, "id: it listens, or is for datagrams");
+		return engine_refuse(-EINVAL, "id: it is a listener or a UD id, which have no connected QP");
 	if (id->device && id->device != pd->device)
-		return engine_refuse(-EINVAL, "pd: of the device of the id, see uroce_cm_device()");
+		return engine_refuse(-EINVAL, "pd: it belongs to another device than the id, see uroce_cm_device()");
 	/* the lcore that the REQ came to, or that resolves the path */
 	if (id->lcore && (id->is_request || init.lcore == NULL))
 		init.lcore = id->lcore;
@@ -136,7 +136,7 @@ static int attr_on_owner(void *argument)
 	struct cm *cm = id->lcore->connect->cm;
 
 	if (id->connection == CM_NONE || cm_peer(cm, id->connection)->qpn == 0)
-		return engine_refuse(-ENOTCONN, "id: no message from its peer has arrived yet");
+		return engine_refuse(-ENOTCONN, "id: no message of the peer has arrived yet");
 	if (cm_is_asking(cm, id->connection))
 		propose(id, cm);
 	engine_connect_complete_attr(id);
@@ -151,14 +151,14 @@ int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct u
 	int error;
 
 	if (state != UROCE_QPS_INIT && state != UROCE_QPS_RTR && state != UROCE_QPS_RTS)
-		return engine_refuse(-EINVAL, "state %s: INIT, RTR or RTS", uroce_qp_state_name(state));
+		return engine_refuse(-EINVAL, "state %s: allowed are INIT, RTR and RTS", uroce_qp_state_name(state));
 	if (id->listens || id->datagrams)
-		return engine_refuse(-EINVAL, "id: it listens, or is for datagrams");
+		return engine_refuse(-EINVAL, "id: it is a listener or a UD id, which have no connected QP");
 	error = api_cm_draw_psn(id);
 	if (error)
 		return error;
 	error = id->lcore ? engine_mailbox_call(id->lcore, attr_on_owner, &wish) :
-			    engine_refuse(-ENOTCONN, "id: no message from its peer has arrived yet");
+			    engine_refuse(-ENOTCONN, "id: no message of the peer has arrived yet");
 	if (error && state != UROCE_QPS_INIT)
 		return error;
 	*attr = known;
@@ -177,13 +177,14 @@ static int establish_on_owner(void *argument)
 	int error = cm_establish(id->lcore->connect->cm, id->connection);
 
 	engine_connect_run(id->lcore);
-	return error ? engine_refuse(error, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE") : 0;
+	return error ? engine_refuse(error, "id: no connection reply is pending, see UROCE_CM_CONNECT_RESPONSE") : 0;
 }
 
 int uroce_cm_establish(struct uroce_cm_id *id)
 {
-	return id->lcore ? engine_mailbox_call(id->lcore, establish_on_owner, id) :
-			   engine_refuse(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE");
+	return id->lcore ?
+		       engine_mailbox_call(id->lcore, establish_on_owner, id) :
+		       engine_refuse(-ENOTCONN, "id: no connection reply is pending, see UROCE_CM_CONNECT_RESPONSE");
 }
 
 static int notify_on_owner(void *argument)

@@ -60,15 +60,15 @@ static int choose_source(struct uroce_device *device, const struct uroce_addr *g
 	int index = named ? engine_route_find(config, given->bytes) : engine_route_choose_source(config, dest, &rank);
 
 	if (index < 0)
-		return named ? engine_refuse(-EADDRNOTAVAIL, "source %s: no address of port %u",
+		return named ? engine_refuse(-EADDRNOTAVAIL, "source %s: port %u does not have this address",
 					     uroce_addr_format(given, text, sizeof(text)), device->port_id) :
-			       engine_refuse(-ENETUNREACH, "dest %s: port %u has no address of its family",
+			       engine_refuse(-ENETUNREACH, "dest %s: port %u has no address of that family",
 					     uroce_addr_format(dest, text, sizeof(text)), device->port_id);
 	*path = (struct uroce_path){ .source = config->addrs[index], .dest = *dest, .device = device };
 	engine_route_complete(config, path);
 	if (engine_route_next_hop(config, path))
 		return 0;
-	return engine_refuse(-ENETUNREACH, "dest %s: no neighbour of %s, which has no gateway",
+	return engine_refuse(-ENETUNREACH, "dest %s: it is outside the network of %s, which has no gateway",
 			     uroce_addr_format(dest, text, sizeof(text)),
 			     uroce_addr_format(&path->source, own, sizeof(own)));
 }
@@ -78,9 +78,9 @@ static int refuse_device(const struct uroce_addr *source, const struct uroce_add
 	char text[INET6_ADDRSTRLEN];
 
 	if (!api_cm_is_any(source))
-		return engine_refuse(-EADDRNOTAVAIL, "source %s: no device of the engine has it",
+		return engine_refuse(-EADDRNOTAVAIL, "source %s: no device of the engine has this address",
 				     uroce_addr_format(source, text, sizeof(text)));
-	return engine_refuse(-ENETUNREACH, "dest %s: no device of the engine has a way to it",
+	return engine_refuse(-ENETUNREACH, "dest %s: no device of the engine has a route to it",
 			     uroce_addr_format(dest, text, sizeof(text)));
 }
 
@@ -120,9 +120,9 @@ int api_cm_find_path(struct uroce_cm_id *id, const struct uroce_addr *source, co
 			return error;
 	}
 	if (id->connection != CM_NONE || id->resolving)
-		return engine_refuse(-EISCONN, "id: it has already connected or resolved; create another one");
+		return engine_refuse(-EISCONN, "id: it was already resolved or connected; create a new id");
 	if (api_cm_is_any(dest) && !id->has_route)
-		return engine_refuse(-EINVAL, "dest: an address, or NULL behind uroce_cm_route()");
+		return engine_refuse(-EINVAL, "dest: an address is required unless uroce_cm_route() has set one");
 	if (api_cm_is_any(dest)) {
 		*path = connect_path(&id->request.route);
 		return 0;
@@ -150,7 +150,7 @@ int api_cm_begin_on_owner(void *argument)
 	struct uroce_cm_id *id = argument;
 
 	if (id->connection != CM_NONE)
-		return engine_refuse(-EISCONN, "id: it has already connected or resolved; create another one");
+		return engine_refuse(-EISCONN, "id: it was already resolved or connected; create a new id");
 	engine_connect_begin(id);
 	return 0;
 }
@@ -209,9 +209,9 @@ int uroce_cm_resolve_ud(struct uroce_cm_id *id, struct uroce_device *device, con
 	int error;
 
 	if (id->listens || id->qp)
-		return engine_refuse(-EINVAL, "id: it listens, or has a QP");
+		return engine_refuse(-EINVAL, "id: it is a listener, or already has a QP");
 	if (id->lcore)
-		return engine_refuse(-EISCONN, "id: it has already connected or resolved; create another one");
+		return engine_refuse(-EISCONN, "id: it was already resolved or connected; create a new id");
 	error = choose_source(device, source, dest, &path);
 	if (error)
 		return error;

@@ -13,7 +13,8 @@
 
 static int refuse_depth(uint32_t depth)
 {
-	return engine_refuse(-ENOMEM, "no memory for a completion queue of %u: a smaller depth needs less", depth);
+	return engine_refuse(-ENOMEM, "no memory for a completion queue with a depth of %u; use a smaller depth",
+			     depth);
 }
 
 static struct rte_ring *create_ring(const struct uroce_device *device, uint32_t depth, int *error)
@@ -124,7 +125,7 @@ int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
 		forget_before(cq);
 	waiting = (rte_ring_count(cq->ring) + (cq->before ? rte_ring_count(cq->before) : 0)) / CQ_PIECES;
 	if (waiting > depth)
-		return engine_refuse(-EINVAL, "depth %u: %u completions wait; poll them first", depth, waiting);
+		return engine_refuse(-EINVAL, "depth %u: %u completions are queued; poll them first", depth, waiting);
 	ring = create_ring(cq->device, depth, &error);
 	if (ring == NULL)
 		return error;
@@ -150,7 +151,7 @@ static void close_own_fd(const struct uroce_cq *cq)
 int uroce_cq_destroy(struct uroce_cq *cq)
 {
 	if (atomic_load(&cq->users) > 0)
-		return engine_refuse(-EBUSY, "cq: it is used %u times by queue pairs; destroy them first",
+		return engine_refuse(-EBUSY, "cq: %u send and receive queues use it; destroy their QPs first",
 				     (unsigned)atomic_load(&cq->users));
 	atomic_fetch_sub(&cq->device->users, 1);
 	engine_numa_free_ring(cq->ring, CQ_PIECE_BYTES);
@@ -170,7 +171,9 @@ int uroce_cq_fd(struct uroce_cq *cq)
 	fd = atomic_load(&cq->fd);
 	if (fd < 0) {
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a completion queue: %s", strerror(errno)) : fd;
+		fd = fd < 0 ? engine_refuse(-errno, "cannot create the file descriptor of the completion queue: %s",
+					    strerror(errno)) :
+			      fd;
 		atomic_store(&cq->fd, fd < 0 ? -1 : fd);
 		/*
 		 * An lcore in the middle of a poll may not have seen the reader: this waits until that poll has ended.

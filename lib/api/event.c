@@ -23,12 +23,15 @@ int uroce_event_fd(struct uroce_device *device)
 	fd = atomic_load(&device->event_fd);
 	if (fd < 0) {
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a device's events: %s", strerror(errno)) : fd;
+		fd = fd < 0 ? engine_refuse(-errno, "cannot create the file descriptor for device events: %s",
+					    strerror(errno)) :
+			      fd;
 		atomic_store(&device->event_fd, fd < 0 ? -1 : fd);
 		/* N2: publishes the descriptor, then looks for events raised before */
 		atomic_thread_fence(memory_order_seq_cst);
 		if (fd >= 0 && rte_ring_count(device->events) > 0 && write(fd, &one, sizeof(one)) < 0)
-			fd = engine_refuse(-errno, "the descriptor of a device's events: %s", strerror(errno));
+			fd = engine_refuse(-errno, "cannot create the file descriptor for device events: %s",
+					   strerror(errno));
 	}
 	pthread_mutex_unlock(&device->engine->lock);
 	return fd;

@@ -12,83 +12,71 @@
 /* What a person can check. NULL: the cause says enough. */
 static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_TIMEOUT] =
-		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
-		"drop_address, drop_vlan and drop_pkey count), did this port take and send the frames "
-		"(tx_stuck, tx_held, tx_link_down), and does one of the path MTU pass?",
+		"check that the peer's QP exists and is connected to this one (peer's counters drop_unknown_qpn, drop_qp_state, drop_address, drop_vlan, drop_pkey), that this port transmitted the frames (tx_stuck, tx_held, tx_link_down), and that frames of the path MTU pass",
 	[UROCE_CAUSE_SEQUENCE_NAK] =
-		"one packet is lost on every retry while others arrive: does a frame of the path MTU pass (MTUs of "
-		"interfaces and switches, framesz, bsize), and which drop counters of ports and switches grow?",
+		"one packet is lost on every retry while others arrive: check that frames of the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and which drop counters of ports and switches grow",
 	[UROCE_CAUSE_IMPLIED_NAK] =
-		"responses of the peer are lost or out of order: does a frame of the path MTU pass (MTUs of the "
-		"interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, drop_ring_full, "
-		"drop_stale_response, early_probes) and on the switch?",
-	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
-	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
-	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",
-	[UROCE_CAUSE_LOCAL_RIGHTS] = "receives, READs and atomics need UROCE_ACCESS_LOCAL_WRITE",
+		"responses of the peer are lost or out of order: check that frames of the path MTU pass (MTUs of the interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, drop_ring_full, drop_stale_response, early_probes) and on the switch",
+	[UROCE_CAUSE_RNR] =
+		"the peer must post receives earlier; or raise rnr_retry, or enable flow_control on both ends",
+	[UROCE_CAUSE_LOCAL_KEY] = "check that the region is registered and was not deregistered",
+	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory in the protection domain of the QP",
+	[UROCE_CAUSE_LOCAL_RIGHTS] = "receives, READs and atomics require UROCE_ACCESS_LOCAL_WRITE",
 	[UROCE_CAUSE_LOCAL_RANGE] = "compare address and length with the registration",
 	[UROCE_CAUSE_DEPTH] = "set max_rd_atomic to 1 or more, or post no READs and atomics",
-	[UROCE_CAUSE_LENGTH] = "a message has at most 2^31 bytes",
+	[UROCE_CAUSE_LENGTH] = "the maximum message length is 2^31 bytes",
 	[UROCE_CAUSE_BAD_RESPONSE] = "capture both directions: uroce-trace shows which end is at fault",
 	[UROCE_CAUSE_INVALID_REQUEST] =
-		"do access_flags and max_dest_rd_atomic of this QP allow it? If so, the peer violates the protocol: "
-		"check a capture of both directions with uroce-trace",
+		"check that access_flags and max_dest_rd_atomic of this QP allow it; if they do, the peer violates the protocol: check a capture of both directions with uroce-trace",
 	[UROCE_CAUSE_WINDOW] =
-		"a bind wants a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, its rights "
-		"and a range inside of it; and a window of type 2 that is not bound",
+		"a bind requires a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, access rights and a range within that region, and an unbound type 2 window",
 	[UROCE_CAUSE_UNRESOLVED] =
-		"does the peer have that address, in this network and VLAN, and does its program run?",
-	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window deregistered while the peer still used it?",
-	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
-	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* that the peer uses",
+		"check that the peer has that address in this network and VLAN, and that its program runs",
+	[UROCE_CAUSE_REMOTE_KEY] = "check whether the region or window was deregistered while the peer still used it",
+	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window must belong to the protection domain of this QP",
+	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* flags that the peer requires",
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
-	[UROCE_CAUSE_CQ_OVERRUN] = "poll it more often, or create it with room for the completions of all requests and "
-				   "receives under way, flushed ones too",
+	[UROCE_CAUSE_CQ_OVERRUN] =
+		"poll it more often, or create it with a depth for the completions of all outstanding requests and receives, including flushed ones",
 	[UROCE_CAUSE_UNMAPPED] = "deregister a region before its memory is unmapped, protected or truncated",
-	[UROCE_CAUSE_KEEPALIVE] = "is the peer's process still there, with this QP, and the way to it?",
+	[UROCE_CAUSE_KEEPALIVE] = "check that the peer's process and its QP still exist and can be reached",
 	[UROCE_CAUSE_FLUSHED] =
-		"the cause is in the first completion of this QP with another error, or in uroce_qp_last_error(); "
-		"the peer may have executed this request",
+		"the first completion of this QP with another status, or uroce_qp_last_error(), has the cause; the peer may have executed this request",
 };
 
 /* What was found out about a peer that did not answer, and what to do. NULL: nothing was found. */
 static const char *const findings[UROCE_FINDINGS] = {
-	[UROCE_FINDING_NO_LINK] = "this port has no link: look at the cable, the switch, or the program at the other "
-				  "end of shared memory",
+	[UROCE_FINDING_NO_LINK] =
+		"this port has no link: check the cable, the switch, or the program at the other end of the shared memory",
 	[UROCE_FINDING_NOT_POLLED] = "this lcore was not polled for most of that time: give it a core of its own",
-	[UROCE_FINDING_ADDRESS_CONFLICT] =
-		"another station has an address of this port, too: give one of both another address",
-	[UROCE_FINDING_PORT_STUCK] = "this port took or sent no frames (tx_stuck, tx_held): look at its driver, and "
-				     "the kernel's queue behind it",
+	[UROCE_FINDING_ADDRESS_CONFLICT] = "another station has the same address as this port: change one of the two",
+	[UROCE_FINDING_PORT_STUCK] =
+		"this port transmitted no frames (tx_stuck, tx_held): check its driver, and the kernel queue behind it",
 	[UROCE_FINDING_CORRUPTION] =
-		"frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): look at cables, optics and switches",
-	[UROCE_FINDING_PKEY] = "frames of another P_Key arrive (drop_pkey): both ends need the same P_Key",
-	[UROCE_FINDING_VLAN] = "frames of another VLAN arrive (drop_vlan): both ends need the same VLAN",
-	[UROCE_FINDING_ADDRESS] = "frames from or to another address than the path's arrive (drop_address): compare "
-				  "the paths of both ends",
-	[UROCE_FINDING_RING_FULL] = "frames arrive faster than they are taken (drop_ring_full, drop_handover_full): "
-				    "more descriptors, lcores or cores help",
-	[UROCE_FINDING_SIZE] = "the peer's address answers short echo requests, and none as long as the longest "
-			       "packet: the path MTU does not pass (MTUs of interfaces and switches, framesz, bsize)",
+		"frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): check cables, optics and switches",
+	[UROCE_FINDING_PKEY] = "frames with another P_Key arrive (drop_pkey): configure the same P_Key on both ends",
+	[UROCE_FINDING_VLAN] = "frames of another VLAN arrive (drop_vlan): configure the same VLAN on both ends",
+	[UROCE_FINDING_ADDRESS] =
+		"frames with other addresses than the path arrive (drop_address): compare the paths of both ends",
+	[UROCE_FINDING_RING_FULL] =
+		"frames arrive faster than the lcores process them (drop_ring_full, drop_handover_full): use more descriptors, lcores or cores",
+	[UROCE_FINDING_SIZE] =
+		"the peer's address answers short echo requests but none of the size of the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)",
 	[UROCE_FINDING_LOSS] =
 		"the peer's address answers echo requests, short and long: look for packet drops (rx_missed_errors "
 		"of the ports, the switches)",
 	[UROCE_FINDING_LINK_FLAPPED] =
-		"this port had no link for a part of that time: a larger timeout or retry_cnt lasts longer",
-	[UROCE_FINDING_PEER_SILENT] = "the peer's address answers no echo request either: its program or machine has "
-				      "ended, is stopped or has no core, or the way there is cut",
+		"this port had no link for a part of that time: a larger timeout or retry_cnt outlasts such an outage",
+	[UROCE_FINDING_PEER_SILENT] =
+		"the peer's address does not answer echo requests either: its program or machine has ended, is stopped or has no core, or the path is interrupted",
 };
 
 /* The peer's address answers, its queue pair does not. Once connected, it had the right VLAN and P_Key. */
 static const char *peer_qp_finding(bool answered)
 {
 	return answered ?
-		       "the peer's address answers echo requests, its queue pair does not any more: its program has "
-		       "ended or hangs, or the queue pair is destroyed (drop_unknown_qpn counts there) or in ERR "
-		       "(drop_qp_state)" :
-		       "the peer's address answers echo requests, its queue pair does not: it is gone "
-		       "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or "
-		       "of another VLAN (drop_vlan) or P_Key (drop_pkey)";
+		       "the peer's address answers echo requests, but its queue pair no longer responds: its program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in ERR (drop_qp_state)" :
+		       "the peer's address answers echo requests, but its queue pair does not respond: it no longer exists (peer's drop_unknown_qpn grows), is not connected to this one (drop_qp_state, drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)";
 }
 
 const char *uroce_finding_text(uint8_t finding, bool answered)
@@ -103,12 +91,11 @@ static const char *nak_advice(uint32_t code)
 {
 	switch ((enum wire_nak_code)code) {
 	case NAK_INVALID_REQUEST:
-		return "the peer takes no such request: message longer than its receive, more READs than its "
-		       "max_dest_rd_atomic, or access not enabled on its QP";
+		return "the peer does not accept this request: the message is longer than its receive, there are more READs than its max_dest_rd_atomic, or its QP does not enable the access";
 	case NAK_REMOTE_ACCESS:
-		return "compare rkey, address, length and rights with the peer's registration";
+		return "compare rkey, address, length and access rights with the peer's registration";
 	case NAK_REMOTE_OPERATIONAL:
-		return "the peer's receive entry is unusable: look at its completion";
+		return "the peer's receive entry is unusable: check its completion";
 	case NAK_PSN_SEQUENCE:
 	case NAK_CODES:
 		break;
@@ -128,7 +115,7 @@ static void add_aeth(struct text *text, uint32_t aeth)
 {
 	uint8_t syndrome = (uint8_t)(aeth >> 24);
 
-	add(text, "; last response of the peer: %s", wire_print_syndrome(syndrome));
+	add(text, "; last response received: %s", wire_print_syndrome(syndrome));
 	if (syndrome_class(syndrome) == SYNDROME_ACK)
 		add(text, ", msn %u", aeth & 0xFFFFFF);
 	else if (syndrome_class(syndrome) == SYNDROME_RNR_NAK)
@@ -189,7 +176,7 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 	if (wc->aeth && awaits_answer(wc))
 		add_aeth(text, wc->aeth);
 	else if (awaits_answer(wc))
-		add(text, "; the peer has not answered at all");
+		add(text, "; no response was ever received");
 }
 
 /*
@@ -216,19 +203,15 @@ static const char *advice_of(const struct uroce_wc *wc)
 	switch (wc->vendor_err) {
 	case UROCE_CAUSE_TIMEOUT:
 		if (is_newer_operation(wc->opcode))
-			return "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an "
-			       "answer";
+			return "check that the peer supports this operation: Linux 6.1 drops ATOMIC WRITE and FLUSH without a response";
 		if (wc->aeth && !last_said_sequence(wc))
-			return "it was there before: is it still (its process, its QP, a core for it), did this port "
-			       "take and send the frames (tx_stuck, tx_held, tx_link_down), and do frames of the path "
-			       "MTU pass, both ways?";
+			return "the peer responded before: check that its process and QP still exist and have a core, that this port transmitted the frames (tx_stuck, tx_held, tx_link_down), and that frames of the path MTU pass in both directions";
 		break;
 	case UROCE_CAUSE_REMOTE_NAK:
 		return nak_advice(wc->aeth >> 24 & 31);
 	case UROCE_CAUSE_LENGTH:
 		if (is_responder(wc))
-			return "a receive, and each receive of a shared queue, has to have room for the longest SEND "
-			       "of the peer";
+			return "each receive, also of a shared queue, must have room for the longest SEND of the peer";
 		break;
 	}
 	if ((wc->vendor_err == UROCE_CAUSE_TIMEOUT || wc->vendor_err == UROCE_CAUSE_IMPLIED_NAK) &&
@@ -282,7 +265,7 @@ char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, size_t out_b
 	add(&text, "QP 0x%06x in %s: ", view->qp_num, uroce_qp_state_name(view->attr.qp_state));
 	if (error->status == UROCE_WC_SUCCESS)
 		add(&text,
-		    view->attr.qp_state == UROCE_QPS_ERR ? "its application has moved it there" : "nothing has failed");
+		    view->attr.qp_state == UROCE_QPS_ERR ? "its application set that state" : "nothing has failed");
 	else if (error->responder)
 		add(&text, "a request of the peer failed: ");
 	if (error->status != UROCE_WC_SUCCESS)

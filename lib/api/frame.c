@@ -39,8 +39,8 @@ static int look(const uint8_t *frame, uint32_t kept_bytes, uint32_t frame_bytes,
 	if (wire_encap_parse(frame, frame_bytes, false, &encap) != WIRE_FRAME_ROCE ||
 	    wire_packet_parse(frame + encap.bth_offset, encap.bth_bytes, &packet) != WIRE_PACKET_OK ||
 	    kept_bytes < (uint32_t)((const uint8_t *)packet.payload - frame))
-		return engine_refuse_often(-EPROTO, "frame of %u bytes: no RoCEv2 packet, or its headers were not kept",
-					   frame_bytes);
+		return engine_refuse_often(
+			-EPROTO, "frame of %u bytes: not a RoCEv2 packet, or its headers are truncated", frame_bytes);
 	view->kind = kind_of(&packet);
 	memcpy(view->source.bytes, encap.source, sizeof(view->source.bytes));
 	memcpy(view->dest.bytes, encap.dest, sizeof(view->dest.bytes));
@@ -58,8 +58,7 @@ int uroce_frame_parse(const void *frame, uint32_t kept_bytes, uint32_t frame_byt
 	int code;
 
 	if (kept_bytes > frame_bytes || frame_bytes > FRAME_MAX_BYTES)
-		return engine_refuse(-EINVAL,
-				     "kept_bytes %u of frame_bytes %u: no more than these, which are at most %u",
+		return engine_refuse(-EINVAL, "kept_bytes %u: must not exceed frame_bytes %u, which is at most %u",
 				     kept_bytes, frame_bytes, FRAME_MAX_BYTES);
 	if (kept_bytes == frame_bytes)
 		return look(frame, kept_bytes, frame_bytes, view);

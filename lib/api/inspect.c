@@ -46,7 +46,7 @@ static int view_qp(void *argument)
 	const struct uroce_qp *qp = steer_lookup(call->engine, call->qp_num);
 
 	if (qp == NULL)
-		return engine_refuse_often(-ENOENT, "qp_num %u: no queue pair has it", call->qp_num);
+		return engine_refuse_often(-ENOENT, "qp_num %u: no QP has this number", call->qp_num);
 	engine_view_qp(qp, call->view);
 	return 0;
 }
@@ -57,7 +57,7 @@ int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_
 	uint32_t owner = steer_lcore(engine, qp_num);
 
 	if (owner >= engine->lcore_count)
-		return engine_refuse_often(-ENOENT, "qp_num %u: no queue pair has it", qp_num);
+		return engine_refuse_often(-ENOENT, "qp_num %u: no QP has this number", qp_num);
 	return engine_mailbox_look(engine->lcores[owner], view_qp, &call);
 }
 
@@ -145,7 +145,8 @@ int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uro
 		if (error)
 			return error;
 	}
-	return call.found ? 0 : engine_refuse_often(-ENOENT, "port_id %u: no device of the engine has it", port_id);
+	return call.found ? 0 :
+			    engine_refuse_often(-ENOENT, "port_id %u: no device of the engine uses this port", port_id);
 }
 
 /* ---- memory regions ---- */
@@ -212,7 +213,7 @@ int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *n
 			return error;
 	}
 	return call.found ? (int)call.count :
-			    engine_refuse_often(-ENOENT, "port_id %u: no device of the engine has it", port_id);
+			    engine_refuse_often(-ENOENT, "port_id %u: no device of the engine uses this port", port_id);
 }
 
 /* ---- lcores ---- */
@@ -259,7 +260,7 @@ int uroce_inspect_lcore(struct uroce_engine *engine, unsigned lcore, struct uroc
 	struct lcore_call call = { .view = view };
 
 	if (lcore >= engine->lcore_count)
-		return engine_refuse_often(-ENOENT, "lcore %u: the engine has none of this index", lcore);
+		return engine_refuse_often(-ENOENT, "lcore %u: the engine has no lcore with this index", lcore);
 	call.lcore = engine->lcores[lcore];
 	return engine_mailbox_look(engine->lcores[lcore], view_lcore, &call);
 }

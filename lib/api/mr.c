@@ -30,7 +30,7 @@ int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **result)
 int uroce_pd_dealloc(struct uroce_pd *pd)
 {
 	if (atomic_load(&pd->users) > 0)
-		return engine_refuse(-EBUSY, "pd: %u regions, windows and queues are of it; destroy them first",
+		return engine_refuse(-EBUSY, "pd: %u regions, windows and queues still use it; destroy them first",
 				     (unsigned)atomic_load(&pd->users));
 	atomic_fetch_sub(&pd->device->users, 1);
 	free(pd);
@@ -39,16 +39,16 @@ int uroce_pd_dealloc(struct uroce_pd *pd)
 
 static int refuse_another(const struct uroce_device *device)
 {
-	return engine_refuse(-ENOMEM, "max_mrs %u: the device already has that number of regions and windows",
+	return engine_refuse(-ENOMEM, "max_mrs %u: the device already has this number of regions and windows",
 			     device->engine->config.max_mrs);
 }
 
 static int refuse_range(const void *addr, size_t bytes, uint64_t va, uint32_t access)
 {
-	return engine_refuse(-EINVAL,
-			     "addr %p, bytes %zu, va 0x%lx, access 0x%x: a range that does not wrap, and rights "
-			     "that fit together",
-			     addr, bytes, va, access);
+	return engine_refuse(
+		-EINVAL,
+		"addr %p, bytes %zu, va 0x%lx, access 0x%x: the range must not wrap around, and the access flags must be a valid combination",
+		addr, bytes, va, access);
 }
 
 /* Is the memory mapped so that lcores can use it with these rights? Returns 0 or -EFAULT. */
@@ -62,19 +62,19 @@ static int check_mapping(const void *addr, size_t bytes, uint32_t access)
 	if (engine_mapping_check(addr, bytes, writable) == 0)
 		return 0;
 	if (writable && engine_mapping_check(addr, bytes, false) == 0)
-		return engine_refuse(-EFAULT,
-				     "addr %p, bytes %zu, access 0x%x: a part of the memory is mapped "
-				     "read-only; register it without write rights",
-				     addr, bytes, access);
-	return engine_refuse(-EFAULT, "addr %p, bytes %zu: a part of the memory is not mapped, or not readable", addr,
+		return engine_refuse(
+			-EFAULT,
+			"addr %p, bytes %zu, access 0x%x: a part of the memory is mapped read-only; register it without write access",
+			addr, bytes, access);
+	return engine_refuse(-EFAULT, "addr %p, bytes %zu: a part of the memory is not mapped or not readable", addr,
 			     bytes);
 }
 
 static int refuse_removal(const struct uroce_mr *mr, int error)
 {
 	if (error == -EBUSY)
-		return engine_refuse(error, "mr: windows are bound to it; invalidate or deallocate them first");
-	return engine_refuse(error, "mr: key 0x%08x is no region's any more", mr->key);
+		return engine_refuse(error, "mr: memory windows are bound to it; invalidate or deallocate them first");
+	return engine_refuse(error, "mr: no region has key 0x%08x any more", mr->key);
 }
 
 int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **result)
@@ -93,7 +93,7 @@ int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, 
 		return error;
 	mr = calloc(1, sizeof(*mr));
 	if (mr == NULL)
-		return engine_refuse(-ENOMEM, "no memory for a region");
+		return engine_refuse(-ENOMEM, "no memory for a memory region");
 	mr->pd = pd;
 	pthread_mutex_lock(&device->engine->lock);
 	mr->key = rc_mr_insert_at(&device->mrs, pd->id, addr, bytes, va, access, &error);
@@ -113,7 +113,7 @@ int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t 
 	int error;
 
 	if (pd->device != device)
-		return engine_refuse(-EINVAL, "pd: it is of another device than the region");
+		return engine_refuse(-EINVAL, "pd: it belongs to another device than the region");
 	error = check_mapping(addr, bytes, access);
 	if (error)
 		return error;
@@ -177,10 +177,10 @@ int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw
 	uint32_t key;
 
 	if (type != UROCE_MW_TYPE_1 && type != UROCE_MW_TYPE_2)
-		return engine_refuse(-EINVAL, "type %u: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2", (unsigned)type);
+		return engine_refuse(-EINVAL, "type %u: use UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2", (unsigned)type);
 	mw = calloc(1, sizeof(*mw));
 	if (mw == NULL)
-		return engine_refuse(-ENOMEM, "no memory for a window");
+		return engine_refuse(-ENOMEM, "no memory for a memory window");
 	pthread_mutex_lock(&device->engine->lock);
 	key = rc_mr_insert_window(&device->mrs, pd->id, type == UROCE_MW_TYPE_1 ? MR_WINDOW_1 : MR_WINDOW_2);
 	pthread_mutex_unlock(&device->engine->lock);

@@ -10,18 +10,19 @@
 static int refuse_list(uint32_t num_sge, const struct uroce_sge *list, uint32_t limit)
 {
 	if (num_sge > limit)
-		return engine_refuse(-EINVAL, "num_sge %u: 0 ... %u, as the queue was made", num_sge, limit);
-	return num_sge && list == NULL ? engine_refuse(-EINVAL, "sg_list: NULL with num_sge %u", num_sge) : 0;
+		return engine_refuse(-EINVAL, "num_sge %u: allowed are 0 to %u, the limit of the queue", num_sge,
+				     limit);
+	return num_sge && list == NULL ? engine_refuse(-EINVAL, "sg_list: NULL although num_sge is %u", num_sge) : 0;
 }
 
 static int refuse_window(const struct uroce_send_wr *wr)
 {
 	if (wr->mw == NULL || wr->bind == NULL)
-		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW needs a window and its bind information");
-	return engine_refuse(-EINVAL,
-			     "mw, rkey 0x%08x: uroce_mw_bind() wants a window of type 1, a BIND_MW one of type "
-			     "2 and its uroce_mw_next_rkey()",
-			     wr->rkey);
+		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW requires a window and its bind information");
+	return engine_refuse(
+		-EINVAL,
+		"mw, rkey 0x%08x: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and its uroce_mw_next_rkey()",
+		wr->rkey);
 }
 
 static uint64_t bytes_of(const struct uroce_send_wr *wr)
@@ -40,21 +41,20 @@ static int refuse_operation(const struct rc_sendwin *win, const struct uroce_sen
 	uint64_t bytes = bytes_of(wr);
 
 	if ((wr->send_flags & UROCE_SEND_INLINE) && bytes > win->inline_limit)
-		return engine_refuse(-EINVAL, "%lu bytes inline: at most %u, the queue pair's max_inline_data", bytes,
-				     win->inline_limit);
+		return engine_refuse(-EINVAL, "%lu bytes inline: allowed are up to %u, the max_inline_data of the QP",
+				     bytes, win->inline_limit);
 	if (op->pieces == PIECES_RANGE)
-		return engine_refuse(-EINVAL,
-				     "flush 0x%x, num_sge %u: a FLUSH has no list, and reaches "
-				     "UROCE_FLUSH_GLOBAL, UROCE_FLUSH_PERSISTENT or both; max_rd_atomic 1 at "
-				     "least",
-				     wr->flush, wr->num_sge);
+		return engine_refuse(
+			-EINVAL,
+			"flush 0x%x, num_sge %u: FLUSH takes no SGEs, requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT, and max_rd_atomic of 1 or more",
+			wr->flush, wr->num_sge);
 	if (atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed) && (op->needs & NEEDS_RESPONSE))
-		return engine_refuse(-EINVAL, "opcode %u: the queue pair's max_rd_atomic is 0; 1 at least",
+		return engine_refuse(-EINVAL, "opcode %u: the max_rd_atomic of the QP is 0; set it to 1 or more",
 				     (unsigned)wr->opcode);
 	if (op->pieces == PIECES_EIGHT_BYTES && (wr->num_sge != 1 || bytes != 8))
-		return engine_refuse(-EINVAL, "num_sge %u of %lu bytes: an atomic has one piece of 8 bytes",
+		return engine_refuse(-EINVAL, "num_sge %u, %lu bytes: an atomic requires one SGE of 8 bytes",
 				     wr->num_sge, bytes);
-	return engine_refuse(-EINVAL, "send_flags 0x%x, num_sge %u: flags or a list that opcode %u does not take",
+	return engine_refuse(-EINVAL, "send_flags 0x%x, num_sge %u: opcode %u does not allow these flags or SGEs",
 			     wr->send_flags, wr->num_sge, (unsigned)wr->opcode);
 }
 
@@ -66,14 +66,13 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 	if (error == -ENOMEM)
 		return engine_refuse_often(
 			error,
-			"max_send_wr %u: the send queue is full; only completions free entries, so signal at least "
-			"one request per queue",
+			"max_send_wr %u: the send queue is full; completions free its entries, so signal at least one request per queue length",
 			win->depth);
 	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
-		return engine_refuse(error, "state %s: sends are posted in RTS, SQD or ERR",
+		return engine_refuse(error, "state %s: sends can be posted in RTS, SQD and ERR",
 				     uroce_qp_state_name(state));
 	if ((unsigned)wr->opcode >= UROCE_WR_OPCODES || rc_ops[wr->opcode].pieces == PIECES_NO_OPERATION)
-		return engine_refuse(error, "opcode %u: one of enum uroce_wr_opcode", (unsigned)wr->opcode);
+		return engine_refuse(error, "opcode %u: not a member of enum uroce_wr_opcode", (unsigned)wr->opcode);
 	if (wr->mw || rc_ops[wr->opcode].pieces == PIECES_BIND)
 		return refuse_window(wr);
 	if (refuse_list(wr->num_sge, wr->sg_list, win->sge_limit) == 0)
@@ -85,11 +84,12 @@ int api_post_refuse_recv(const struct rc_recvq *queue, int error, const struct u
 {
 	if (error == -ENOMEM)
 		return engine_refuse_often(
-			error, "max_recv_wr %u: the receive queue is full; each message frees one entry", queue->depth);
+			error, "max_recv_wr %u: the receive queue is full; each message received frees one entry",
+			queue->depth);
 	if (queue->srq)
-		return engine_refuse(error, "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+		return engine_refuse(error, "the QP receives from its SRQ: post to it with uroce_srq_post_recv()");
 	if (refuse_list(wr->num_sge, wr->sg_list, queue->sge_limit) == 0)
-		engine_refuse(error, "state RESET: receives are posted from INIT on");
+		engine_refuse(error, "state RESET: receives can be posted from INIT on");
 	return error;
 }
 
@@ -97,7 +97,8 @@ int api_post_refuse_shared(const struct rc_srq *srq, int error, const struct uro
 {
 	if (error == -ENOMEM)
 		return engine_refuse_often(
-			error, "max_wr %u: the shared receive queue is full; each message frees one entry", srq->depth);
+			error, "max_wr %u: the shared receive queue is full; each message received frees one entry",
+			srq->depth);
 	refuse_list(wr->num_sge, wr->sg_list, srq->sge_limit);
 	return error;
 }

@@ -79,8 +79,10 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, st
 		return engine_refuse_random();
 	pthread_mutex_lock(&engine->lock);
 	qp->owner = engine_device_pick_lcore(qp->device, lcore);
-	error = qp->owner ? engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
-			    engine_refuse(-EINVAL, "lcore %u: one that serves the device, or NULL", lcore->index);
+	error = qp->owner ?
+			engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
+			engine_refuse(-EINVAL, "lcore %u: it does not serve the device; use NULL to have one chosen",
+				      lcore->index);
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;
@@ -108,8 +110,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	bytes = sizeof(*qp) + rc_qp_bytes(&config);
 	qp = engine_slab_alloc(&pd->device->slab, bytes);
 	if (qp == NULL)
-		return engine_refuse(-ENOMEM, "no memory for a queue pair of %lu bytes: smaller queues need less",
-				     bytes);
+		return engine_refuse(-ENOMEM, "no memory for a QP of %lu bytes; use smaller queues", bytes);
 	qp->bytes = bytes;
 	qp->device = pd->device;
 	qp->pd = pd;

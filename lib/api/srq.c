@@ -26,7 +26,7 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 	memory = engine_numa_alloc(srq->rc_bytes, pd->device->numa_node);
 	if (memory == NULL) {
 		free(srq);
-		return engine_refuse(-ENOMEM, "no memory for a shared receive queue of %u: a smaller max_wr needs less",
+		return engine_refuse(-ENOMEM, "no memory for a shared receive queue with max_wr %u; use a smaller one",
 				     attr->max_wr);
 	}
 	srq->rc = rc_srq_init(memory, attr->max_wr, attr->max_sge, srq);
@@ -39,7 +39,7 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 int uroce_srq_destroy(struct uroce_srq *srq)
 {
 	if (atomic_load(&srq->users) > 0)
-		return engine_refuse(-EBUSY, "srq: %u queue pairs use it; destroy them first",
+		return engine_refuse(-EBUSY, "srq: %u QPs use it; destroy them first",
 				     (unsigned)atomic_load(&srq->users));
 	atomic_fetch_sub(&srq->pd->users, 1);
 	engine_numa_free(srq->rc, srq->rc_bytes);

@@ -41,7 +41,7 @@ int uroce_counter_find(const char *name)
 		if (strcmp(rc_counters[i].name, name) == 0)
 			return (int)i;
 	}
-	return engine_refuse(-ENOENT, "name %.64s: no counter has it, see uroce_counter_name()", name);
+	return engine_refuse(-ENOENT, "name %.64s: no counter has this name, see uroce_counter_name()", name);
 }
 
 struct collection {

@@ -27,14 +27,16 @@ int uroce_icrc_choose(const char *name)
 		if (strcmp(name, wire_icrc_impl_name((enum wire_icrc_impl)impl)) == 0)
 			return wire_icrc_choose((enum wire_icrc_impl)impl) ?
 				       0 :
-				       engine_refuse(-ENOTSUP, "name %s: this CPU cannot run it", name);
+				       engine_refuse(-ENOTSUP, "name %s: this CPU lacks the instructions", name);
 	}
-	return engine_refuse(-EINVAL, "name %.64s: no code of the ICRC; %s is in use", name, uroce_icrc());
+	return engine_refuse(-EINVAL, "name %.64s: not an ICRC implementation; %s is in use", name, uroce_icrc());
 }
 
 static int refuse_address(const char *text)
 {
-	return engine_refuse(-EINVAL, "'%.64s' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64", text);
+	return engine_refuse(
+		-EINVAL, "'%.64s' is not an address: use a form such as 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
+		text);
 }
 
 /* false: it is no valid number of bits. */

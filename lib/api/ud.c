@@ -46,11 +46,12 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, struct uroce_
 	pthread_mutex_lock(&engine->lock);
 	ud->owner = engine_device_pick_lcore(ud->device, lcore);
 	if (ud->owner == NULL)
-		error = engine_refuse(-EINVAL, "lcore %u: one that serves the device, or NULL", lcore->index);
+		error = engine_refuse(-EINVAL, "lcore %u: it does not serve the device; use NULL to have one chosen",
+				      lcore->index);
 	for (ud->slot = 0; error == 0 && ud->slot < ENGINE_UDS && engine->uds[ud->slot]; ud->slot++)
 		;
 	if (error == 0 && ud->slot == ENGINE_UDS)
-		error = engine_refuse(-ENOSPC, "the engine has %u queue pairs for datagrams already; destroy one",
+		error = engine_refuse(-ENOSPC, "the engine already has %u UD QPs, the maximum; destroy one first",
 				      ENGINE_UDS);
 	if (error == 0)
 		error = engine_steer_reserve(engine, ud->owner->index, &ud->index, &ud->qpn);
@@ -75,7 +76,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	sges = init->srq ? init->srq->rc->sge_limit : init->max_recv_sge;
 	ud = engine_numa_alloc(sizeof(*ud) + (uint64_t)depth * recv_wqe_slot_bytes(sges), pd->device->numa_node);
 	if (ud == NULL)
-		return engine_refuse(-ENOMEM, "no memory for a queue pair for datagrams");
+		return engine_refuse(-ENOMEM, "no memory for a UD QP");
 	ud->device = pd->device;
 	ud->pd = pd;
 	ud->send_cq = init->send_cq;
@@ -150,8 +151,7 @@ int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
 	int error;
 
 	if (ud->srq)
-		return engine_refuse(-EINVAL,
-				     "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+		return engine_refuse(-EINVAL, "the QP receives from its SRQ: post to it with uroce_srq_post_recv()");
 	error = rc_recvq_post(&ud->receives, wr);
 	return error ? api_post_refuse_recv(&ud->receives, error, wr) : 0;
 }
@@ -175,17 +175,19 @@ int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const str
 	uint64_t bytes = 0;
 
 	if (wr->opcode != UROCE_WR_SEND && wr->opcode != UROCE_WR_SEND_WITH_IMM)
-		return engine_refuse(-EINVAL, "opcode %u: SEND or SEND_WITH_IMM", (unsigned)wr->opcode);
+		return engine_refuse(-EINVAL, "opcode %u: a UD QP supports SEND and SEND_WITH_IMM",
+				     (unsigned)wr->opcode);
 	if (wr->num_sge > LIMIT_SGE || (wr->num_sge && wr->sg_list == NULL))
-		return engine_refuse(-EINVAL, "num_sge %u: 0 ... %u, of a list that is there", wr->num_sge, LIMIT_SGE);
+		return engine_refuse(-EINVAL, "num_sge %u: allowed are 0 to %u, and sg_list must not be NULL",
+				     wr->num_sge, LIMIT_SGE);
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
 	if (bytes > ud->device->config.mtu_bytes)
-		return engine_refuse(-EINVAL, "%lu bytes: at most %u, the device's path MTU", bytes,
+		return engine_refuse(-EINVAL, "%lu bytes: allowed are up to %u, the path MTU of the device", bytes,
 				     ud->device->config.mtu_bytes);
 	if (to->qp_num < 1 || to->qp_num > PSN_MASK)
 		return engine_refuse(-EINVAL, "qp_num %u: 1 ... %u", to->qp_num, PSN_MASK);
 	if (engine_route_find(&ud->device->config, to->path.source.bytes) < 0)
-		return engine_refuse(-EINVAL, "path.source: one of the device's addresses");
+		return engine_refuse(-EINVAL, "path.source: not an address of the device");
 	return engine_mailbox_call(ud->owner, send_on_owner, &sending);
 }

@@ -23,7 +23,7 @@ struct moment {
 
 static void begin_sign(struct text *text)
 {
-	add(text, text->more ? "; " : text->asks ? " Seen beside it: " : ". Seen beside it: ");
+	add(text, text->more ? "; " : text->asks ? " Seen beside it: " : ". Also observed: ");
 	text->more = true;
 }
 
@@ -75,8 +75,8 @@ static void add_progress(struct text *text, const struct moment *now, const stru
 {
 	uint32_t acked = acknowledged(now, before);
 
-	add(text, "; in %.1f s %u of its packets were acknowledged and %u of its peer's were received", LOOK_US / 1e6,
-	    acked, taken(now, before));
+	add(text, "; in the last %.1f s %u packets were acknowledged and %u packets of the peer were received",
+	    LOOK_US / 1e6, acked, taken(now, before));
 	if (now->qp.sends && acked == 0)
 		add(text, ", with %u requests posted", now->qp.sends);
 }
@@ -85,7 +85,7 @@ static void add_link(struct text *text, const struct moment *now)
 {
 	begin_sign(text);
 	add(text,
-	    "its port %s has no link: check the cable, the switch, or the program at the other end of shared memory",
+	    "its port %s has no link: check the cable, the switch, or the program at the other end of the shared memory",
 	    now->port.name);
 }
 
@@ -110,7 +110,7 @@ static void add_waits(struct text *text, const struct moment *now, const struct 
 	begin_sign(text);
 	add(text, "%" PRIu64 " RNR NAKs arrived%s", naks,
 	    acknowledged(now, before) == 0 ?
-		    ", and nothing else: the peer has no receive posted" :
+		    ", and no other response: the peer has no receive posted" :
 		    ": the peer is a slow receiver, it posts receives more slowly than SENDs arrive (flow_control "
 		    "avoids the waits)");
 }
@@ -228,7 +228,8 @@ static void add_core(struct text *text, const struct moment *now, const struct m
 	if (share < STARVED_SHARE)
 		return;
 	begin_sign(text);
-	add(text, "its lcore waited %.0f %% of the time for a core that others had: give it one of its own",
+	add(text,
+	    "its lcore waited for %.0f %% of the time while other threads used its core: give it a core of its own",
 	    100 * share);
 }
 

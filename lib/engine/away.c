@@ -80,7 +80,7 @@ static bool has_connected_qp(const struct uroce_lcore *lcore)
 static void report(struct uroce_lcore *lcore)
 {
 	struct engine_away *away = &lcore->away;
-	static const char why[] = "its thread had no core, or was stopped; give it a core of its own";
+	static const char why[] = "its thread had no core, or was stopped; give the lcore a core of its own";
 
 	if (away->logged_ns && lcore->now_ns - away->logged_ns < LOG_NS)
 		return;

@@ -60,7 +60,7 @@ static int check_addrs(const struct uroce_device_config *config)
 			continue;
 		if (config->prefix_bits[i])
 			snprintf(length, sizeof(length), "/%u", config->prefix_bits[i]);
-		return engine_refuse(-EINVAL, "%s%s is %s: use the address of a host, such as 10.0.0.1/24",
+		return engine_refuse(-EINVAL, "%s%s is %s: use a host address, such as 10.0.0.1/24",
 				     uroce_addr_format(&config->addrs[i], text, sizeof(text)), length, why);
 	}
 	return 0;
@@ -79,9 +79,10 @@ static int check_config(const struct uroce_engine *engine, const struct uroce_de
 	if (wrong >= 0)
 		return refuse_route(config, (uint32_t)wrong);
 	if (!mtu_is_valid(config->mtu_bytes))
-		return engine_refuse(-EINVAL, "mtu_bytes %u: 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
+		return engine_refuse(-EINVAL, "mtu_bytes %u: use 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
 	if (!pool_fits(config->pool, config->mtu_bytes))
-		return engine_refuse(-EINVAL, "pool %s: mbufs with room for the MTU of %u and %u bytes of headers",
+		return engine_refuse(-EINVAL,
+				     "pool %s: its mbufs must have room for an MTU of %u and %u bytes of headers",
 				     config->pool ? config->pool->name : "NULL", config->mtu_bytes,
 				     FRAME_HEADERS_BYTES);
 	return 0;
@@ -104,8 +105,7 @@ static int refuse_port(uint16_t port_id)
 
 static int refuse_memory(uint16_t port_id)
 {
-	return engine_refuse(-ENOMEM, "no memory for the device of port %u: a smaller max_mrs or max_qps needs less",
-			     port_id);
+	return engine_refuse(-ENOMEM, "no memory for the device of port %u; use a smaller max_mrs or max_qps", port_id);
 }
 
 /* Is the port set up as the device needs it? Returns 0 or a negative errno, as uroce_device_create(). */
@@ -118,15 +118,18 @@ static int check_port(const struct uroce_device_config *config, const struct eng
 	if (!port_is_started(config->port_id))
 		return engine_refuse(-ENETDOWN, "port_id %u: configure and start the port first", config->port_id);
 	if (info.nb_rx_queues < config->queue_count || info.nb_tx_queues < config->queue_count)
-		return engine_refuse(-EINVAL, "queue_count %u: the port has set up %u to receive and %u to send",
+		return engine_refuse(-EINVAL, "queue_count %u: the port has %u receive and %u transmit queues",
 				     config->queue_count, info.nb_rx_queues, info.nb_tx_queues);
 	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
-		return engine_refuse(-EINVAL, "port_id %u: the port takes VLAN tags off; configure it without",
+		return engine_refuse(-EINVAL,
+				     "port_id %u: the port strips VLAN tags; configure it without VLAN stripping",
 				     config->port_id);
 	if (traits->mtu_bytes == 0 || config->mtu_bytes + UROCE_PACKET_BYTES <= traits->mtu_bytes)
 		return 0;
-	return engine_refuse(-EMSGSIZE, "mtu_bytes %u: packets have %u bytes more, and port %u passes %u",
-			     config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, traits->mtu_bytes);
+	return engine_refuse(
+		-EMSGSIZE,
+		"mtu_bytes %u: IP packets have %u bytes of headers in addition, and port %u supports %u bytes",
+		config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, traits->mtu_bytes);
 }
 
 /* Chooses the MAC: the configured one, else the port's, else (net_ring ports have none) a random local one. */
@@ -258,9 +261,10 @@ static int list_device(struct uroce_engine *engine, const struct uroce_device *o
 	}
 	pthread_mutex_unlock(&engine->lock);
 	if (error == -EBUSY)
-		engine_refuse(error, "port_id %u: it has a device already", entering->port_id);
+		engine_refuse(error, "port_id %u: it already has a device", entering->port_id);
 	else if (error)
-		engine_refuse(error, "the engine has %u devices already; destroy one first", ENGINE_DEVICES);
+		engine_refuse(error, "the engine already has %u devices, the maximum; destroy one first",
+			      ENGINE_DEVICES);
 	return error;
 }
 
@@ -335,14 +339,15 @@ int uroce_device_destroy(struct uroce_device *device)
 	int error;
 
 	if (atomic_load(&device->users) > 0)
-		return engine_refuse(-EBUSY, "device: %u protection domains, CQs and paths use it; destroy them first",
+		return engine_refuse(-EBUSY,
+				     "device: %u protection domains, CQs and paths still use it; destroy them first",
 				     (unsigned)atomic_load(&device->users));
 	error = detach_queues(device, device->config.queue_count);
 	if (error)
 		return error;
 	engine_link_forget(device);
 	list_device(device->engine, device, NULL);
-	engine_log(UROCE_LOG_INFO, "port %u is no device any more", device->port_id);
+	engine_log(UROCE_LOG_INFO, "port %u: its device was destroyed", device->port_id);
 	free_device(device);
 	return 0;
 }

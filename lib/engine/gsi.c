@@ -30,7 +30,7 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 	struct engine_connect *connect = engine_numa_alloc(bytes, -1);
 
 	if (connect == NULL)
-		return engine_refuse(-ENOMEM, "no memory for a manager of connections");
+		return engine_refuse(-ENOMEM, "no memory for the connection manager");
 	connect->cm = cm_init(connect + 1, config);
 	connect->bytes = bytes;
 	TAILQ_INIT(&connect->resolving);

@@ -93,7 +93,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 
 static int refuse_memory(void)
 {
-	return engine_refuse(-ENOMEM, "no memory for an engine: a smaller max_qps needs less");
+	return engine_refuse(-ENOMEM, "no memory for an engine; use a smaller max_qps");
 }
 
 static int create_qsbr(struct uroce_engine *engine)
@@ -148,7 +148,7 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 	    engine_check_range("idle", (uint32_t)config.idle, 0, UROCE_IDLE_SLEEP))
 		return -EINVAL;
 	if (!lcore_ids_are_valid(&config))
-		return engine_refuse(-EINVAL, "lcore_ids: EAL workers, each once");
+		return engine_refuse(-EINVAL, "lcore_ids: each must be an EAL worker lcore, listed once");
 	engine = calloc(1, sizeof(*engine));
 	if (engine == NULL)
 		return refuse_memory();
@@ -265,7 +265,7 @@ int uroce_engine_start(struct uroce_engine *engine)
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (rte_eal_remote_launch(run_lcore, engine->lcores[i], engine->lcores[i]->lcore_id) != 0) {
 			stop_lcores(engine, i);
-			return engine_refuse(-EBUSY, "lcore_ids: lcore %u runs something else",
+			return engine_refuse(-EBUSY, "lcore_ids: lcore %u is already running a function",
 					     engine->lcores[i]->lcore_id);
 		}
 		wait_until_owned(engine->lcores[i]);
@@ -283,11 +283,11 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 {
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
 		if (engine->devices[i])
-			return engine_refuse(-EBUSY, "engine: port %u is a device of it; destroy that first",
+			return engine_refuse(-EBUSY, "engine: it still has the device of port %u; destroy that first",
 					     engine->devices[i]->port_id);
 	}
 	if (engine->channels > 0)
-		return engine_refuse(-EBUSY, "engine: %u channels of connections are of it; destroy them first",
+		return engine_refuse(-EBUSY, "engine: %u event channels still use it; destroy them first",
 				     engine->channels);
 	uroce_engine_stop(engine);
 	engine_gsi_close(engine);

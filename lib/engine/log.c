@@ -69,7 +69,7 @@ int engine_refuse_often(int error, const char *format, uint32_t value)
 
 int engine_refuse_random(void)
 {
-	return engine_refuse(-EIO, "the kernel gives no random numbers: %s", strerror(errno));
+	return engine_refuse(-EIO, "the kernel returns no random numbers: %s", strerror(errno));
 }
 
 void engine_refusal_get(struct engine_refusal *refusal)

@@ -38,7 +38,7 @@ static int wait_for(const struct uroce_lcore *lcore, struct engine_call *call, u
 		int waiting = CALL_WAITING;
 
 		if (engine_now_ns() > end && atomic_compare_exchange_strong(&call->state, &waiting, CALL_WITHDRAWN))
-			return engine_refuse(-ETIMEDOUT, "lcore %u: it has not been polled for %u s", lcore->index,
+			return engine_refuse(-ETIMEDOUT, "lcore %u: it was not polled for %u s", lcore->index,
 					     (unsigned)(limit_ns / 1000000000));
 		rte_delay_us_sleep(PAUSE_US);
 	}
@@ -60,7 +60,7 @@ static int send(struct uroce_lcore *lcore, engine_call_function *function, void 
 	if (rte_ring_enqueue(lcore->mailbox, call) != 0) {
 		free(call);
 		return engine_refuse(-EAGAIN,
-				     "lcore %u: %u calls wait for it already; try again when it has been polled",
+				     "lcore %u: %u calls are already queued for it; retry after it has been polled",
 				     lcore->index, MAILBOX_CALLS);
 	}
 	lcore_wake(lcore);

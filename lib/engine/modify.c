@@ -69,16 +69,16 @@ static int check_path(struct modification *modification, const struct uroce_path
 		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u supports up to %u; use a smaller one", name,
 				     mtu_bytes, port_id, config->mtu_bytes);
 	if (engine_route_find(config, path->source.bytes) < 0)
-		return engine_refuse(-EINVAL, "%s: source %s is no address of port %u", name, source, port_id);
+		return engine_refuse(-EINVAL, "%s: source %s is not an address of port %u", name, source, port_id);
 	if (!engine_route_begins_here(config, path))
 		return engine_refuse(
 			-EINVAL,
-			"%s: from %s to %s with VLAN %u, priority %u: the addresses are of two families, or there "
-			"is no such VLAN",
+			"%s: from %s to %s with VLAN %u, priority %u: the addresses must both be IPv4 or both IPv6, and VLAN and priority valid",
 			name, source, dest, path->vlan_id, path->vlan_priority);
 	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
 		return 0;
-	return engine_refuse(-ENETUNREACH, "%s: %s is no neighbour of %s, which has no gateway", name, dest, source);
+	return engine_refuse(-ENETUNREACH, "%s: %s is outside the network of %s, which has no gateway", name, dest,
+			     source);
 }
 
 /* Checks what only the engine can check. */
@@ -109,10 +109,10 @@ static int check_spread(const struct uroce_qp *qp, struct modification *modifica
 	    device_takes_several_paths(device))
 		return 0;
 	modification->bad_mask = UROCE_QP_PATHS;
-	return engine_refuse(-EINVAL,
-			     "PATHS: port %u has %u queues, and chooses one by the source port; open it with one "
-			     "queue",
-			     device->port_id, device->config.queue_count);
+	return engine_refuse(
+		-EINVAL,
+		"PATHS: port %u has %u queues and selects one by UDP source port; multipath requires a port with one queue",
+		device->port_id, device->config.queue_count);
 }
 
 /* P-7: must the QP, which was reset, wait before its number serves another connection? */
@@ -152,11 +152,12 @@ static int refuse_attr(const struct rc_qp *rc, const struct modification *modifi
 	if (error == -EAGAIN)
 		return engine_refuse(
 			error,
-			"%s REARM: no packet of the peer arrived over the new path yet; exchange a message first",
+			"%s REARM: no packet of the peer has arrived over the new path yet; exchange a message first",
 			name);
-	return engine_refuse(error,
-			     "%s: a value out of range, missing or not for the transition from %s to %s; see qp.h",
-			     name, from, to);
+	return engine_refuse(
+		error,
+		"%s: the value is out of range, missing, or not allowed in the transition from %s to %s; see qp.h",
+		name, from, to);
 }
 
 static int modify_on_owner(void *argument)
@@ -173,11 +174,11 @@ static int modify_on_owner(void *argument)
 	if (error)
 		return error;
 	if (must_rest(qp, modification)) /* the same call will succeed later */
-		return engine_refuse(-EAGAIN, "STATE RTR: the queue pair was reset and rests for %u ms more (P-7)",
+		return engine_refuse(-EAGAIN, "STATE RTR: the QP was reset and stays in time-wait for %u ms more (P-7)",
 				     (unsigned)((qp->quiet_until_ns - engine_now_ns()) / 1000000 + 1));
 	if (before == UROCE_QPS_RESET && qp_cq_has_failed(qp)) {
 		modification->bad_mask = UROCE_QP_STATE;
-		return engine_refuse(-EINVAL, "STATE: a CQ of the queue pair has overflowed; create both anew");
+		return engine_refuse(-EINVAL, "STATE: a CQ of the QP has overflowed; create a new CQ and QP");
 	}
 	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
 	if (error)

@@ -19,7 +19,7 @@ int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_eng
 	queue->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
 	queue->head = queue->tail = queue->looks = 0;
 	queue->qps = engine_numa_alloc(ring_bytes(queue), node);
-	return queue->qps ? 0 : engine_refuse(-ENOMEM, "no memory for a run queue: a smaller max_qps needs less");
+	return queue->qps ? 0 : engine_refuse(-ENOMEM, "no memory for a run queue; use a smaller max_qps");
 }
 
 void engine_run_queue_free(struct engine_run_queue *queue)

@@ -30,7 +30,7 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 	engine->peers = engine_numa_alloc(engine->index_count * sizeof(*engine->peers), -1);
 	return engine->qps && engine->peers ?
 		       engine_timewait_init(&engine->timewait) :
-		       engine_refuse(-ENOMEM, "no memory for the table of queue pairs: a smaller max_qps needs less");
+		       engine_refuse(-ENOMEM, "no memory for the QP table; use a smaller max_qps");
 }
 
 void engine_steer_free(struct uroce_engine *engine)
@@ -75,7 +75,7 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		return engine_refuse_random();
 	if (atomic_load_explicit(&engine->qp_count, memory_order_relaxed) >= engine->config.max_qps)
-		return engine_refuse(-ENOSPC, "max_qps %u: all queue pairs are in use", engine->config.max_qps);
+		return engine_refuse(-ENOSPC, "max_qps %u: all QPs are in use", engine->config.max_qps);
 	engine_timewait_wake(&engine->timewait, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
 		uint32_t at = ((drawn & ~engine->lcore_mask) + i + owner) & mask;
@@ -92,7 +92,7 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 		atomic_fetch_add_explicit(&engine->qp_count, 1, memory_order_relaxed);
 		return 0;
 	}
-	return engine_refuse(-ENOSPC, "lcore %u: its numbers of queue pairs are in use, or rest still", owner + 1);
+	return engine_refuse(-ENOSPC, "lcore %u: no free QPN (all in use or in time-wait)", owner + 1);
 }
 
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)

@@ -17,9 +17,8 @@ int engine_timewait_init(struct engine_timewait *timewait)
 	timewait->count = 0;
 	/* memory pages are used only where numbers are in time-wait */
 	timewait->bits = calloc(TIMEWAIT_NUMBERS / WORD_BITS, sizeof(*timewait->bits));
-	return timewait->bits ?
-		       0 :
-		       engine_refuse(-ENOMEM, "no memory for the numbers that rest: a smaller max_qps needs less");
+	return timewait->bits ? 0 :
+				engine_refuse(-ENOMEM, "no memory for the QPNs in time-wait; use a smaller max_qps");
 }
 
 void engine_timewait_free(struct engine_timewait *timewait)

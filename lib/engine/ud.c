@@ -321,10 +321,11 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	if (!(wr->send_flags & UROCE_SEND_INLINE))
 		cause = copy(&walk, data, bytes);
 	if (cause == UROCE_CAUSE_UNMAPPED)
-		return engine_refuse(-EFAULT, "sg_list: registered memory is not mapped any more");
+		return engine_refuse(-EFAULT, "sg_list: registered memory is no longer mapped");
 	if (cause != UROCE_CAUSE_NONE)
-		return engine_refuse(-EACCES,
-				     "sg_list: an lkey is not of the domain, or its range not inside the region");
+		return engine_refuse(
+			-EACCES,
+			"sg_list: an lkey belongs to another protection domain, or its range is outside the region");
 	path.device = ud->device;
 	packet.payload_bytes = bytes;
 	packet.pad_bytes = packet_pad_bytes(bytes);

@@ -377,7 +377,7 @@ static const struct {
 	{ NVME_SGL_OFFSET, "invalid offset of the SGL" },
 	{ NVME_WRITE_PROTECTED, "namespace is write protected", "the target serves it read-only" },
 	{ NVME_LBA_RANGE, "LBA out of range" },
-	{ NVME_CAPACITY_EXCEEDED, "capacity exceeded", "the disk of the target is full" },
+	{ NVME_CAPACITY_EXCEEDED, "capacity exceeded", "the target's disk is full" },
 	{ NVME_NAMESPACE_NOT_READY, "namespace not ready" },
 	{ NVME_ASYNC_LIMIT, "too many asynchronous event requests" },
 	{ NVME_INVALID_LOG_PAGE, "invalid log page" },
@@ -425,13 +425,13 @@ const char *nvmf_connect_text(uint16_t status, uint64_t result)
 	case DATA_SUBSYSTEM | IN_DATA:
 		return "no subsystem has that NQN";
 	case DATA_HOST | IN_DATA:
-		return "the NQN of the host is empty or too long";
+		return "the host NQN is empty or too long";
 	case DATA_CNTLID | IN_DATA:
-		return "this host has no controller with that id";
+		return "this host has no controller with that controller ID";
 	case SQE_QID:
-		return "a wrong number of the queue";
+		return "invalid queue ID";
 	case SQE_SIZE:
-		return "a wrong size of the queue";
+		return "invalid queue size";
 	default:
 		return nvmf_status_text(status);
 	}

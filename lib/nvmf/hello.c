@@ -48,11 +48,11 @@ const char *nvmf_refusal_text(uint16_t refusal)
 		[NVMF_REFUSAL_NONE] = "no reason",
 		[NVMF_REFUSAL_LENGTH] = "private data too short",
 		[NVMF_REFUSAL_FORMAT] = "private data of another format",
-		[NVMF_REFUSAL_QID] = "no such queue id",
-		[NVMF_REFUSAL_SEND_SIZE] = "a submission queue of that size is not possible",
-		[NVMF_REFUSAL_RECEIVE_SIZE] = "no room for responses",
-		[NVMF_REFUSAL_RESOURCES] = "the target has no room",
-		[NVMF_REFUSAL_READS] = "the host answers no RDMA READs",
+		[NVMF_REFUSAL_QID] = "invalid queue ID",
+		[NVMF_REFUSAL_SEND_SIZE] = "unsupported submission queue size",
+		[NVMF_REFUSAL_RECEIVE_SIZE] = "the receive queue of the host has no room for responses",
+		[NVMF_REFUSAL_RESOURCES] = "the target has no free resources",
+		[NVMF_REFUSAL_READS] = "the host allows no RDMA READs",
 	};
 
 	return refusal < sizeof(texts) / sizeof(texts[0]) ? texts[refusal] : "unknown";

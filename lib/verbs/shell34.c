@@ -193,8 +193,7 @@ static __attribute__((constructor)) void register_driver(void)
 #ifdef VERBS_RELEASE_PREFIX
 	if (!linked_fits()) {
 		fprintf(stderr,
-			"uroce: libibverbs.a is of another release than the one that liburoce-verbs.a was built "
-			"with: build uroce with it, or link the program to libibverbs.so\n");
+			"uroce: libibverbs.a is of another release than the one liburoce-verbs.a was built with: rebuild uroce with it, or link the program to libibverbs.so\n");
 		return;
 	}
 #endif

@@ -106,7 +106,7 @@ static int read_idle(enum uroce_idle *idle)
 			return 0;
 		}
 	}
-	fprintf(stderr, "uroce: UROCE_IDLE is '%s': poll, yield or sleep\n", given);
+	fprintf(stderr, "uroce: UROCE_IDLE is '%s': use poll, yield or sleep\n", given);
 	return EINVAL;
 }
 
@@ -121,7 +121,7 @@ static int read_mtu(uint32_t *mtu_bytes)
 	*mtu_bytes = (uint32_t)strtoul(given, &end, 10);
 	if (*end == '\0' && *mtu_bytes >= 256 && *mtu_bytes <= 4096)
 		return 0;
-	fprintf(stderr, "uroce: UROCE_MTU is '%s': 256, 512, 1024, 2048 or 4096\n", given);
+	fprintf(stderr, "uroce: UROCE_MTU is '%s': use 256, 512, 1024, 2048 or 4096\n", given);
 	return EINVAL;
 }
 
@@ -139,7 +139,7 @@ static int read_sack_window(uint16_t *packets)
 	if (number == 0 ? strcmp(given, "off") == 0 :
 			  *end == '\0' && number >= 256 && number <= 2048 && (number & (number - 1)) == 0)
 		return 0;
-	fprintf(stderr, "uroce: UROCE_SACK_WINDOW is '%s': off, 256, 512, 1024 or 2048\n", given);
+	fprintf(stderr, "uroce: UROCE_SACK_WINDOW is '%s': use off, 256, 512, 1024 or 2048\n", given);
 	return EINVAL;
 }
 
@@ -155,7 +155,7 @@ static int read_vlan(struct uroce_vlan vlans[UROCE_ADDRS_MAX])
 		return 0;
 	count = sscanf(given, "%u:%u%c", &id, &priority, &more);
 	if ((count != 2 && (count != 1 || strchr(given, ':'))) || id > 4094 || priority > 7) {
-		fprintf(stderr, "uroce: UROCE_VLAN is '%s': ID or ID:PRIORITY, 0 to 4094 and 0 to 7\n", given);
+		fprintf(stderr, "uroce: UROCE_VLAN is '%s': use ID or ID:PRIORITY, 0 to 4094 and 0 to 7\n", given);
 		return EINVAL;
 	}
 	for (unsigned i = 0; i < UROCE_ADDRS_MAX; i++)
@@ -177,7 +177,7 @@ static int read_paths(uint16_t sack_window, uint8_t *paths)
 	*paths = (uint8_t)number;
 	if (*end == '\0' && number >= 4 && number <= 64 && sack_window)
 		return 0;
-	fprintf(stderr, "uroce: UROCE_PATHS is '%s': 4 to 64, and only with SACKs\n", given);
+	fprintf(stderr, "uroce: UROCE_PATHS is '%s': use 4 to 64, which requires SACKs\n", given);
 	return EINVAL;
 }
 

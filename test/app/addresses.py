@@ -101,7 +101,7 @@ def peer_at_our_own_address_is_refused(directory):
     for name, *options in (("perf", *port, "-R", "192.0.2.9"),
                            ("nvme-perf", *port, "--peer", "192.0.2.9", "--nqn", NQN)):
         code, _, err = run(name, *options)
-        one_line(name, (code, "", err), 2, "192.0.2.9", "is our own")
+        one_line(name, (code, "", err), 2, "192.0.2.9", "is also the local address")
 
 
 PAIRS = {
@@ -119,8 +119,8 @@ def peer_that_has_our_own_address_is_refused_at_both_ends(directory):
         server = Running(own, "server", name, *ends(own, "server", "02:00:00:00:00:01"), *port, *serve)
         server.wait_for("TCP port")
         code, _, err = run(name, *ends(own, "client", "02:00:00:00:00:02"), *port, *use)
-        one_line(name, (code, "", err), used, "192.0.2.9", "give each end an address of its own")
-        server.wait_for("192.0.2.9.*give each end an address of its own")
+        one_line(name, (code, "", err), used, "192.0.2.9", "give each end its own address")
+        server.wait_for("192.0.2.9.*give each end its own address")
         want(served is None or server.finish() == served, server.text())
         server.kill()
 
@@ -265,14 +265,14 @@ def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
         for name, *options in programs_and_options:
             running = Running(directory, "running", name, *options)
             running.wait_until(lambda: conflict_is_told(kernel, running))
-            want(running.text().count("is held by") == 1, running.text())
+            want(running.text().count("is also held by") == 1, running.text())
             running.kill()
 
 
 def conflict_is_told(kernel, running):
     kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
     time.sleep(0.2)
-    return f"192.0.2.9 is held by {mac_of(kernel)}, too: give one of both another address" in running.text()
+    return f"192.0.2.9 is also held by {mac_of(kernel)}: change one of the two" in running.text()
 
 
 ANNOUNCE = """

@@ -223,7 +223,7 @@ def testpmd_refuses_in_a_line_what_cannot_be(directory):
 
 @case
 def nobody_listening_is_status_3(directory):
-    for dest, status, told in (("10.79.0.1", 3, "no neighbour"), ("localhost", 2, "RoCE address")):
+    for dest, status, told in (("10.79.0.1", 3, "outside the network"), ("localhost", 2, "RoCE address")):
         code, _, err = run("perf", "-d", "net_null0", "-R", "--ip", "10.78.0.2/24", dest)
         want(code == status and len(err.splitlines()) == 1 and dest in err and told in err, dest, code, err)
     with Pair(directory, "perf", dest="10.78.0.77") as pair:

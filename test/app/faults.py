@@ -252,7 +252,7 @@ def case(wire, takes_long=False):
 
 def was_given_up(text):
     """By its retries; or by the program, when the peer went between its ACK and its answer: nothing is retried then."""
-    return "RETRY_EXC_ERR" in text or "nothing was acknowledged for" in text
+    return "RETRY_EXC_ERR" in text or "no message was acknowledged for" in text
 
 
 @case(Veth)

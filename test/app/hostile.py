@@ -230,7 +230,7 @@ def a_server_refuses_what_no_client_says_and_waits_for_one(directory):
             tell(18611, content)
             server.wait_for(f"(?s)(uroce-perf: .*){{{number}}}")
         server.wait_for(f"(?s)(TCP port 18611.*){{{len(PERF_JUNK) + 1}}}")
-        want("which has to run at both ends" in server.text(), server.text()[-2000:])
+        want("which must run at both ends" in server.text(), server.text()[-2000:])
         want(len(server.text()) < 20000 and server.interrupt() == 130, server.text()[-2000:])
     finally:
         server.kill()

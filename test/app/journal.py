@@ -39,13 +39,13 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OWN_HOST) as ends:
         ends.works("first")
         at = re.escape(f"host {OWN_HOST} at 10.0.0.2 ")
-        refused = re.escape(f"host {OWN_HOST} at 10.0.0.2 is refused ")
+        refused = re.escape(f"host {OWN_HOST} at 10.0.0.2: refused ")
         ends.target.wait_for(at + rf"connected to controller \d+ of {DISK}\n")
         ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: it has disconnected\n", 3)
         ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
         ends.target.wait_for(refused + f"queue 0 of {OTHER}: no subsystem has that NQN\n")
         ends.fails("deep", 3, "queue 1", options=("--iodepth", "500"))
-        ends.target.wait_for("a host at 10.0.0.2 is refused a queue: a submission queue of that size is not possible\n")
+        ends.target.wait_for("refused a queue to a host at 10.0.0.2: unsupported submission queue size\n")
         found, counts = asked(directory)
         want(counts["hosts_refused"] == 1 and counts["queues_refused"] == 1 and counts["hosts_come"] == 2, counts)
         ends.target.wait_until(lambda: asked(directory)[1]["hosts_gone"] == 2)
@@ -63,7 +63,7 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
 def a_host_that_is_not_admitted_is_told_of(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OTHER) as ends:
         ends.fails("stranger", 1, "host not allowed")
-        ends.target.wait_for(rf"host {OWN_HOST} at 10.0.0.2 is refused queue 0 of {DISK}: host not allowed\n")
+        ends.target.wait_for(rf"host {OWN_HOST} at 10.0.0.2: refused queue 0 of {DISK}: host not allowed\n")
         want(asked(directory)[1]["hosts_refused"] == 1, tell(directory, "stats"))
 
 
@@ -119,7 +119,7 @@ def a_full_disk_is_told_of(directory):
             with Ends(directory, "--buffered", "--file", small + "/disk:16M", "--control",
                       directory + "/control") as ends:
                 host = ends.host("host", "--rw", "write", "--iodepth", "8", "--bs", "64k", "--runtime", "1")
-                want(host.finish() == 1 and "capacity exceeded: the disk of the target is full" in host.text(),
+                want(host.finish() == 1 and "capacity exceeded: the target's disk is full" in host.text(),
                      host.text(), ends.target.text())
                 ends.target.wait_for(r"the last one a write at .*: No space left on device \(errno 28\)\n")
                 row, = asked(directory)[0]["namespaces"]
@@ -136,7 +136,7 @@ def a_queue_that_breaks_is_told_of_and_one_that_goes_with_its_host_is_not(direct
         host.wait_until(queues_are_there, directory + "/control", 2)
         time.sleep(0.5)
         host.kill()
-        ends.target.wait_for(rf"queue 1 of host {OWN_HOST} at 10.0.0.2 has ended: .*RETRY_EXC_ERR: .* Found: this port "
+        ends.target.wait_for(rf"closed queue 1 of host {OWN_HOST} at 10.0.0.2: .*RETRY_EXC_ERR: .* Found: this port "
                              "has no link", 30)
         want(ends.target.text().count("queue 1 of") == 1, ends.target.text())
 

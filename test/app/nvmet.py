@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
 
 CASES = []
-LEFT = "remaining at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
+LEFT = "resources remaining at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
 RWS = ("read", "write", "randread", "randwrite", "rw", "randrw")
 
 
@@ -96,7 +96,7 @@ def a_link_that_is_cut_costs_time_alone(_):
     for row in measure("--failover", "0.1", "--runtime", "1", "--rw", "randrw,randread", "--iodepth", "1,32",
                        "--queues", "3", "--verify", rows=4):
         text = " ".join(row)
-        want(re.search(r" [1-9]\d* verified 3 queues migrated, went on \d+\.\d ms after the cut$", text), text)
+        want(re.search(r" [1-9]\d* verified 3 queues migrated; commands completed again \d+\.\d ms after the cut$", text), text)
 
 
 @case
@@ -147,7 +147,7 @@ def what_differs_or_fails_is_wrong(directory):
         host = ends.host("fails", "--rw", "write")
         want(host.finish() == 1, host.text())
         want(re.search(r"WRONG: [1-9]\d* failed \(.*write protected.*\), 0 differ", host.text()), host.text())
-        want(ends.target.interrupt() == 0 and "answered with an error" in ends.target.text(), ends.target.text())
+        want(ends.target.interrupt() == 0 and "completed with an error" in ends.target.text(), ends.target.text())
 
 
 @case
@@ -374,7 +374,7 @@ def wrong_options_of_the_target_are_one_line(_):
             ((*LOOP, "--store", "memory:-5"), "memory:-5"), ((*LOOP, "--file", "./x:0"), "./x:0", "512"),
             ((*LOOP, "--file", "./x:9999999T"), "./x:9999999T"), ((*LOOP, "--file", long_path), "255"),
             ((*LOOP, "--store", "memory:512", "--block", "4096"), "4096"),
-            ((*LOOP, "--store", "memory:1000"), "memory:1000", "no whole blocks of 512", "1024"),
+            ((*LOOP, "--store", "memory:1000"), "memory:1000", "not a multiple of the block size, 512", "1024"),
             ((*LOOP, "--file", "./none:5000", "--block", "4096"), "./none", "8192"),
             ((*memory, "--block", "1024"), "512 or 4096"),
             ((*memory, "--port", "0"), "--port 0", "65535"), ((*memory, "-p", "65536"), "--port 65536", "65535"),
@@ -456,8 +456,8 @@ def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
             (FULL + BASE, "[port.0] appears twice"), (FULL + "[subsystem.0]\n", "[subsystem.0] appears twice"),
             ("[port.0]\nnic=1\n", "[port.0] nic", "device"),
             ("[port.0]\nip=here\n" + FULL[len(BASE):], "[port.0]", "here"),
-            ("[port.0]\ndevice=loop\n" + FULL[len(BASE):], "[port.0]: ip is missing"), (FULL[len(BASE):], "--ip"),
-            (BASE + "[subsystem.0]\nserial=1\n[namespace.0]\nstore=memory:1M\n", "[subsystem.0]: nqn is missing"),
+            ("[port.0]\ndevice=loop\n" + FULL[len(BASE):], "[port.0]: ip=ADDR/LEN is missing"), (FULL[len(BASE):], "--ip"),
+            (BASE + "[subsystem.0]\nserial=1\n[namespace.0]\nstore=memory:1M\n", "[subsystem.0]: nqn= is missing"),
             (BASE + "[subsystem.0]\nnqn=disk\n", "[subsystem.0] nqn disk"), (names, "[subsystem.32]", "32"),
             (BASE + "[subsystem.0]\nserial=" + "1" * 21 + "\n", "20 characters"),
             (BASE + "[subsystem.0]\nhost-nqn=me\n", "[subsystem.0] host-nqn me"),
@@ -516,7 +516,7 @@ def wrong_options_of_the_host_are_one_line(directory):
     for words, status, *told in ((("--nsid", "2"), 1, "namespace 2"),
                                  (("--bs", "4k", "--store", "memory:2048"), 2, "2048"),
                                  (("--verify", "--store", "memory:64k"), 2, "--iodepth"),
-                                 (("--queues", "128", "--iodepth", "1023"), 3, "no room")):
+                                 (("--queues", "128", "--iodepth", "1023"), 3, "no free resources")):
         one_line(words, run("nvme-perf", "--runtime", "0.02", *words), status, *told)
     want(os.listdir(directory) == [], os.listdir(directory))
 

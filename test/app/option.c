@@ -179,7 +179,7 @@ Test(option, what_is_refused_is_told_with_its_range_and_changes_nothing)
 		{ { "--loss", "2" }, "--loss 2: use 0 ... 1, or 0% ... 100%\n" },
 		{ { "--mtu", "300" }, "--mtu 300: use 256, 512, 1024, 2048 or 4096\n" },
 		{ { "--mode", "none" }, "--mode none: use bw or lat\n" },
-		{ { "--path", "12345678" }, "--path 12345678: at most 7 characters\n" },
+		{ { "--path", "12345678" }, "--path 12345678: use up to 7 characters\n" },
 		{ { "--take", "one" }, "--take one: use pair\n" },
 		{ { "--gid=3", NULL }, "--gid: there is one\n" },
 		{ { "-x", NULL }, "-x: there is one\n" },
@@ -282,7 +282,7 @@ Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
 	cr_assert_eq(origins[app_option_find(&set, "mtu")], OPTION_DEFAULT);
 	err = catch_stream(STDERR_FILENO);
 	cr_assert_eq(read_text(&settings, "[traffic]\nsise=1\n"), APP_EXIT_USAGE);
-	want_written(err, "[traffic] sise: no such key; qps, size, both and device are\n");
+	want_written(err, "[traffic] sise: unknown key; valid keys: qps, size, both and device\n");
 	cr_assert_eq(read_text(&settings, "[elsewhere]\nqps=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[elsewhere] qps: no such section\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\ndepth=1\n"), APP_EXIT_USAGE);

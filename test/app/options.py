@@ -151,7 +151,7 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
                             (["--use_rocm", "0"], "in host memory"), (["--flow_label", "7"], "flow label is 0"),
                             (["--no_enhanced_reorder"], "use --sack-window"),
                             (["--rate_limit_type=HW"], "as with perftest's type SW"),
-                            (["-c", "UD"], "-c UD: connections are RC"),
+                            (["-c", "UD"], "-c UD: only RC is supported"),
                             (["-A", "ADD"], "FETCH_AND_ADD"), (["-C"], "cycles_per_packet"),
                             (["--out_json"], "--json FILE"),
                             (["--nothing"], "'--nothing'; --help"), (["-Z"], "option -- 'Z'; --help"),
@@ -259,7 +259,7 @@ def dry_run_refuses_what_the_start_would_refuse(directory):
     for name, more in programs:
         for words, status, *told in (
                 (on("none0"), 3, "no port none0", "no interface has that name", "ip link"),
-                (on("0000:ff:1f.7"), 3, "0000:ff:1f.7 is no PCI device", "lspci"),
+                (on("0000:ff:1f.7"), 3, "no PCI device 0000:ff:1f.7", "lspci"),
                 (on("net_fly0"), 3, "net_fly0", "no driver for that name", "net_memif0"),
                 (on("net_af_packet0,iface=none0"), 3, "CAP_NET_RAW" if os.geteuid() else "there is no interface none0"),
                 (on("net_ring0", ip="224.0.0.1/24"), 2, "224.0.0.1/24", "a host"),
@@ -269,8 +269,8 @@ def dry_run_refuses_what_the_start_would_refuse(directory):
         code, out, err = run(name, *on("net_ring0", "--record", directory + "/new"), *more, "--dry-run")
         want(code == 0 and out and not err, name, code, out, err)
     for name, option in (("perf", "--json"), ("perf", "--report"), ("testpmd", "--json"), ("nvme-perf", "--json")):
-        for path, *told in ((none, "No such file", "create its directory"),
-                            (directory, "Is a directory", "name a file in it")):
+        for path, *told in ((none, "No such file", "create the directory"),
+                            (directory, "Is a directory", "it is a directory: name a file in it")):
             one_line((name, option), run(name, option, path, "--dry-run"), 3, f"{option} {path}: ", *told)
         code, out, err = run(name, option, directory + "/new", "--dry-run")
         want(code == 0 and out and not err, name, option, code, out, err)

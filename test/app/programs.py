@@ -169,7 +169,7 @@ def testpmd_injects_faults_while_it_runs_and_says_why_queue_pairs_died(directory
         ask("why 0x1", "does not exist")
         ask("inject cut", "port 1: .*, cut$")
         dead = re.search(r"QP (0x\w+): RETRY_EXC_ERR", ask("", "RETRY_EXC_ERR"))[1]
-        ask("", "all 2 queue pairs that send are in ERR")
+        ask("", "all 2 sending queue pairs are in ERR")
         ask("why " + dead, rf"QP {dead} in ERR: RETRY_EXC_ERR: .*(Look|Found): ")
         ask("show qp " + dead, rf"QP {dead}: ERR, lcore 0, port 0")
         ask("", "local_ack_timeout_err +[1-9]")

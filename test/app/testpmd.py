@@ -94,7 +94,7 @@ SESSION = (
      r"^  link up; 1024 receive and 1024 transmit descriptors per queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
      "^  10.0.0.1/24$"),
     ("show port info 1", "^port 1: net_ring", "^  10.0.0.2/24$"),
-    ("show port info 2", "port 2: there are 0 ... 1, or all"),
+    ("show port info 2", "port 2: use a port from 0 to 1, or all"),
     ("show config fwd", r"size +300 +\(command line\)"),
     ("inject loss", "wrong arguments; use$", r"^  inject loss\|dup\|reorder\|corrupt P"),
     ("set fast 1", "wrong arguments; use$", r"^  set size N .*\(1 \.\.\. 1048576; default 4096\)"),
@@ -115,7 +115,7 @@ SESSION = (
     ("capture {d}/y bytes 0", "use 1 to 65535"),
     ("set mix awrite:1,flush:1", "mix is awrite:1,flush:1"),
     ("set verbose 2", "verbose is 2", r"^QP 0x\w{6}: ATOMIC_WRITE SUCCESS$", r"^QP 0x\w{6}: FLUSH SUCCESS$",
-     r"^and [1-9]\d* more completions, for which there was no room$"),
+     r"^and [1-9]\d* more completions that were not recorded$"),
     ("set mix send:1,read:1", "mix is send:1,read:1"),
     ("set verbose 1", "verbose is 1", r"^QP 0x\w{6}: RECV SUCCESS, 200 bytes from QP 0x\w{6}$"),
     ("set mix send_inv:1,read:1", "mix is send_inv:1,read:1",
@@ -123,18 +123,18 @@ SESSION = (
     ("set verbose 3", "verbose is 3", r"^QP 0x\w{6}: RDMA_READ SUCCESS, 200 bytes$"),
     ("set verbose 0", "verbose is 0"),
     ("set verbose 4", "a number from 0 to 3"),
-    ("port stop 2", "port 2: there are 0 ... 1, or all"),
+    ("port stop 2", "port 2: use a port from 0 to 1, or all"),
     ("port stop 0", "port 0 is stopped: its link is down"),
     ("port start all", "port 0 is started"),
     ("set stats-period 1", "stats-period is 1", r"messages/s +\d+\.\d+ Gbit/s"),
     ("set stats-period 0", "stats-period is 0"),
     ("show config", r"size +200 +\(prompt\)"),
     ("save config /none/x", "/none/x: cannot be written: No such file or directory"),
-    ("save config {d}/saved.ini", r"settings are in .*/saved\.ini: uroce-testpmd --config .*/saved\.ini"),
+    ("save config {d}/saved.ini", r"settings are saved in .*/saved\.ini: uroce-testpmd --config .*/saved\.ini"),
     ("show port stats all", "port 0: received [1-9]"),
     ("show port stats all", r"since the last show, \d+.\d s: received [1-9]\d+ frames/s [0-9.]+ Gbit/s, sent [1-9]"),
     ("show port xstats all", "rx_good_packets +[1-9]"),
-    ("clear port xstats 2", "port 2: there are 0 ... 1, or all"),
+    ("clear port xstats 2", "port 2: use a port from 0 to 1, or all"),
     ("clear port xstats all", "cleared"),
     ("clear port stats 1", "cleared"),
     ("show port stats 1", "^port 1: received"),
@@ -149,7 +149,7 @@ SESSION = (
     ("show path", "QPN", "^{qpn} +0 +10.0.1.1 +10.0.1.2 "),
     ("migrate {qpn}", "{qpn} now uses 10.0.0.1 to 10.0.0.2"),
     ("migrate 0x1", "does not exist"),
-    ("show lcore", r"lcore 0: \d+\.\d % busy, \d+\.\d % waiting for a core that others had, 4 queue pairs"),
+    ("show lcore", r"lcore 0: \d+\.\d % busy, \d+\.\d % waiting for a core, 4 queue pairs"),
     ("show cm", "0 connections"),
     ("inject dup 1% port 0", "port 0: loss 0 dup 0.01"),
     ("inject cut port 1", ", cut$"),
@@ -277,7 +277,7 @@ def each_second_tells_messages_once_and_what_was_sent_again_for_them(_):
 @case
 def what_ports_cannot_be_is_said_at_once(directory):
     for options, code, words in (
-            (("--rxq", "2"), 2, "raise --nb-cores"), (("--rxq", "1", "--txq", "2"), 2, "give both the same"),
+            (("--rxq", "2"), 2, "raise --nb-cores"), (("--rxq", "1", "--txq", "2"), 2, "must be equal"),
             (("--json", directory + "/none/x"), 3, "No such file"), (("--rxd", "100"), 2, "power of two"),
             (("--record", "/proc/none"), 3, "/proc/none"), (("--burst", "0"), 2, "from 1 to 4096")):
         status, out, err = run("testpmd", *options, "--cmdline-file", "/dev/null")
@@ -342,7 +342,7 @@ def a_port_that_is_stopped_is_down_and_comes_back(_):
         pmd.ask("inject off", "port 1: loss 0")
         pmd.ask("clear port stats all", "cleared")
         pmd.ask("start", "started")
-        pmd.wait_for("^all 1 queue pairs that send are in ERR")
+        pmd.wait_for("^all 1 sending queue pairs are in ERR")
         pmd.ask("show port stats 0", "^port 0: received")
         pmd.ask("port start 0", "^port 0 is started$")
         pmd.wait_for("port 0: PORT_ACTIVE: its link is up$")
@@ -373,7 +373,7 @@ def a_port_with_fewer_queue_pairs_than_lcores_says_so_and_works(directory):
     """The other side of a virtual machine's NIC, which nobody has connected to: its driver offers what it is told."""
     with Prompt("-d", f"net_vhost0,iface={directory}/vhost,queues=1", "--ip", "10.0.0.1/24", "--nb-cores", "2") as pmd:
         _, code = pmd.quit()
-    want(code == 0 and "net_vhost0: its driver offers 1 queue pair, 2 were wanted: 1 of 2 lcores poll it\n" in pmd.told,
+    want(code == 0 and "net_vhost0: its driver offers 1 queue pair instead of 2: 1 of 2 lcores poll it\n" in pmd.told,
          *pmd.told)
 
 
@@ -385,7 +385,7 @@ def a_queue_pair_that_dies_leaves_its_last_frames_and_their_story(directory):
         time.sleep(0.3)
         pmd.ask("inject cut port 1", ", cut$")
         path = pmd.wait_for(r"its last frames: (\S+)\.txt and .pcapng")[1]
-        pmd.wait_for("all 2 queue pairs that send are in ERR")
+        pmd.wait_for("all 2 sending queue pairs are in ERR")
         pmd.quit()
     want(sorted({name.split(".")[-1] for name in os.listdir(records)}) == ["pcapng", "txt"], os.listdir(records))
     want(len(os.listdir(records)) == 4, os.listdir(records))
@@ -411,7 +411,7 @@ def each_of_many_that_die_at_once_leaves_its_story(directory):
         for _ in range(500):
             pmd.process.stdin.write("set mix write:1000000\nset mix read:1\n")
         pmd.ask("inject cut port 1", ", cut$")
-        pmd.wait_for("all 64 queue pairs that send are in ERR")
+        pmd.wait_for("all 64 sending queue pairs are in ERR")
         _, code = pmd.quit()
         want(code == 1, code)
     want(len(os.listdir(records)) == 128, len(os.listdir(records)), *pmd.told[-70:])

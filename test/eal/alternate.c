@@ -318,21 +318,22 @@ Test(alternate, the_path_in_use_is_no_alternate_one)
 	open_all(&network, &second, &channel, &listener);
 	connect_ends(&network, channel, NULL, ids);
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &same, 0), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "path: it is the one in use");
+	cr_expect_str_eq(uroce_last_error(), "path: it equals the path in use");
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &stranger, 0), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "path.source: no device has this address");
+	cr_expect_str_eq(uroce_last_error(), "path.source: no device of the engine has this address");
 	init = calls_qp_init(&network, 0);
 	cr_assert_eq(uroce_cm_id_create(channel, 0, &id), 0);
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
 	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, &options), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "alternate: it is the path itself");
+	cr_expect_str_eq(uroce_last_error(), "alternate: it equals the primary path");
 	options.alternate = &stranger;
 	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, &options), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "alternate: no device has its source");
+	cr_expect_str_eq(uroce_last_error(), "alternate: no device has its source address");
 	calls_hang_up(id);
 	cr_assert_eq(uroce_cm_load_alternate(ids[0], &far, 0), 0);
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &far, 0), -EALREADY);
-	cr_expect_str_eq(uroce_last_error(), "path: another one is being agreed on; wait for its UROCE_CM_ALTERNATE");
+	cr_expect_str_eq(uroce_last_error(),
+			 "path: another alternate path is being negotiated; wait for UROCE_CM_ALTERNATE");
 	cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 8, "it is no address of the peer");
 	close_all(&network, &second, channel, listener, ids);
 }
@@ -428,12 +429,12 @@ Test(alternate, a_path_that_no_packet_can_take_is_refused_for_its_reason)
 	cr_assert_eq(uroce_cm_load_alternate(ids[0], &path, 0), 0);
 	wait_loaded(channel);
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &mixed, 0), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "path: source and dest are of two families");
+	cr_expect_str_eq(uroce_last_error(), "path: source and dest must both be IPv4 or both be IPv6");
 	config = &second.devices[0]->config;
 	config->prefix_bits[0] = 32;
 	config->gateways[0] = network_address("10.0.1.254");
 	path.hop_limit = 1;
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &path, 0), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "path.hop_limit 1: 10.0.1.2 is behind a router; use 2 or more");
+	cr_expect_str_eq(uroce_last_error(), "path.hop_limit 1: 10.0.1.2 is behind a router, so 2 or more is required");
 	close_all(&network, &second, channel, listener, ids);
 }

@@ -49,7 +49,7 @@ Test(anew, a_region_is_another_one_and_keeps_its_keys)
 	cr_assert_eq(uroce_mr_rkey(mr), key);
 	cr_assert_eq(write_to((1 << 20) + 4088, key), UROCE_WC_SUCCESS);
 	cr_assert_str_eq((const char *)end->buffer + 8192 + 4088, "for all");
-	cr_assert_eq(write_to((uintptr_t)end->buffer, key), UROCE_WC_REM_ACCESS_ERR, "it was there before");
+	cr_assert_eq(write_to((uintptr_t)end->buffer, key), UROCE_WC_REM_ACCESS_ERR, "the peer responded before");
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
 }

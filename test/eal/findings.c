@@ -87,9 +87,9 @@ Test(findings, port_has_no_link)
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)0); /* a ring passes frames even so */
 	cr_assert_eq(rte_eth_dev_set_link_down(network.loop.ports[0].port_id), 0);
-	expect_found(100, UROCE_FINDING_NO_LINK,
-		     ". Found: this port has no link: look at the cable, the switch, or the program at the other end "
-		     "of shared memory");
+	expect_found(
+		100, UROCE_FINDING_NO_LINK,
+		". Found: this port has no link: check the cable, the switch, or the program at the other end of the shared memory");
 	network_close(&network);
 }
 
@@ -104,9 +104,9 @@ Test(findings, link_was_down)
 	for (int i = 0; i < 80; i++)
 		network_poll(&network);
 	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
-	expect_found(100, UROCE_FINDING_LINK_FLAPPED,
-		     ". Found: this port had no link for a part of that time: a larger timeout or retry_cnt lasts "
-		     "longer");
+	expect_found(
+		100, UROCE_FINDING_LINK_FLAPPED,
+		". Found: this port had no link for a part of that time: a larger timeout or retry_cnt outlasts such an outage");
 	network_close(&network);
 }
 
@@ -121,9 +121,9 @@ Test(findings, port_takes_nothing)
 	RULE("E-4");
 	open_connected();
 	cr_assert(rte_eth_add_tx_callback(network.loop.ports[0].port_id, 0, take_nothing, NULL));
-	expect_found(100, UROCE_FINDING_PORT_STUCK,
-		     ". Found: this port took or sent no frames (tx_stuck, tx_held): look at its driver, and the "
-		     "kernel's queue behind it");
+	expect_found(
+		100, UROCE_FINDING_PORT_STUCK,
+		". Found: this port transmitted no frames (tx_stuck, tx_held): check its driver, and the kernel queue behind it");
 	network_close(&network);
 }
 
@@ -146,7 +146,7 @@ Test(findings, another_station_has_the_address)
 	network_poll(&network);
 	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[1].port_id, 0, &mbuf, 1), 1);
 	expect_found(100, UROCE_FINDING_ADDRESS_CONFLICT,
-		     ". Found: another station has an address of this port, too: give one of both another address");
+		     ". Found: another station has the same address as this port: change one of the two");
 	network_close(&network);
 }
 
@@ -155,9 +155,9 @@ Test(findings, what_the_peer_sends_arrives_damaged)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(0, spoil_damage, NULL);
-	expect_found(100, UROCE_FINDING_CORRUPTION,
-		     ". Found: frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): look at cables, optics "
-		     "and switches");
+	expect_found(
+		100, UROCE_FINDING_CORRUPTION,
+		". Found: frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): check cables, optics and switches");
 	network_close(&network);
 }
 
@@ -167,7 +167,7 @@ Test(findings, what_the_peer_sends_has_another_pkey)
 	open_connected();
 	on_frames_to(0, spoil_change_pkey, NULL);
 	expect_found(100, UROCE_FINDING_PKEY,
-		     ". Found: frames of another P_Key arrive (drop_pkey): both ends need the same P_Key");
+		     ". Found: frames with another P_Key arrive (drop_pkey): configure the same P_Key on both ends");
 	network_close(&network);
 }
 
@@ -178,7 +178,7 @@ Test(findings, what_the_peer_sends_is_of_another_vlan)
 	open_connected();
 	on_frames_to(0, spoil_tag, NULL);
 	expect_found(100, UROCE_FINDING_VLAN,
-		     ". Found: frames of another VLAN arrive (drop_vlan): both ends need the same VLAN");
+		     ". Found: frames of another VLAN arrive (drop_vlan): configure the same VLAN on both ends");
 	network_close(&network);
 }
 
@@ -187,9 +187,9 @@ Test(findings, what_the_peer_sends_is_of_another_address)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(0, spoil_change_source, NULL);
-	expect_found(100, UROCE_FINDING_ADDRESS,
-		     ". Found: frames from or to another address than the path's arrive (drop_address): compare the "
-		     "paths of both ends");
+	expect_found(
+		100, UROCE_FINDING_ADDRESS,
+		". Found: frames with other addresses than the path arrive (drop_address): compare the paths of both ends");
 	network_close(&network);
 }
 
@@ -198,9 +198,9 @@ Test(findings, path_mtu_does_not_pass)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)1500);
-	expect_found(5000, UROCE_FINDING_SIZE,
-		     ". Found: the peer's address answers short echo requests, and none as long as the longest packet: "
-		     "the path MTU does not pass (MTUs of interfaces and switches, framesz, bsize)");
+	expect_found(
+		5000, UROCE_FINDING_SIZE,
+		". Found: the peer's address answers short echo requests but none of the size of the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)");
 	network_close(&network);
 }
 
@@ -210,10 +210,9 @@ Test(findings, only_the_queue_pair_of_the_peer_has_gone)
 	open_connected();
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_found(100, UROCE_FINDING_PEER_QP,
-		     ". Found: the peer's address answers echo requests, its queue pair does not any more: its program "
-		     "has ended or hangs, or the queue pair is destroyed (drop_unknown_qpn counts there) or in ERR "
-		     "(drop_qp_state)");
+	expect_found(
+		100, UROCE_FINDING_PEER_QP,
+		". Found: the peer's address answers echo requests, but its queue pair no longer responds: its program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in ERR (drop_qp_state)");
 	network_close(&network);
 }
 
@@ -223,10 +222,9 @@ Test(findings, queue_pair_of_the_peer_was_never_there)
 	open_unused(ACK_TIMEOUT);
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_found(100, UROCE_FINDING_PEER_QP,
-		     ". Found: the peer's address answers echo requests, its queue pair does not: it is gone "
-		     "(drop_unknown_qpn counts there), not connected to this one (drop_qp_state, drop_address), or of "
-		     "another VLAN (drop_vlan) or P_Key (drop_pkey)");
+	expect_found(
+		100, UROCE_FINDING_PEER_QP,
+		". Found: the peer's address answers echo requests, but its queue pair does not respond: it no longer exists (peer's drop_unknown_qpn grows), is not connected to this one (drop_qp_state, drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)");
 	network_close(&network);
 }
 
@@ -246,9 +244,9 @@ Test(findings, nothing_comes_from_the_address_of_the_peer)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)0);
-	expect_found(100, UROCE_FINDING_PEER_SILENT,
-		     ". Found: the peer's address answers no echo request either: its program or machine has ended, is "
-		     "stopped or has no core, or the way there is cut");
+	expect_found(
+		100, UROCE_FINDING_PEER_SILENT,
+		". Found: the peer's address does not answer echo requests either: its program or machine has ended, is stopped or has no core, or the path is interrupted");
 	network_close(&network);
 }
 
@@ -266,9 +264,8 @@ Test(findings, a_queue_pair_that_still_tries_is_told_what_it_found)
 		network_poll(&network);
 	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[0].qp), why, sizeof(why)), 0);
 	cr_expect(strstr(why, "in RTS: nothing has failed"), "%s", why);
-	cr_expect(strstr(why,
-			 "no response arrives: the peer's address answers echo requests, its queue pair does not any "
-			 "more"),
+	cr_expect(strstr(why, "no response arrives: the peer's address answers echo requests, but its queue pair no "
+			      "longer responds"),
 		  "%s", why);
 	network_close(&network);
 }
@@ -282,8 +279,8 @@ Test(findings, lcore_was_not_polled_or_took_too_little)
 	} rows[] = {
 		{ UROCE_FINDING_NOT_POLLED,
 		  ". Found: this lcore was not polled for most of that time: give it a core of its own" },
-		{ UROCE_FINDING_RING_FULL, ". Found: frames arrive faster than they are taken (drop_ring_full, "
-					   "drop_handover_full): more descriptors, lcores or cores help" },
+		{ UROCE_FINDING_RING_FULL,
+		  ". Found: frames arrive faster than the lcores process them (drop_ring_full, drop_handover_full): use more descriptors, lcores or cores" },
 	};
 
 	RULE("E-4");

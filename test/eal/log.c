@@ -42,7 +42,7 @@ static void expect_path_refused(struct network *network)
 	struct uroce_qp_attr attr = { .dest_qp_num = 77, .path_mtu = 4096 };
 
 	attr.path = (struct uroce_path){ .source = network_address("10.0.0.9"), .dest = network_address("10.0.0.2") };
-	EXPECT_REFUSED(uroce_qp_connect(qp, &attr, NULL), "PATH: source 10.0.0.9 is no address of port ");
+	EXPECT_REFUSED(uroce_qp_connect(qp, &attr, NULL), "PATH: source 10.0.0.9 is not an address of port ");
 	attr.path = (struct uroce_path){ .source = network_address("10.0.0.1"), .dest = network_address("fe80::2") };
 	EXPECT_REFUSED(uroce_qp_connect(qp, &attr, NULL), "from 10.0.0.1 to fe80::2");
 }
@@ -81,7 +81,7 @@ Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 	init.max_send_sge = 1;
 	cr_assert_eq(uroce_engine_create(&(struct uroce_engine_config){ 0 }, &engine), 0);
 	init.lcore = uroce_engine_lcore(engine, 0);
-	EXPECT_REFUSED(uroce_qp_create(end->pd, &init, &qp), "lcore 0: one that serves the device");
+	EXPECT_REFUSED(uroce_qp_create(end->pd, &init, &qp), "lcore 0: it does not serve the device");
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
 	EXPECT_REFUSED(uroce_qp_modify(end->qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RTS }, UROCE_QP_STATE,
 				       NULL),
@@ -121,8 +121,8 @@ Test(log, whoever_listens_hears_what_happens_and_no_more_when_he_leaves)
 		network_post(&network, UROCE_WR_RDMA_WRITE, 8);
 	network_event(&network, 0, UROCE_EVENT_CQ_ERR);
 	expect_heard("port 0, QP 0x000000: CQ_ERR\n");
-	expect_heard("0 port 0: the CQ with room for ");
-	expect_heard("was full, and one is lost");
+	expect_heard("0 port 0: the CQ with a depth of ");
+	expect_heard(") overflowed: its QPs fail");
 	expect_heard("0 port ");
 	uroce_log_set(NULL, NULL);
 	heard.text[0] = '\0';

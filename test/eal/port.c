@@ -222,7 +222,7 @@ Test(port, what_cannot_work_is_refused_in_a_sentence)
 	expect_refused("net_null0", &bad, -EINVAL, WORDS("300"));
 	bad = config;
 	bad.queue_count = 2;
-	expect_refused("loop", &bad, -ENOSPC, WORDS("2 queue pairs", "1 lcores"));
+	expect_refused("loop", &bad, -ENOSPC, WORDS("2 queues but 1 lcores", "1 lcores"));
 	cr_expect_eq(rte_eth_dev_count_avail(), 0, "nothing is left open");
 	cr_expect_eq(uroce_port_close(open_port("loop", &config)), 0);
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
@@ -267,8 +267,7 @@ Test(port, check_refuses_names_addresses_and_numbers_as_open_does)
 	bad.queue_count = 2;
 	cr_expect_eq(uroce_port_check("loop", &bad, &error), -ENOSPC);
 	cr_expect_str_eq(error.text,
-			 "port loop has 2 queue pairs and 1 lcores serve them, so frames would be lost: use "
-			 "qpairs=1");
+			 "port loop has 2 queues but 1 lcores serve it, so frames would be lost: use qpairs=1");
 	bad.queue_count = 65;
 	expect_check_refused("loop", &bad, -EINVAL);
 	bad.queue_count = 0;
@@ -351,7 +350,7 @@ Test(port, addresses_that_no_host_has_are_refused)
 
 	for (unsigned i = 0; i < RTE_DIM(addresses); i++) {
 		config.addresses[0] = addresses[i];
-		expect_refused("loop", &config, -EINVAL, WORDS(addresses[i], "address of a host"));
+		expect_refused("loop", &config, -EINVAL, WORDS(addresses[i], "host address"));
 	}
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }

@@ -52,7 +52,7 @@ Test(refusals, a_queue_that_is_resized)
 	attr.qp_state = UROCE_QPS_ERR;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	network_poll(&network);
-	EXPECT(-EINVAL, "depth 0: 1 completions wait; poll them first", uroce_cq_resize(cq, 0));
+	EXPECT(-EINVAL, "depth 0: 1 completions are queued; poll them first", uroce_cq_resize(cq, 0));
 	network_close(&network);
 }
 
@@ -64,15 +64,18 @@ Test(refusals, texts_that_nobody_knows)
 	struct uroce_frame_view view;
 	struct uroce_addr addr;
 
-	EXPECT(-EINVAL, "'10.0.0.256' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
+	EXPECT(-EINVAL,
+	       "'10.0.0.256' is not an address: use a form such as 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
 	       uroce_addr_parse("10.0.0.256", &addr, NULL));
-	EXPECT(-EINVAL, "'10.0.0.1/33' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
+	EXPECT(-EINVAL,
+	       "'10.0.0.1/33' is not an address: use a form such as 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
 	       uroce_addr_parse("10.0.0.1/33", &addr, NULL));
-	EXPECT(-EINVAL, "name swift: no code of the ICRC; * is in use", uroce_icrc_choose("swift"));
-	EXPECT(-ENOENT, "name rx_missed: no counter has it, see uroce_counter_name()", uroce_counter_find("rx_missed"));
-	EXPECT(-EINVAL, "kept_bytes 65 of frame_bytes 64: no more than these, which are at most 65536",
+	EXPECT(-EINVAL, "name swift: not an ICRC implementation; * is in use", uroce_icrc_choose("swift"));
+	EXPECT(-ENOENT, "name rx_missed: no counter has this name, see uroce_counter_name()",
+	       uroce_counter_find("rx_missed"));
+	EXPECT(-EINVAL, "kept_bytes 65: must not exceed frame_bytes 64, which is at most 65536",
 	       uroce_frame_parse(junk, 65, 64, &view));
-	EXPECT(-EPROTO, "frame of 64 bytes: no RoCEv2 packet, or its headers were not kept",
+	EXPECT(-EPROTO, "frame of 64 bytes: not a RoCEv2 packet, or its headers are truncated",
 	       uroce_frame_parse(junk, 64, 64, &view));
 }
 
@@ -86,17 +89,19 @@ Test(refusals, engines_and_devices)
 
 	EXPECT(-EINVAL, "max_qps 4294967295: 1 ... *", uroce_engine_create(&config, &engine));
 	config = (struct uroce_engine_config){ .lcore_ids = mains, .lcore_count = 1 };
-	EXPECT(-EINVAL, "lcore_ids: EAL workers, each once", uroce_engine_create(&config, &engine));
+	EXPECT(-EINVAL, "lcore_ids: each must be an EAL worker lcore, listed once",
+	       uroce_engine_create(&config, &engine));
 	network_open_ends(&network);
 	EXPECT(-EINVAL, "lcore_ids NULL: the application polls the lcores", uroce_engine_start(network.engine));
-	EXPECT(-EBUSY, "engine: port * is a device of it; destroy that first", uroce_engine_destroy(network.engine));
+	EXPECT(-EBUSY, "engine: it still has the device of port *; destroy that first",
+	       uroce_engine_destroy(network.engine));
 	EXPECT(-EINVAL, "addr_count 9: 1 ... 8", uroce_device_create(network.engine, &device, &none));
 	device.addr_count = 1;
 	device.mtu_bytes = 300;
-	EXPECT(-EINVAL, "mtu_bytes 300: 256, 512, 1024, 2048 or 4096",
+	EXPECT(-EINVAL, "mtu_bytes 300: use 256, 512, 1024, 2048 or 4096",
 	       uroce_device_create(network.engine, &device, &none));
 	device.mtu_bytes = 1024;
-	EXPECT(-EINVAL, "pool NULL: mbufs with room for the MTU of 1024 and * bytes of headers",
+	EXPECT(-EINVAL, "pool NULL: its mbufs must have room for an MTU of 1024 and * bytes of headers",
 	       uroce_device_create(network.engine, &device, &none));
 	device.gateways[0] = network_address("10.0.0.1");
 	EXPECT(-EINVAL,
@@ -105,7 +110,7 @@ Test(refusals, engines_and_devices)
 	       uroce_device_create(network.engine, &device, &none));
 	device = (struct uroce_device_config){ .addr_count = 1, .pool = network.loop.pool, .port_id = 31 };
 	EXPECT(-ENODEV, "port_id 31: there is no such port", uroce_device_create(network.engine, &device, &none));
-	EXPECT(-EBUSY, "device: * protection domains, CQs and paths use it; destroy them first",
+	EXPECT(-EBUSY, "device: * protection domains, CQs and paths still use it; destroy them first",
 	       uroce_device_destroy(network.ends[0].device));
 	network_close(&network);
 }
@@ -119,23 +124,23 @@ Test(refusals, what_is_still_used)
 	struct uroce_qp *qp;
 
 	network_open_ends(&network);
-	EXPECT(-EBUSY, "pd: * regions, windows and queues are of it; destroy them first",
+	EXPECT(-EBUSY, "pd: * regions, windows and queues still use it; destroy them first",
 	       uroce_pd_dealloc(network.ends[0].pd));
-	EXPECT(-EBUSY, "cq: it is used 2 times by queue pairs; destroy them first",
+	EXPECT(-EBUSY, "cq: 2 send and receive queues use it; destroy their QPs first",
 	       uroce_cq_destroy(network.ends[0].cq));
 	init = usual_init();
 	cr_assert_eq(uroce_srq_create(network.ends[0].pd, &attr, &srq), 0);
 	init.srq = srq;
 	cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0);
-	EXPECT(-EBUSY, "srq: 1 queue pairs use it; destroy them first", uroce_srq_destroy(srq));
-	EXPECT(-EINVAL, "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()",
+	EXPECT(-EBUSY, "srq: 1 QPs use it; destroy them first", uroce_srq_destroy(srq));
+	EXPECT(-EINVAL, "the QP receives from its SRQ: post to it with uroce_srq_post_recv()",
 	       uroce_qp_post_recv(qp, &(struct uroce_recv_wr){ .wr_id = 1 }, NULL));
 	cr_assert_eq(uroce_qp_destroy(qp), 0);
 	cr_assert_eq(uroce_srq_destroy(srq), 0);
 	cr_assert_eq(uroce_cm_channel_create(network.engine, &channel), 0);
 	for (int i = 0; i < 2; i++)
 		network_close_end(&network, i);
-	EXPECT(-EBUSY, "engine: 1 channels of connections are of it; destroy them first",
+	EXPECT(-EBUSY, "engine: 1 event channels still use it; destroy them first",
 	       uroce_engine_destroy(network.engine));
 	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
 	cr_assert_eq(uroce_engine_destroy(network.engine), 0);
@@ -152,11 +157,13 @@ Test(refusals, who_looks_for_what_is_not_there)
 
 	network_open_ends(&network);
 	network_poll(&network);
-	EXPECT(-ENOENT, "qp_num 0: no queue pair has it", uroce_inspect_qp(network.engine, 0, &qp));
-	EXPECT(-ENOENT, "port_id 31: no device of the engine has it", uroce_inspect_port(network.engine, 31, &port));
-	EXPECT(-ENOENT, "port_id 31: no device of the engine has it",
+	EXPECT(-ENOENT, "qp_num 0: no QP has this number", uroce_inspect_qp(network.engine, 0, &qp));
+	EXPECT(-ENOENT, "port_id 31: no device of the engine uses this port",
+	       uroce_inspect_port(network.engine, 31, &port));
+	EXPECT(-ENOENT, "port_id 31: no device of the engine uses this port",
 	       uroce_inspect_mrs(network.engine, 31, &place, &mr, 1));
-	EXPECT(-ENOENT, "lcore 9: the engine has none of this index", uroce_inspect_lcore(network.engine, 9, &lcore));
+	EXPECT(-ENOENT, "lcore 9: the engine has no lcore with this index",
+	       uroce_inspect_lcore(network.engine, 9, &lcore));
 	network_close(&network);
 }
 
@@ -165,7 +172,7 @@ Test(refusals, an_lcore_that_nobody_polls)
 	struct uroce_lcore_view lcore;
 
 	network_open(&network, 1);
-	EXPECT(-ETIMEDOUT, "lcore 0: it has not been polled for 1 s", uroce_inspect_lcore(network.engine, 0, &lcore));
+	EXPECT(-ETIMEDOUT, "lcore 0: it was not polled for 1 s", uroce_inspect_lcore(network.engine, 0, &lcore));
 	network_close(&network);
 }
 
@@ -174,7 +181,7 @@ static void *call_from_elsewhere(void *argument)
 	struct uroce_qp_attr attr;
 
 	(void)argument;
-	EXPECT(-EAGAIN, "lcore 0: 256 calls wait for it already; try again when it has been polled",
+	EXPECT(-EAGAIN, "lcore 0: 256 calls are already queued for it; retry after it has been polled",
 	       uroce_qp_query(network.ends[0].qp, &attr));
 	return NULL;
 }
@@ -217,7 +224,7 @@ Test(refusals, ports_that_are_not_ready)
 	device.port_id = port_id;
 	device.pool = network.loop.pool;
 	device.queue_count = 2;
-	EXPECT(-EINVAL, "queue_count 2: the port has set up 1 to receive and 1 to send",
+	EXPECT(-EINVAL, "queue_count 2: the port has 1 receive and 1 transmit queues",
 	       uroce_device_create(wide, &device, &none));
 	cr_assert_eq(uroce_engine_destroy(wide), 0);
 	device.queue_count = 1;
@@ -250,10 +257,11 @@ Test(refusals, descriptors_that_the_kernel_does_not_give)
 
 	network_open_ends(&network);
 	use_up_descriptors(&before);
-	EXPECT(-EMFILE, "the descriptor of a device's events: Too many open files",
+	EXPECT(-EMFILE, "cannot create the file descriptor for device events: Too many open files",
 	       uroce_event_fd(network.ends[0].device));
-	EXPECT(-EMFILE, "the descriptor of a completion queue: Too many open files", uroce_cq_fd(network.ends[0].cq));
-	EXPECT(-EMFILE, "the descriptor of a channel: Too many open files",
+	EXPECT(-EMFILE, "cannot create the file descriptor of the completion queue: Too many open files",
+	       uroce_cq_fd(network.ends[0].cq));
+	EXPECT(-EMFILE, "cannot create the file descriptor of the event channel: Too many open files",
 	       uroce_cm_channel_create(network.engine, &channel));
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
 	network_close(&network);
@@ -293,7 +301,7 @@ Test(refusals, a_wait_that_is_interrupted)
 	cr_assert_eq(pthread_create(&thread, NULL, poll_and_interrupt, &self), 0);
 	while (!lcore_is_owned(lcore) || lcore_is_ours(lcore))
 		usleep(100);
-	EXPECT(-EINTR, "waiting for events: Interrupted system call", uroce_cm_wait(channel, 10000, &event));
+	EXPECT(-EINTR, "cannot wait for events: Interrupted system call", uroce_cm_wait(channel, 10000, &event));
 	is_over = true;
 	pthread_join(thread, NULL);
 	network_poll(&network);
@@ -316,10 +324,11 @@ Test(refusals, regions_in_use_and_gone)
 	bind.addr = (uintptr_t)end->buffer;
 	cr_assert_eq(uroce_mw_bind(end->qp, mw, &bind, 1, UROCE_SEND_SIGNALED), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
-	EXPECT(-EBUSY, "mr: windows are bound to it; invalidate or deallocate them first", uroce_mr_dereg(end->mr));
+	EXPECT(-EBUSY, "mr: memory windows are bound to it; invalidate or deallocate them first",
+	       uroce_mr_dereg(end->mr));
 	cr_assert_eq(uroce_mw_dealloc(mw), 0);
 	end->mr->key ^= 1; /* as if somebody had written over it */
-	EXPECT(-ENOENT, "mr: key 0x* is no region's any more", uroce_mr_dereg(end->mr));
+	EXPECT(-ENOENT, "mr: no region has key 0x* any more", uroce_mr_dereg(end->mr));
 	end->mr->key ^= 1;
 	network_close(&network);
 }
@@ -332,21 +341,20 @@ Test(refusals, regions_and_windows)
 
 	network_open_ends(&network);
 	EXPECT(-EINVAL,
-	       "addr (nil), bytes 8, va 0x0, access 0x0: a range that does not wrap, and rights that fit together",
+	       "addr (nil), bytes 8, va 0x0, access 0x0: the range must not wrap around, and the access flags must be a valid combination",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
-	EXPECT(-EINVAL, "pd: it is of another device than the region",
+	EXPECT(-EINVAL, "pd: it belongs to another device than the region",
 	       uroce_mr_rereg(end->mr, network.ends[1].pd, end->buffer, 8, 0, 0));
-	EXPECT(-EINVAL, "type 7: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",
+	EXPECT(-EINVAL, "type 7: use UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",
 	       uroce_mw_alloc(end->pd, (enum uroce_mw_type)7, &mw));
 	cr_assert_eq(uroce_mw_alloc(end->pd, UROCE_MW_TYPE_1, &mw), 0);
-	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR",
+	EXPECT(-EINVAL, "state RESET: sends can be posted in RTS, SQD and ERR",
 	       uroce_mw_bind(end->qp, mw, &(struct uroce_mw_bind){ 0 }, 1, 0));
 	network_connect(&network, false);
-	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW needs a window and its bind information",
+	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW requires a window and its bind information",
 	       uroce_qp_post_send(end->qp, &(struct uroce_send_wr){ .opcode = UROCE_WR_BIND_MW }, NULL));
 	EXPECT(-EINVAL,
-	       "mw, rkey 0x00000000: uroce_mw_bind() wants a window of type 1, a BIND_MW one of type 2 and its "
-	       "uroce_mw_next_rkey()",
+	       "mw, rkey 0x00000000: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and its uroce_mw_next_rkey()",
 	       uroce_qp_post_send(end->qp,
 				  &(struct uroce_send_wr){
 					  .opcode = UROCE_WR_BIND_MW, .mw = mw, .bind = &(struct uroce_mw_bind){ 0 } },
@@ -362,7 +370,7 @@ static void use_up_windows(struct uroce_pd *pd)
 
 	while (uroce_mw_alloc(pd, UROCE_MW_TYPE_1, &windows[count]) == 0)
 		cr_assert_lt(++count, 5000);
-	EXPECT(-ENOMEM, "max_mrs 4096: the device already has that number of regions and windows",
+	EXPECT(-ENOMEM, "max_mrs 4096: the device already has this number of regions and windows",
 	       uroce_mw_alloc(pd, UROCE_MW_TYPE_1, &windows[count]));
 	while (count)
 		cr_assert_eq(uroce_mw_dealloc(windows[--count]), 0);
@@ -380,12 +388,11 @@ Test(refusals, more_than_there_is_room_for)
 	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
 		cr_assert_lt(++count, 64);
 	cr_expect_eq(count + 2, 16); /* each end has one */
-	EXPECT(-ENOSPC, "max_qps 16: all queue pairs are in use",
-	       uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
+	EXPECT(-ENOSPC, "max_qps 16: all QPs are in use", uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
 	network.engine->config.max_qps = 64; /* for which the table of 32 places was not made */
 	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
 		cr_assert_lt(++count, 64);
-	EXPECT(-ENOSPC, "lcore 1: its numbers of queue pairs are in use, or rest still",
+	EXPECT(-ENOSPC, "lcore 1: no free QPN (all in use or in time-wait)",
 	       uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
 	while (count)
 		cr_assert_eq(uroce_qp_destroy(qps[--count]), 0);
@@ -417,17 +424,18 @@ Test(refusals, queue_pairs_that_cannot_be)
 	init.max_send_wr = 1;
 	cr_assert_eq(uroce_engine_create(&(struct uroce_engine_config){ 0 }, &stranger), 0);
 	init.lcore = uroce_engine_lcore(stranger, 0);
-	EXPECT(-EINVAL, "lcore 0: one that serves the device, or NULL", uroce_qp_create(pd, &init, &qp));
+	EXPECT(-EINVAL, "lcore 0: it does not serve the device; use NULL to have one chosen",
+	       uroce_qp_create(pd, &init, &qp));
 	cr_assert_eq(uroce_engine_destroy(stranger), 0);
 	shared.max_sge = 1;
 	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &shared, &srq), 0);
 	init.srq = srq;
 	EXPECT(-EINVAL, "srq: one of the same PD", uroce_qp_create(pd, &init, &qp));
 	EXPECT(-EINVAL, "limit 2: 0 ... 1", uroce_srq_arm(srq, 2));
-	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
+	EXPECT(-EINVAL, "num_sge 2: allowed are 0 to 1, the limit of the queue",
 	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 2 }, NULL));
 	cr_assert_eq(uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL), 0);
-	EXPECT(-ENOMEM, "max_wr 1: the shared receive queue is full; each message frees one entry",
+	EXPECT(-ENOMEM, "max_wr 1: the shared receive queue is full; each message received frees one entry",
 	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL));
 	cr_assert_eq(uroce_srq_destroy(srq), 0);
 	network_close(&network);
@@ -455,7 +463,7 @@ Test(refusals, queues_that_have_overflowed)
 	attr.qp_state = UROCE_QPS_RESET;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	attr.qp_state = UROCE_QPS_INIT;
-	EXPECT(-EINVAL, "STATE: a CQ of the queue pair has overflowed; create both anew",
+	EXPECT(-EINVAL, "STATE: a CQ of the QP has overflowed; create a new CQ and QP",
 	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_PKEY, NULL));
 	network_close(&network);
 }
@@ -475,20 +483,21 @@ Test(refusals, attributes_and_paths)
 
 	network_open_ends(&network);
 	qp = network.ends[0].qp;
-	EXPECT(-EINVAL, "STATE: a value out of range, missing or not for the transition from RESET to RTS; see qp.h",
+	EXPECT(-EINVAL,
+	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see qp.h",
 	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL));
 	attr = path_attr("10.0.0.9", "10.0.0.2");
-	EXPECT(-EINVAL, "PATH: source 10.0.0.9 is no address of port *", uroce_qp_connect(qp, &attr, NULL));
+	EXPECT(-EINVAL, "PATH: source 10.0.0.9 is not an address of port *", uroce_qp_connect(qp, &attr, NULL));
 	attr = path_attr("10.0.0.1", "fe80::2");
 	EXPECT(-EINVAL,
-	       "PATH: from 10.0.0.1 to fe80::2 with VLAN 0, priority 0: the addresses are of two families, or there "
-	       "is no such VLAN",
+	       "PATH: from 10.0.0.1 to fe80::2 with VLAN 0, priority 0: the addresses "
+	       "must both be IPv4 or both IPv6, and VLAN and priority valid",
 	       uroce_qp_connect(qp, &attr, NULL));
 	network_connect(&network, false);
 	attr.qp_state = UROCE_QPS_RESET;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	attr = path_attr("10.0.0.1", "10.0.0.2");
-	EXPECT(-EAGAIN, "STATE RTR: the queue pair was reset and rests for * ms more (P-7)",
+	EXPECT(-EAGAIN, "STATE RTR: the QP was reset and stays in time-wait for * ms more (P-7)",
 	       uroce_qp_connect(qp, &attr, NULL));
 	network_close(&network);
 }
@@ -501,7 +510,8 @@ Test(refusals, several_paths_where_source_ports_choose_queues)
 	network_open(&network, 2);
 	network_create_qp(&network, 0, 16, 0);
 	network.ends[0].device->queues_are_wired = false; /* as with a NIC */
-	EXPECT(-EINVAL, "PATHS: port * has 2 queues, and chooses one by the source port; open it with one queue",
+	EXPECT(-EINVAL,
+	       "PATHS: port * has 2 queues and selects one by UDP source port; multipath requires a port with one queue",
 	       uroce_qp_connect(network.ends[0].qp, &attr, NULL));
 	network.ends[0].device->queues_are_wired = true;
 	cr_expect_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_last_error());
@@ -529,7 +539,8 @@ Test(refusals, what_another_thread_refuses)
 	cr_assert_eq(pthread_create(&thread, NULL, poll_until_done, lcore), 0);
 	while (!lcore_is_owned(lcore) || lcore_is_ours(lcore))
 		usleep(100);
-	EXPECT(-EINVAL, "STATE: a value out of range, missing or not for the transition from RESET to RTS; see qp.h",
+	EXPECT(-EINVAL,
+	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see qp.h",
 	       uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL));
 	done = true;
 	pthread_join(thread, NULL);
@@ -559,27 +570,27 @@ Test(refusals, requests_that_cannot_be_posted)
 	struct uroce_qp_attr attr = { .max_rd_atomic = 0 };
 
 	network_open_ends(&network);
-	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR", post(UROCE_WR_SEND, 0, 1, 8));
-	EXPECT(-EINVAL, "state RESET: receives are posted from INIT on", post_recv(0));
+	EXPECT(-EINVAL, "state RESET: sends can be posted in RTS, SQD and ERR", post(UROCE_WR_SEND, 0, 1, 8));
+	EXPECT(-EINVAL, "state RESET: receives can be posted from INIT on", post_recv(0));
 	network_connect(&network, false);
-	EXPECT(-EINVAL, "opcode 77: one of enum uroce_wr_opcode", post(77, 0, 1, 8));
-	EXPECT(-EINVAL, "opcode 10: one of enum uroce_wr_opcode", post(10, 0, 1, 8));
-	EXPECT(-EINVAL, "num_sge 3: 0 ... 2, as the queue was made", post(UROCE_WR_SEND, 0, 3, 8));
-	EXPECT(-EINVAL, "sg_list: NULL with num_sge 1", post(UROCE_WR_SEND, 0, 1, 0));
-	EXPECT(-EINVAL, "8 bytes inline: at most 0, the queue pair's max_inline_data",
+	EXPECT(-EINVAL, "opcode 77: not a member of enum uroce_wr_opcode", post(77, 0, 1, 8));
+	EXPECT(-EINVAL, "opcode 10: not a member of enum uroce_wr_opcode", post(10, 0, 1, 8));
+	EXPECT(-EINVAL, "num_sge 3: allowed are 0 to 2, the limit of the queue", post(UROCE_WR_SEND, 0, 3, 8));
+	EXPECT(-EINVAL, "sg_list: NULL although num_sge is 1", post(UROCE_WR_SEND, 0, 1, 0));
+	EXPECT(-EINVAL, "8 bytes inline: allowed are up to 0, the max_inline_data of the QP",
 	       post(UROCE_WR_SEND, UROCE_SEND_INLINE, 1, 8));
-	EXPECT(-EINVAL, "num_sge 1 of 9 bytes: an atomic has one piece of 8 bytes",
+	EXPECT(-EINVAL, "num_sge 1, 9 bytes: an atomic requires one SGE of 8 bytes",
 	       post(UROCE_WR_ATOMIC_WRITE, 0, 1, 9));
 	EXPECT(-EINVAL,
-	       "flush 0x0, num_sge 0: a FLUSH has no list, and reaches UROCE_FLUSH_GLOBAL, UROCE_FLUSH_PERSISTENT or "
-	       "both; max_rd_atomic 1 at least",
+	       "flush 0x0, num_sge 0: FLUSH takes no SGEs, requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT, and max_rd_atomic of 1 or more",
 	       post(UROCE_WR_FLUSH, 0, 0, 8));
-	EXPECT(-EINVAL, "send_flags 0x40, num_sge 1: flags or a list that opcode 2 does not take",
+	EXPECT(-EINVAL, "send_flags 0x40, num_sge 1: opcode 2 does not allow these flags or SGEs",
 	       post(UROCE_WR_SEND, 64, 1, 8));
 	attr.qp_state = UROCE_QPS_SQD;
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL), 0);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_MAX_RD_ATOMIC, NULL), 0);
-	EXPECT(-EINVAL, "opcode 4: the queue pair's max_rd_atomic is 0; 1 at least", post(UROCE_WR_RDMA_READ, 0, 1, 8));
+	EXPECT(-EINVAL, "opcode 4: the max_rd_atomic of the QP is 0; set it to 1 or more",
+	       post(UROCE_WR_RDMA_READ, 0, 1, 8));
 	network_close(&network);
 }
 
@@ -590,11 +601,11 @@ Test(refusals, queues_that_are_full)
 	while (post(UROCE_WR_SEND, 0, 1, 8) == 0)
 		;
 	EXPECT(-ENOMEM,
-	       "max_send_wr 64: the send queue is full; only completions free entries, so signal at least one "
-	       "request per queue",
+	       "max_send_wr 64: the send queue is full; completions free its entries, so signal at least one request per queue length",
 	       post(UROCE_WR_SEND, 0, 1, 8));
 	while (post_recv(0) == 0)
 		;
-	EXPECT(-ENOMEM, "max_recv_wr 64: the receive queue is full; each message frees one entry", post_recv(0));
+	EXPECT(-ENOMEM, "max_recv_wr 64: the receive queue is full; each message received frees one entry",
+	       post_recv(0));
 	network_close(&network);
 }

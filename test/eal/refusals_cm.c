@@ -36,58 +36,61 @@ Test(refusals_cm, connections)
 	init = calls_qp_init(&network, 0);
 	own = network_address("10.0.0.2"), stranger = network_address("10.0.0.77");
 	far = network_address("10.0.0.1");
-	EXPECT(-EAGAIN, "channel: no event waits", uroce_cm_next(channel, &event));
-	EXPECT(-ETIMEDOUT, "timeout_ms 1: no event came", uroce_cm_wait(channel, 1, &event));
-	EXPECT(-EINVAL, "backlog 65537: 0 ... 65536 requests that wait to be accepted",
+	EXPECT(-EAGAIN, "channel: no event is pending", uroce_cm_next(channel, &event));
+	EXPECT(-ETIMEDOUT, "timeout_ms 1: no event arrived in that time", uroce_cm_wait(channel, 1, &event));
+	EXPECT(-EINVAL, "backlog 65537: allowed are 0 to 65536 pending requests",
 	       uroce_cm_listen(channel, NULL, CALLS_PORT, 65537, 0, &listener));
-	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has it",
+	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has this address",
 	       uroce_cm_listen(channel, &stranger, CALLS_PORT, 8, 0, &listener));
 	EXPECT(-EINVAL, "ud: NULL", uroce_cm_listen_ud(channel, NULL, CALLS_PORT, NULL, &listener));
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
-	EXPECT(-EADDRINUSE, "port 7174: somebody has it already; 0 takes a free one",
+	EXPECT(-EADDRINUSE, "port 7174: it is in use; use 0 for a free port",
 	       uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &other));
 	EXPECT(-EINVAL, "id: it listens", uroce_cm_connect(listener, NULL, &own, CALLS_PORT, NULL));
-	EXPECT(-EINVAL, "id: it listens, or has a QP",
+	EXPECT(-EINVAL, "id: it is a listener, or already has a QP",
 	       uroce_cm_resolve_ud(listener, network.ends[0].device, NULL, &own, CALLS_PORT));
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	EXPECT(-EBUSY, "channel: 2 of its ids are left; destroy them first", uroce_cm_channel_destroy(channel));
-	EXPECT(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create() and qp_num",
+	EXPECT(-EBUSY, "channel: 2 ids still use it; destroy them first", uroce_cm_channel_destroy(channel));
+	EXPECT(-EINVAL, "id: it has no QP; call uroce_cm_qp_create() or set qp_num",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, NULL));
-	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_reject(id, NULL, 0));
-	EXPECT(-EINVAL, "private_bytes 500: at most 148, of data that are there", uroce_cm_reject(id, NULL, 500));
-	EXPECT(-ENOTCONN, "id: it has no connection that has come about", uroce_cm_disconnect(id));
-	EXPECT(-ENOTCONN, "id: it has no connection that has come about",
+	EXPECT(-ENOTCONN, "id: no connection request is pending on it", uroce_cm_reject(id, NULL, 0));
+	EXPECT(-EINVAL, "private_bytes 500: allowed are 0 to 148, and private_data must not be NULL",
+	       uroce_cm_reject(id, NULL, 500));
+	EXPECT(-ENOTCONN, "id: its connection is not established", uroce_cm_disconnect(id));
+	EXPECT(-ENOTCONN, "id: its connection is not established",
 	       uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 0));
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
-	EXPECT(-EBUSY, "id: it has queue pair 0x* already, see uroce_cm_qp()",
+	EXPECT(-EBUSY, "id: it already has QP 0x*, see uroce_cm_qp()",
 	       uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp));
-	EXPECT(-EINVAL, "private_bytes 500: at most 56", uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	EXPECT(-EINVAL, "private_bytes 500: allowed are 0 to 56",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .private_bytes = 5 };
-	EXPECT(-EINVAL, "private_data: NULL with private_bytes 5",
+	EXPECT(-EINVAL, "private_data: NULL although private_bytes is 5",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .path_mtu = 300 };
-	EXPECT(-EINVAL, "path_mtu 300: a power of two, 256 ... 4096, the device's",
+	EXPECT(-EINVAL, "path_mtu 300: use a power of two from 256 to 4096, the path MTU of the device",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .sack_window = 300 };
-	EXPECT(-EINVAL, "sack_window 300: 256, 512, 1024, 2048, or 0: 256",
+	EXPECT(-EINVAL, "sack_window 300: use 256, 512, 1024 or 2048, or 0 for the default, 256",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .paths = 65 };
-	EXPECT(-EINVAL, "paths 65: 4 ... 64 with SACKs, or 0: one",
+	EXPECT(-EINVAL, "paths 65: use 4 to 64, which require SACKs, or 0 for a single path",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .paths = 8 };
 	look_like_a_nic(network.ends[0].device, true);
-	EXPECT(-EINVAL, "paths 8: port * has 2 queues, and chooses one by the source port; open it with one queue",
+	EXPECT(-EINVAL,
+	       "paths 8: port * has 2 queues and selects one by UDP source port; multipath requires a port with one queue",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	look_like_a_nic(network.ends[0].device, false);
 	options = (struct uroce_cm_options){ .option_mask = 0x80 };
-	EXPECT(-EINVAL, "option_mask 0x80: bits of enum uroce_cm_option_mask only",
+	EXPECT(-EINVAL, "option_mask 0x80: it has bits outside enum uroce_cm_option_mask",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no address of port *",
+	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: port * does not have this address",
 	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
-	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_accept(id, NULL));
-	EXPECT(-EINVAL, "timeout 32: at most 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
+	EXPECT(-ENOTCONN, "id: no connection request is pending on it", uroce_cm_accept(id, NULL));
+	EXPECT(-EINVAL, "timeout 32: allowed are 0 to 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
 	cr_assert_eq(uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL), 0);
-	EXPECT(-EISCONN, "id: it has already connected or resolved; create another one",
+	EXPECT(-EISCONN, "id: it was already resolved or connected; create a new id",
 	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
 	cr_assert_eq(uroce_cm_close(id), 0);
 	calls_close(&network, channel, listener);
@@ -110,25 +113,28 @@ Test(refusals_cm, ways_and_moves)
 	init = calls_qp_init(&network, 0);
 	own = network_address("10.0.0.1"), stranger = network_address("10.0.0.77");
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	EXPECT(-EINVAL, "dest: an address, or NULL behind uroce_cm_route()", uroce_cm_route(id, NULL, NULL, 0));
-	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no device of the engine has it",
+	EXPECT(-EINVAL, "dest: an address is required unless uroce_cm_route() has set one",
+	       uroce_cm_route(id, NULL, NULL, 0));
+	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no device of the engine has this address",
 	       uroce_cm_route(id, &stranger, &own, 0));
-	EXPECT(-EINVAL, "state RESET: INIT, RTR or RTS", uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
-	EXPECT(-ENOTCONN, "id: no message from its peer has arrived yet",
+	EXPECT(-EINVAL, "state RESET: allowed are INIT, RTR and RTS",
+	       uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: no message of the peer has arrived yet",
 	       uroce_cm_qp_attr(id, UROCE_QPS_RTR, &attr, &mask));
-	EXPECT(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_CONNECT_RESPONSE", uroce_cm_establish(id));
+	EXPECT(-ENOTCONN, "id: no connection reply is pending, see UROCE_CM_CONNECT_RESPONSE", uroce_cm_establish(id));
 	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_assert_eq(uroce_cm_route(id, &own, &stranger, 0), 0);
-	EXPECT(-ENOTCONN, "id: no message from its peer has arrived yet",
+	EXPECT(-ENOTCONN, "id: no message of the peer has arrived yet",
 	       uroce_cm_qp_attr(id, UROCE_QPS_RTS, &attr, &mask));
 	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_expect_eq(uroce_cm_qp_attr(id, UROCE_QPS_INIT, &attr, &mask), 0);
-	EXPECT(-EINVAL, "qp_num 16777216: at most 16777215", uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
+	EXPECT(-EINVAL, "qp_num 16777216: allowed are 0 to 16777215",
+	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .qp_num = 17, .alternate = &path };
-	EXPECT(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads",
+	EXPECT(-EINVAL, "alternate: must be NULL with qp_num; the application sets the alternate path of its own QP",
 	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
-	EXPECT(-EINVAL, "qp_num 0x000011: the id has queue pair 0x*",
+	EXPECT(-EINVAL, "qp_num 0x000011: the id already has QP 0x*",
 	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
 	cr_assert_eq(uroce_cm_close(id), 0);
 	calls_close(&network, channel, NULL);
@@ -155,33 +161,35 @@ Test(refusals_cm, ports_and_services)
 	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
 	cr_assert_eq(uroce_cm_channel_create(engine, &others), 0);
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	EXPECT(-EINVAL, "channel: of another engine than the id", uroce_cm_migrate(id, others));
+	EXPECT(-EINVAL, "channel: it belongs to another engine than the id", uroce_cm_migrate(id, others));
 	cr_assert_eq(uroce_cm_channel_destroy(others), 0);
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
-	EXPECT(-EINVAL, "family 3: 0 ... 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
+	EXPECT(-EINVAL, "family 3: allowed are 0 to 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
 	cr_assert_eq(uroce_cm_bind(id, NULL, 0), 0);
-	EXPECT(-EINVAL, "id: it has a port already; set the family first", uroce_cm_set_family(id, UROCE_CM_IPV4));
-	EXPECT(-EINVAL, "id: it has a port already; set reuse first", uroce_cm_set_reuse(id, true));
-	EXPECT(-EINVAL, "id: it has a port, or is on its way to a peer", uroce_cm_bind(id, NULL, 0));
+	EXPECT(-EINVAL, "id: it is already bound to a port; set the family before that",
+	       uroce_cm_set_family(id, UROCE_CM_IPV4));
+	EXPECT(-EINVAL, "id: it is already bound to a port; set reuse before that", uroce_cm_set_reuse(id, true));
+	EXPECT(-EINVAL, "id: it is already bound to a port, or is connecting", uroce_cm_bind(id, NULL, 0));
 	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);
 	calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
-	EXPECT(-EINVAL, "id: it is on its way to a peer, and cannot listen", uroce_cm_listen_bound(id, 0));
+	EXPECT(-EINVAL, "id: it is connecting to a peer, so it cannot listen", uroce_cm_listen_bound(id, 0));
 	cr_assert_eq(uroce_cm_id_create_ud(channel, 1, &listener), 0);
 	cr_assert_eq(uroce_cm_bind(listener, NULL, CALLS_PORT), 0);
 	cr_assert_eq(uroce_cm_listen_bound(listener, 1), 0);
-	EXPECT(-EINVAL, "id: it listens, or is for datagrams",
+	EXPECT(-EINVAL, "id: it is a listener or a UD id, which have no connected QP",
 	       uroce_cm_qp_create(listener, network.ends[0].pd, &init, 0, &qp));
-	EXPECT(-EINVAL, "id: it listens, or is for datagrams",
+	EXPECT(-EINVAL, "id: it is a listener or a UD id, which have no connected QP",
 	       uroce_cm_qp_attr(listener, UROCE_QPS_INIT, &attr, &mask));
 	cr_assert_eq(uroce_cm_id_create_ud(channel, 1, &asker), 0);
-	EXPECT(-EINVAL, "cm_timeout 0, cm_retries 16: at most 31 and 15",
+	EXPECT(-EINVAL, "cm_timeout 0, cm_retries 16: allowed are up to 31 and up to 15",
 	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .private_bytes = 181, .private_data = "" };
-	EXPECT(-EINVAL, "private_bytes 181: at most 180, of data that are there",
+	EXPECT(-EINVAL, "private_bytes 181: allowed are 0 to 180, and private_data must not be NULL",
 	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
 	cr_assert_eq(uroce_cm_connect(asker, &own, &peer, CALLS_PORT, NULL), 0);
 	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
-	EXPECT(-EINVAL, "qp_num 0: of the queue pair that serves, see uroce_ud_num()", uroce_cm_accept(event.id, NULL));
+	EXPECT(-EINVAL, "qp_num 0: a UD service requires the number of its QP, see uroce_ud_num()",
+	       uroce_cm_accept(event.id, NULL));
 	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
 	cr_expect_eq(calls_wait(channel, UROCE_CM_UD_RESOLVED).status, -ECONNREFUSED);
 	cr_assert_eq(uroce_cm_id_destroy(asker), 0);
@@ -200,7 +208,7 @@ Test(refusals_cm, an_engine_without_devices_leads_nowhere)
 	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
 	cr_assert_eq(uroce_cm_channel_create(engine, &channel), 0);
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	EXPECT(-ENETUNREACH, "dest 9.9.9.9: no device of the engine has a way to it",
+	EXPECT(-ENETUNREACH, "dest 9.9.9.9: no device of the engine has a route to it",
 	       uroce_cm_route(id, NULL, &far, 0));
 	cr_assert_eq(uroce_cm_id_destroy(id), 0);
 	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
@@ -214,7 +222,7 @@ static void use_up_listeners(struct uroce_cm_channel *channel)
 
 	while (uroce_cm_listen(channel, NULL, 0, 8, 0, &listeners[count]) == 0)
 		cr_assert_lt(++count, 5000);
-	EXPECT(-ENOSPC, "the engine has * listeners already; destroy one first",
+	EXPECT(-ENOSPC, "the engine already has * listeners, the maximum; destroy one first",
 	       uroce_cm_listen(channel, NULL, 0, 8, 0, &listeners[count]));
 	while (count)
 		cr_assert_eq(uroce_cm_id_destroy(listeners[--count]), 0);
@@ -230,7 +238,7 @@ static void use_up_uds(const struct end *end)
 
 	while (uroce_ud_create(end->pd, &init, &uds[count]) == 0)
 		cr_assert_lt(++count, 1000);
-	EXPECT(-ENOSPC, "the engine has * queue pairs for datagrams already; destroy one",
+	EXPECT(-ENOSPC, "the engine already has * UD QPs, the maximum; destroy one first",
 	       uroce_ud_create(end->pd, &init, &uds[count]));
 	while (count)
 		cr_assert_eq(uroce_ud_destroy(uds[--count]), 0);
@@ -253,7 +261,7 @@ Test(refusals_cm, more_connections_than_there_can_be)
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_PKEY, NULL), 0);
-	EXPECT(-EINVAL, "P_Key 0x8001 of its QP: connections by address are of 0x7fff, the default partition",
+	EXPECT(-EINVAL, "P_Key 0x8001 of the QP: connections by address require the default partition, 0x7fff",
 	       uroce_cm_connect(id, NULL, &far, CALLS_PORT, NULL));
 	calls_hang_up(id);
 	calls_close(&network, channel, NULL);
@@ -279,22 +287,22 @@ Test(refusals_cm, datagrams)
 	EXPECT(-EINVAL, "max_recv_sge 17: 1 ... 16", uroce_ud_create(end->pd, &init, &ud));
 	init.max_recv_sge = 1;
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &ud), 0);
-	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
+	EXPECT(-EINVAL, "num_sge 2: allowed are 0 to 1, the limit of the queue",
 	       uroce_ud_post_recv(ud, &(struct uroce_recv_wr){ .num_sge = 2 }));
-	EXPECT(-EINVAL, "opcode 4: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "opcode 4: a UD QP supports SEND and SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
 	wr.opcode = UROCE_WR_SEND;
 	wr.num_sge = 1;
-	EXPECT(-EINVAL, "num_sge 1: 0 ... 16, of a list that is there", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "num_sge 1: allowed are 0 to 16, and sg_list must not be NULL", uroce_ud_send(ud, &to, &wr));
 	wr.sg_list = &sge;
 	sge.length = 5000;
-	EXPECT(-EINVAL, "5000 bytes: at most 4096, the device's path MTU", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "5000 bytes: allowed are up to 4096, the path MTU of the device", uroce_ud_send(ud, &to, &wr));
 	sge.length = 8;
 	EXPECT(-EINVAL, "qp_num 0: 1 ... 16777215", uroce_ud_send(ud, &to, &wr));
 	to.qp_num = 5;
-	EXPECT(-EINVAL, "path.source: one of the device's addresses", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "path.source: not an address of the device", uroce_ud_send(ud, &to, &wr));
 	to.path.source = network_address("10.0.0.1");
 	to.path.dest = network_address("10.0.0.2");
-	EXPECT(-EACCES, "sg_list: an lkey is not of the domain, or its range not inside the region",
+	EXPECT(-EACCES, "sg_list: an lkey belongs to another protection domain, or its range is outside the region",
 	       uroce_ud_send(ud, &to, &wr));
 	cr_assert_eq(uroce_ud_destroy(ud), 0);
 	network_close(&network);

@@ -83,10 +83,10 @@ Test(refusals_rare, what_the_machine_does_not_have)
 					    .max_send_sge = 1,
 					    .max_recv_sge = 1 };
 	no_random = true;
-	EXPECT(-EIO, "the kernel gives no random numbers: *", uroce_qp_create(network.ends[0].pd, &init, &qp));
+	EXPECT(-EIO, "the kernel returns no random numbers: *", uroce_qp_create(network.ends[0].pd, &init, &qp));
 	no_random = false;
 	no_such_cpu = true;
-	EXPECT(-ENOTSUP, "name *: this CPU cannot run it", uroce_icrc_choose(uroce_icrc()));
+	EXPECT(-ENOTSUP, "name *: this CPU lacks the instructions", uroce_icrc_choose(uroce_icrc()));
 	no_such_cpu = false;
 	cr_expect_eq(uroce_icrc_choose(uroce_icrc()), 0);
 	network_close(&network);
@@ -100,10 +100,10 @@ Test(refusals_rare, what_no_device_can_be_made_of)
 	network_open(&network, 1);
 	device.port_id = network.loop.ports[0].port_id;
 	device.pool = network.loop.pool;
-	EXPECT(-EINVAL, ":: is an unspecified address: use the address of a host, such as 10.0.0.1/24",
+	EXPECT(-EINVAL, ":: is an unspecified address: use a host address, such as 10.0.0.1/24",
 	       uroce_device_create(network.engine, &device, &none));
 	device.addrs[0] = network_address("10.0.0.9");
-	EXPECT(-EBUSY, "port_id *: it has a device already", uroce_device_create(network.engine, &device, &none));
+	EXPECT(-EBUSY, "port_id *: it already has a device", uroce_device_create(network.engine, &device, &none));
 	network_close(&network);
 }
 
@@ -125,14 +125,13 @@ Test(refusals_rare, memory_that_is_not_there)
 	struct uroce_mr *mr;
 
 	network_open(&network, 1);
-	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped, or not readable",
+	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped or not readable",
 	       uroce_mr_reg(network.ends[0].pd, unreadable, 4096, 0, &mr));
 	EXPECT(-EFAULT,
-	       "addr 0x*, bytes 4096, access 0x1: a part of the memory is mapped read-only; register it without write "
-	       "rights",
+	       "addr 0x*, bytes 4096, access 0x1: a part of the memory is mapped read-only; register it without write access",
 	       uroce_mr_reg(network.ends[0].pd, read_only, 4096, UROCE_ACCESS_LOCAL_WRITE, &mr));
 	cr_assert_eq(uroce_mr_reg(network.ends[0].pd, read_only, 4096, UROCE_ACCESS_REMOTE_READ, &mr), 0);
-	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped, or not readable",
+	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped or not readable",
 	       uroce_mr_rereg(mr, network.ends[0].pd, unreadable, 4096, (uintptr_t)unreadable, 0));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
@@ -147,7 +146,7 @@ Test(refusals_rare, an_lcore_that_is_in_use)
 	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
 	atomic_store(&spins, true);
 	cr_assert_eq(rte_eal_remote_launch(spin, NULL, worker), 0);
-	EXPECT(-EBUSY, "lcore_ids: lcore 1 runs something else", uroce_engine_start(engine));
+	EXPECT(-EBUSY, "lcore_ids: lcore 1 is already running a function", uroce_engine_start(engine));
 	atomic_store(&spins, false);
 	rte_eal_mp_wait_lcore();
 	cr_expect_eq(uroce_engine_start(engine), 0);
@@ -168,12 +167,12 @@ Test(refusals_rare, more_devices_than_there_can_be_and_tags_that_are_taken_off)
 					      .addrs = { network_address("10.0.0.1") } };
 	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
 	strips_tags = true;
-	EXPECT(-EINVAL, "port_id *: the port takes VLAN tags off; configure it without",
+	EXPECT(-EINVAL, "port_id *: the port strips VLAN tags; configure it without VLAN stripping",
 	       uroce_device_create(engine, &given, &device));
 	strips_tags = false;
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++)
 		engine->devices[i] = network.ends[1].device; /* of another engine: nobody polls it here */
-	EXPECT(-ENOSPC, "the engine has * devices already; destroy one first",
+	EXPECT(-ENOSPC, "the engine already has * devices, the maximum; destroy one first",
 	       uroce_device_create(engine, &given, &device));
 	memset(engine->devices, 0, sizeof(engine->devices));
 	cr_expect_eq(uroce_engine_destroy(engine), 0);
@@ -270,7 +269,7 @@ Test(refusals_rare, a_path_that_is_armed_before_the_peer_was_heard)
 				       .alt_pkey = 0xFFFF,
 				       .path_mig_state = UROCE_PATH_REARM };
 	EXPECT(-EAGAIN,
-	       "PATH_MIG_STATE REARM: no packet of the peer arrived over the new path yet; exchange a message first",
+	       "PATH_MIG_STATE REARM: no packet of the peer has arrived over the new path yet; exchange a message first",
 	       uroce_qp_modify(network.ends[0].qp, &attr, mask, NULL));
 	destroy_both();
 	close_second(&second);
@@ -293,10 +292,10 @@ Test(refusals_rare, devices_and_neighbours_of_an_id)
 	own = network_address("10.0.0.1");
 	init = calls_qp_init(&network, 1);
 	cr_assert_eq(uroce_cm_id_create(channel, 0, &id), 0);
-	EXPECT(-ENETUNREACH, "dest 10.9.9.9: no neighbour of 10.0.1.1, which has no gateway",
+	EXPECT(-ENETUNREACH, "dest 10.9.9.9: it is outside the network of 10.0.1.1, which has no gateway",
 	       uroce_cm_route(id, &source, &far, 0));
 	cr_assert_eq(uroce_cm_bind(id, &own, 0), 0);
-	EXPECT(-EINVAL, "pd: of the device of the id, see uroce_cm_device()",
+	EXPECT(-EINVAL, "pd: it belongs to another device than the id, see uroce_cm_device()",
 	       uroce_cm_qp_create(id, network.ends[1].pd, &init, 0, &qp));
 	cr_assert_eq(uroce_cm_id_destroy(id), 0);
 	close_second(&second);
@@ -318,7 +317,8 @@ Test(refusals_rare, a_request_that_ends_while_it_is_accepted)
 	init = calls_qp_init(&network, 1);
 	cr_assert_eq(uroce_cm_qp_create(event.id, network.ends[1].pd, &init, 0, &qp), 0);
 	has_ended = true;
-	EXPECT(-ENOTCONN, "id: its request has ended while it was accepted", uroce_cm_accept(event.id, NULL));
+	EXPECT(-ENOTCONN, "id: the peer ended its connection request before it was accepted",
+	       uroce_cm_accept(event.id, NULL));
 	has_ended = false;
 	calls_hang_up(event.id);
 	calls_hang_up(id);

@@ -163,12 +163,10 @@ Test(sentences, a_peer_that_is_gone)
 	open_usual();
 	on_frames_to(1, spoil_drop_long, 0);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_completion(0,
-			  WORDS("RETRY_EXC_ERR: the peer did not answer in time; PSN ", " tried 4 times in ",
-				"; the peer has not answered at all. Look: is the peer's QP alive and connected to "
-				"this one (its drop_unknown_qpn, drop_qp_state, drop_address, drop_vlan and drop_pkey "
-				"count), did this port take and send the frames (tx_stuck, tx_held, tx_link_down), "
-				"and does one of the path MTU pass?"));
+	expect_completion(
+		0,
+		WORDS("RETRY_EXC_ERR: the peer did not answer in time; PSN ", " tried 4 times in ",
+		      "; no response was ever received. Look: check that the peer's QP exists and is connected to this one (peer's counters drop_unknown_qpn, drop_qp_state, drop_address, drop_vlan, drop_pkey), that this port transmitted the frames (tx_stuck, tx_held, tx_link_down), and that frames of the path MTU pass"));
 	network_close(&network);
 }
 
@@ -179,8 +177,9 @@ Test(sentences, an_operation_that_the_peer_may_not_know)
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
 	post_usual(UROCE_WR_ATOMIC_WRITE, 8);
-	expect_completion(0, WORDS("Look: does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH "
-				   "without an answer"));
+	expect_completion(
+		0,
+		WORDS("Look: check that the peer supports this operation: Linux 6.1 drops ATOMIC WRITE and FLUSH without a response"));
 	network_close(&network);
 }
 
@@ -192,9 +191,9 @@ Test(sentences, long_frames_to_the_peer_do_not_pass)
 	on_frames_to(1, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_WRITE, 5000);
 	expect_completion(0, WORDS("packets or their responses were lost until no retry was left",
-				   "last response of the peer: NAK_SEQUENCE. Look: "
-				   "one packet is lost on every retry while others arrive: does a frame of the path "
-				   "MTU pass"));
+				   "last response received: NAK_SEQUENCE. Look: "
+				   "one packet is lost on every retry while others arrive: check that frames of the "
+				   "path MTU pass"));
 	network_close(&network);
 }
 
@@ -207,10 +206,9 @@ Test(sentences, a_peer_that_misses_what_it_gets)
 	on_frames_to(0, spoil_make_naks, 0);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(
-		0, WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
-			 "Look: one packet is lost on every retry while others arrive: does a frame of the path MTU "
-			 "pass (MTUs of interfaces and switches, framesz, bsize), and which drop counters of ports and "
-			 "switches grow?"));
+		0,
+		WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
+		      "Look: one packet is lost on every retry while others arrive: check that frames of the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and which drop counters of ports and switches grow"));
 	network_close(&network);
 }
 
@@ -221,10 +219,9 @@ Test(sentences, long_frames_of_the_peer_do_not_pass)
 	on_frames_to(0, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_READ, 5000);
 	expect_completion(
-		0, WORDS("the peer did not answer in time",
-			 "; last response of the peer: ACK, msn 1. Look: it was there "
-			 "before: is it still (its process, its QP, a core for it), did this port take and send the "
-			 "frames (tx_stuck, tx_held, tx_link_down), and do frames of the path MTU pass, both ways?"));
+		0,
+		WORDS("the peer did not answer in time",
+		      "; last response received: ACK, msn 1. Look: the peer responded before: check that its process and QP still exist and have a core, that this port transmitted the frames (tx_stuck, tx_held, tx_link_down), and that frames of the path MTU pass in both directions"));
 	network_close(&network);
 }
 
@@ -239,9 +236,7 @@ Test(sentences, an_answer_is_lost_and_no_retry_is_left)
 	expect_completion(
 		0,
 		WORDS("packets or their responses were lost until no retry was left",
-		      "Look: responses of the peer are lost or out of order: does a frame of the path MTU pass (MTUs "
-		      "of the interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, "
-		      "drop_ring_full, drop_stale_response, early_probes) and on the switch?"));
+		      "Look: responses of the peer are lost or out of order: check that frames of the path MTU pass (MTUs of the interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, drop_ring_full, drop_stale_response, early_probes) and on the switch"));
 	network_close(&network);
 }
 
@@ -251,9 +246,9 @@ Test(sentences, a_peer_without_receives)
 	open_usual();
 	post_usual(UROCE_WR_SEND, 8);
 	expect_completion(
-		0, WORDS("RNR_RETRY_EXC_ERR: the peer had no receive posted", " tried 3 times in ",
-			 "last response of the peer: RNR_NAK, timer 1 (0.01 ms). Look: the peer has to post receives "
-			 "sooner; or raise rnr_retry, or agree on flow_control"));
+		0,
+		WORDS("RNR_RETRY_EXC_ERR: the peer had no receive posted", " tried 3 times in ",
+		      "last response received: RNR_NAK, timer 1 (0.01 ms). Look: the peer must post receives earlier; or raise rnr_retry, or enable flow_control on both ends"));
 	network_close(&network);
 }
 
@@ -278,9 +273,10 @@ Test(sentences, an_address_that_nobody_has)
 	attr.path.dest = network_address("10.0.0.77");
 	connect_end(0, &attr);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_completion(0, WORDS("nobody answers for the peer's address (ARP, neighbour discovery)",
-				   "Look: does the peer have that address, in this network and VLAN, and does its "
-				   "program run?"));
+	expect_completion(
+		0,
+		WORDS("no response to ARP or neighbour discovery for the peer's address",
+		      "Look: check that the peer has that address in this network and VLAN, and that its program runs"));
 	network_close(&network);
 }
 
@@ -296,7 +292,7 @@ Test(sentences, an_idle_peer_that_is_gone)
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
 	expect_queue_pair(0, WORDS("in ERR: RETRY_EXC_ERR: the peer of an idle connection did not answer",
-				   "Look: is the peer's process still there, with this QP, and the way to it?"));
+				   "Look: check that the peer's process and its QP still exist and can be reached"));
 	network_close(&network);
 }
 
@@ -308,12 +304,13 @@ Test(sentences, a_key_that_the_peer_does_not_know)
 	open_usual();
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr) ^ 0xFF, 0);
 	expect_completion(
-		0, WORDS("REM_ACCESS_ERR: the peer refused the request; PSN ",
-			 "; last response of the peer: NAK_REMOTE_ACCESS. Look: compare rkey, address, length and "
-			 "rights with the peer's registration"));
-	expect_queue_pair(1, WORDS("a request of the peer failed: REM_ACCESS_ERR: the peer used a key that is unknown "
-				   "or no longer valid",
-				   "Look: was the region or window deregistered while the peer still used it?"));
+		0,
+		WORDS("REM_ACCESS_ERR: the peer refused the request; PSN ",
+		      "; last response received: NAK_REMOTE_ACCESS. Look: compare rkey, address, length and access rights with the peer's registration"));
+	expect_queue_pair(
+		1, WORDS("a request of the peer failed: REM_ACCESS_ERR: the peer used a key that is unknown "
+			 "or no longer valid",
+			 "Look: check whether the region or window was deregistered while the peer still used it"));
 	network_close(&network);
 }
 
@@ -329,7 +326,7 @@ Test(sentences, a_key_of_another_domain_of_the_peer)
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(mr), 0);
 	expect_completion(0, WORDS("the peer refused the request"));
 	expect_queue_pair(1, WORDS("the peer used a key of another protection domain or QP",
-				   "Look: the region or window has to belong to this QP's protection domain"));
+				   "Look: the region or window must belong to the protection domain of this QP"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	cr_assert_eq(uroce_pd_dealloc(pd), 0);
 	network_close(&network);
@@ -344,8 +341,9 @@ Test(sentences, a_key_that_gives_peers_no_right)
 	mr = region(1, network.ends[1].pd, 64, UROCE_ACCESS_LOCAL_WRITE);
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(mr), 0);
 	expect_completion(0, WORDS("the peer refused the request"));
-	expect_queue_pair(1, WORDS("the peer used a key that does not give the right",
-				   "Look: register the region with the UROCE_ACCESS_REMOTE_* that the peer uses"));
+	expect_queue_pair(
+		1, WORDS("the peer used a key that lacks the access right",
+			 "Look: register the region with the UROCE_ACCESS_REMOTE_* flags that the peer requires"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
 }
@@ -375,14 +373,13 @@ Test(sentences, an_operation_that_the_peer_does_not_allow)
 	}
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(
-		0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
-			 "; last response of the peer: NAK_INVALID_REQUEST. Look: the peer takes no such request: "
-			 "message longer than its receive, more READs than its max_dest_rd_atomic, or access "
-			 "not enabled on its QP"));
+		0,
+		WORDS("REM_INV_REQ_ERR: the peer refused the request",
+		      "; last response received: NAK_INVALID_REQUEST. Look: the peer does not accept this request: the message is longer than its receive, there are more READs than its max_dest_rd_atomic, or its QP does not enable the access"));
 	expect_queue_pair(
-		1, WORDS("the peer's request broke the protocol",
-			 "Look: do access_flags and max_dest_rd_atomic of this QP allow it? If so, the peer violates "
-			 "the protocol: check a capture of both directions with uroce-trace"));
+		1,
+		WORDS("the peer's request broke the protocol",
+		      "Look: check that access_flags and max_dest_rd_atomic of this QP allow it; if they do, the peer violates the protocol: check a capture of both directions with uroce-trace"));
 	network_close(&network);
 }
 
@@ -392,11 +389,11 @@ Test(sentences, a_send_longer_than_its_receive)
 	open_usual();
 	post_recv(uroce_mr_lkey(network.ends[1].mr), 100);
 	post_usual(UROCE_WR_SEND, 200);
-	expect_completion(1,
-			  WORDS("RECV wr_id 6 ", "LOC_LEN_ERR: the message is too long",
-				"Look: a receive, and each receive of a shared queue, has to have room for the longest "
-				"SEND of the peer"));
-	expect_completion(0, WORDS("message longer than its receive"));
+	expect_completion(
+		1,
+		WORDS("RECV wr_id 6 ", "LOC_LEN_ERR: the message is too long",
+		      "Look: each receive, also of a shared queue, must have room for the longest SEND of the peer"));
+	expect_completion(0, WORDS("the message is longer than its receive"));
 	network_close(&network);
 }
 
@@ -410,11 +407,11 @@ Test(sentences, a_receive_whose_memory_is_gone)
 	post_recv(uroce_mr_lkey(mr), 64);
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	post_usual(UROCE_WR_SEND, 8);
-	expect_completion(0, WORDS("REM_OP_ERR: the peer refused the request",
-				   "NAK_REMOTE_OPERATIONAL. Look: the "
-				   "peer's receive entry is unusable: look at its completion"));
+	expect_completion(
+		0, WORDS("REM_OP_ERR: the peer refused the request",
+			 "NAK_REMOTE_OPERATIONAL. Look: the peer's receive entry is unusable: check its completion"));
 	expect_completion(1, WORDS("RECV wr_id 6 ", "a local key is unknown or no longer valid",
-				   "Look: was the region registered, and not yet deregistered?"));
+				   "Look: check that the region is registered and was not deregistered"));
 	network_close(&network);
 }
 
@@ -431,7 +428,7 @@ Test(sentences, a_key_of_another_domain)
 	mr = region(0, pd, 64, 0);
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
 	expect_completion(0, WORDS("LOC_PROT_ERR: a local key is of another protection domain",
-				   "Look: register the memory on the QP's protection domain"));
+				   "Look: register the memory in the protection domain of the QP"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	cr_assert_eq(uroce_pd_dealloc(pd), 0);
 	network_close(&network);
@@ -445,8 +442,8 @@ Test(sentences, a_read_to_where_nothing_may_be_written)
 	open_usual();
 	mr = region(0, network.ends[0].pd, 64, 0);
 	post(UROCE_WR_RDMA_READ, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
-	expect_completion(0, WORDS("a local key does not give the right",
-				   "Look: receives, READs and atomics need UROCE_ACCESS_LOCAL_WRITE"));
+	expect_completion(0, WORDS("a local key lacks the access right",
+				   "Look: receives, READs and atomics require UROCE_ACCESS_LOCAL_WRITE"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
 }
@@ -470,7 +467,8 @@ Test(sentences, a_message_of_more_than_2_GiB)
 	RULE("E-4");
 	open_usual();
 	post_usual(UROCE_WR_RDMA_WRITE, 0x80000001);
-	expect_completion(0, WORDS("LOC_LEN_ERR: the message is too long", "Look: a message has at most 2^31 bytes"));
+	expect_completion(0, WORDS("LOC_LEN_ERR: the message is too long",
+				   "Look: the maximum message length is 2^31 bytes"));
 	network_close(&network);
 }
 
@@ -487,7 +485,7 @@ Test(sentences, a_read_of_a_queue_pair_that_may_have_none)
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_MAX_RD_ATOMIC, NULL), 0, "%s", uroce_last_error());
 	attr.qp_state = UROCE_QPS_RTS;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
-	expect_completion(0, WORDS("LOC_QP_OP_ERR: max_rd_atomic is 0, and it is a READ or atomic",
+	expect_completion(0, WORDS("LOC_QP_OP_ERR: max_rd_atomic is 0, so READs and atomics are not allowed",
 				   "Look: set max_rd_atomic to 1 or more, or post no READs and atomics"));
 	network_close(&network);
 }
@@ -510,10 +508,9 @@ Test(sentences, a_window_over_memory_that_takes_none)
 	};
 	cr_assert_eq(uroce_mw_bind(network.ends[0].qp, mw, &bind, 5, UROCE_SEND_SIGNALED), 0, "%s", uroce_last_error());
 	expect_completion(
-		0, WORDS("MW_BIND_ERR: the window or its region does not allow that",
-			 "Look: a bind wants a region of the QP's "
-			 "protection domain with UROCE_ACCESS_MW_BIND, its rights and a range inside of it; and a "
-			 "window of type 2 that is not bound"));
+		0,
+		WORDS("MW_BIND_ERR: the window or its region does not allow that",
+		      "Look: a bind requires a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, access rights and a range within that region, and an unbound type 2 window"));
 	cr_assert_eq(uroce_mw_dealloc(mw), 0);
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
@@ -532,9 +529,10 @@ Test(sentences, a_completion_queue_that_is_full)
 	}
 	for (int i = 0; i < 8; i++)
 		post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_queue_pair(0, WORDS("LOC_QP_OP_ERR: a completion queue of it was full, and a completion is lost. Look: "
-				   "poll it more often, or create it with room for the completions of all requests and "
-				   "receives under way, flushed ones too"));
+	expect_queue_pair(
+		0,
+		WORDS("LOC_QP_OP_ERR: one of its completion queues overflowed, and a completion is lost. Look: "
+		      "poll it more often, or create it with a depth for the completions of all outstanding requests and receives, including flushed ones"));
 	network_close(&network);
 }
 
@@ -546,11 +544,12 @@ Test(sentences, a_request_behind_the_one_that_failed)
 	cr_assert_eq(uroce_qp_modify(network.ends[1].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_ERR },
 				     UROCE_QP_STATE, NULL),
 		     0);
-	expect_completion(1, WORDS("RECV wr_id 6 ",
-				   "WR_FLUSH_ERR: flushed: the QP had failed or was moved to ERR. "
-				   "Look: the cause is in the first completion of this QP with another error, or in "
-				   "uroce_qp_last_error(); the peer may have executed this request"));
-	expect_queue_pair(1, WORDS("in ERR: its application has moved it there"));
+	expect_completion(
+		1,
+		WORDS("RECV wr_id 6 ",
+		      "WR_FLUSH_ERR: flushed: the QP had failed or was moved to ERR. "
+		      "Look: the first completion of this QP with another status, or uroce_qp_last_error(), has the cause; the peer may have executed this request"));
+	expect_queue_pair(1, WORDS("in ERR: its application set that state"));
 	network_close(&network);
 }
 

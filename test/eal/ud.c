@@ -256,8 +256,7 @@ Test(ud, receives_of_a_shared_queue)
 	init.srq = srq;
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &all.uds[1]), 0);
 	cr_expect_eq(uroce_ud_post_recv(all.uds[1], &wr), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(),
-			 "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+	cr_expect_str_eq(uroce_last_error(), "the QP receives from its SRQ: post to it with uroce_srq_post_recv()");
 	cr_expect_eq(uroce_srq_destroy(srq), -EBUSY);
 	sge.addr = (uintptr_t)end->buffer;
 	sge.lkey = uroce_mr_lkey(end->mr);

@@ -130,7 +130,7 @@ def misuse():
               sees=(r"uroce-run: ./no-such-program: No such file",))
     yield Row("an interface that is not there", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,
               sees=(r"uroce: there is no port nowhere0: no interface has that name",))
-    yield Row("--check", ["true"], options=("--check",), sees=(r"ok: libibverbs of the system fits",
+    yield Row("--check", ["true"], options=("--check",), sees=(r"ok: the system's libibverbs is compatible",
                                                               r"ok: the port can be opened"))
     yield Row("--check, of an interface that is not there", ["true"], port="nowhere0", options=("--check",), status=3,
               complains=True, sees=(r"missing: the port can be opened",))
@@ -260,11 +260,11 @@ def agreements():
     yield Row("both ends agree on no SACKs", [*program, "1"], options=("--sack-window", "off"), sees=("agreed on 0x1",))
     yield Row("both ends agree on several paths", [*program, "1"], options=("--paths", "8"), sees=("agreed on 0x103",))
     yield Row("paths without SACKs", ["env", "UROCE_PATHS=8", "UROCE_SACK_WINDOW=off", *program, "1"], complains=True,
-              sees=(r"^uroce: UROCE_PATHS is '8': 4 to 64, and only with SACKs$",), status=1)
+              sees=(r"^uroce: UROCE_PATHS is '8': use 4 to 64, which requires SACKs$",), status=1)
     yield Row("too few paths", ["env", "UROCE_PATHS=3", *program, "1"], complains=True,
-              sees=(r"^uroce: UROCE_PATHS is '3': 4 to 64, and only with SACKs$",), status=1)
+              sees=(r"^uroce: UROCE_PATHS is '3': use 4 to 64, which requires SACKs$",), status=1)
     yield Row("a window of SACKs that there is not", ["env", "UROCE_SACK_WINDOW=300", *program, "1"], complains=True,
-              sees=(r"^uroce: UROCE_SACK_WINDOW is '300': off, 256, 512, 1024 or 2048$",), status=1)
+              sees=(r"^uroce: UROCE_SACK_WINDOW is '300': use off, 256, 512, 1024 or 2048$",), status=1)
 
 
 def connections():

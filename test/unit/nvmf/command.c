@@ -479,7 +479,7 @@ Test(command, each_status_has_a_text)
 		for (size_t j = 0; j < i; j++)
 			cr_expect_str_neq(nvmf_status_text(statuses[i]), nvmf_status_text(statuses[j]));
 	}
-	cr_expect_str_eq(nvmf_status_meaning(FINAL(NVME_CAPACITY_EXCEEDED)), "the disk of the target is full");
+	cr_expect_str_eq(nvmf_status_meaning(FINAL(NVME_CAPACITY_EXCEEDED)), "the target's disk is full");
 	cr_expect_null(nvmf_status_meaning(NVME_LBA_RANGE), "its text says it");
 	cr_expect_null(nvmf_status_meaning(0x7FF));
 }

@@ -121,10 +121,10 @@ Test(fabrics, refused_connect_names_what_was_wrong)
 		const char *text;
 	} rows[] = {
 		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 256, "no subsystem has that NQN" },
-		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 512, "the NQN of the host is empty or too long" },
-		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 16, "this host has no controller with that id" },
-		{ FINAL(NVME_CONNECT_INVALID), 42, "a wrong number of the queue" },
-		{ FINAL(NVME_CONNECT_INVALID), 44, "a wrong size of the queue" },
+		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 512, "the host NQN is empty or too long" },
+		{ FINAL(NVME_CONNECT_INVALID), IN_DATA | 16, "this host has no controller with that controller ID" },
+		{ FINAL(NVME_CONNECT_INVALID), 42, "invalid queue ID" },
+		{ FINAL(NVME_CONNECT_INVALID), 44, "invalid queue size" },
 		{ FINAL(NVME_CONNECT_INVALID), 7, "invalid parameter of Connect" },
 		{ FINAL(NVME_CONNECT_HOST), IN_DATA | 256, "host not allowed" },
 		{ NVME_OK, 5, "success" },

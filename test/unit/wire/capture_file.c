@@ -356,7 +356,7 @@ Test(capture_file, a_section_has_its_own_interfaces_and_byte_order)
 	put_interface(&draft, 1, 0);
 	put_enhanced(&draft, 0, "two", 3);
 	put_enhanced(&draft, 1, "bad", 3);
-	expect_error(&draft, "one.two.a packet of interface 1 of 1 before byte");
+	expect_error(&draft, "one.two.a packet with interface 1 (the file has 1) before byte");
 }
 
 Test(capture_file, a_link_type_that_tells_of_a_check_sequence_is_ethernet_too)
@@ -371,12 +371,12 @@ Test(capture_file, other_links_are_refused_by_value)
 {
 	struct draft draft = classic(true, 0xA1B2C3D4, 113);
 
-	expect_error(&draft, "the link type is 113, not 1 (Ethernet)");
+	expect_error(&draft, "link type 113 is not supported (1, Ethernet)");
 	draft = (struct draft){ 0 };
 	put_section(&draft);
 	put_interface(&draft, 276, 0);
 	put_enhanced(&draft, 0, "one", 3);
-	expect_error(&draft, "the link type is 276, not 1 (Ethernet)");
+	expect_error(&draft, "link type 276 is not supported (1, Ethernet)");
 }
 
 Test(capture_file, packets_of_other_links_are_passed_over_and_counted)
@@ -418,7 +418,7 @@ Test(capture_file, what_no_sound_file_has_is_refused)
 
 	expect_error(&draft, "the file is empty");
 	put(&draft, "PK\3\4", 4);
-	expect_error(&draft, "starts with 50 4b 03 04, neither pcap nor pcapng");
+	expect_error(&draft, "is neither pcap nor pcapng (it starts with 50 4b 03 04)");
 	draft = classic(false, 0xA1B2C3D4, 1);
 	draft.data[4] = 3;
 	expect_error(&draft, "pcap version 3.4");
@@ -427,48 +427,48 @@ Test(capture_file, what_no_sound_file_has_is_refused)
 	put32(&draft, 0);
 	put32(&draft, CAPTURE_FRAME_MAX_BYTES + 1);
 	put32(&draft, 0);
-	expect_error(&draft, "a frame of 262145 bytes");
+	expect_error(&draft, "a frame length of 262145 (up to 262144)");
 	draft = blocks(false);
 	put32(&draft, 6);
 	put32(&draft, 8);
 	put32(&draft, 0);
-	expect_error(&draft, "a block of 8 bytes");
+	expect_error(&draft, "an invalid block length, 8,");
 	draft = blocks(false);
 	put32(&draft, 6);
 	put32(&draft, 33);
 	put32(&draft, 0);
-	expect_error(&draft, "a block of 33 bytes");
+	expect_error(&draft, "an invalid block length, 33,");
 	draft = blocks(false);
 	put32(&draft, 6);
 	put32(&draft, 32u << 20);
 	put32(&draft, 0);
-	expect_error(&draft, "a block of 33554432 bytes");
+	expect_error(&draft, "an invalid block length, 33554432,");
 	draft = blocks(false);
 	start = begin_block(&draft, 0x0A0D0D0A);
 	put32(&draft, 0x1A2B3C4D);
 	put32(&draft, 0);
 	end_block(&draft, start);
-	expect_error(&draft, "a block of 20 bytes");
+	expect_error(&draft, "an invalid block length, 20,");
 	draft = blocks(false);
 	put_simple(&draft, "four", 4, 9);
-	expect_error(&draft, "a packet of 9 bytes in a block of 8");
+	expect_error(&draft, "a packet of 9 bytes in a block of 8 bytes");
 	draft = blocks(false);
 	put_enhanced(&draft, 0, "four", 4);
 	draft.data[draft.bytes - 4] ^= 8;
-	expect_error(&draft, "a block with two lengths, 36 and 44");
+	expect_error(&draft, "a block whose two lengths differ, 36 and 44");
 	draft = blocks(false);
 	start = begin_block(&draft, 6);
 	put32(&draft, 0);
 	end_block(&draft, start);
-	expect_error(&draft, "a packet block of 4 bytes");
+	expect_error(&draft, "a packet block length of 4");
 	draft = blocks(false);
 	start = begin_block(&draft, 1);
 	put32(&draft, 1);
 	end_block(&draft, start);
-	expect_error(&draft, "an interface block of 4 bytes");
+	expect_error(&draft, "an interface block length of 4");
 	draft = blocks(false);
 	draft.data[8] ^= 0xFF;
-	expect_error(&draft, "a byte-order word of");
+	expect_error(&draft, "an invalid byte-order magic, ");
 }
 
 Test(capture_file, a_file_that_is_not_there_says_so)
@@ -499,7 +499,7 @@ Test(capture_file, every_cut_gives_the_frames_before_it_and_an_error)
 			if ((i == 0 && bytes == 24) || (i == 1 && (bytes == 28 || bytes == 48)))
 				continue;
 			read_back(drafts[i].data, bytes, out, sizeof(out));
-			cr_expect(strstr(out, "the end of the file in a record"), "form %d, %u bytes: \"%s\"", i, bytes,
+			cr_expect(strstr(out, "the file ends within a record"), "form %d, %u bytes: \"%s\"", i, bytes,
 				  out);
 		}
 	}
