@@ -91,7 +91,7 @@ static int parse_section(void *argument, const char *where, const char *section)
 	(void)argument;
 	if (strcmp(section, SECTION) == 0)
 		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "%s: no such section; use [" SECTION "]", where);
+	return app_complain(APP_EXIT_USAGE, "%s: unknown section; use [" SECTION "]", where);
 }
 
 static int parse_key(void *settings, const char *where, const char *section, const char *key, const char *value)
