@@ -275,7 +275,7 @@ static int refuse_key(const struct option_set *set, const char *section, const c
 					       app_complain(APP_EXIT_USAGE, "%s: use %s=", where, hint->now->name);
 	}
 	return *keys ? app_complain(APP_EXIT_USAGE, "%s: unknown key; valid keys: %s", where, keys) :
-		       app_complain(APP_EXIT_USAGE, "%s: no such section", where);
+		       app_complain(APP_EXIT_USAGE, "%s: unknown section", where);
 }
 
 int app_option_parse_key(const struct option_set *set, const char *section, const char *key, const char *where,

@@ -284,7 +284,7 @@ Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
 	cr_assert_eq(read_text(&settings, "[traffic]\nsise=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[traffic] sise: unknown key; valid keys: qps, size, both and device\n");
 	cr_assert_eq(read_text(&settings, "[elsewhere]\nqps=1\n"), APP_EXIT_USAGE);
-	want_written(err, "[elsewhere] qps: no such section\n");
+	want_written(err, "[elsewhere] qps: unknown section\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\ndepth=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[traffic] depth: use qps=\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=1k\nsize=2k\n"), APP_EXIT_USAGE);
