@@ -117,7 +117,7 @@ def a_frame_with_a_wrong_icrc_has_not_come(folder):
 @test
 def what_our_own_ends_send_under_loss_is_clean(folder):
     environment = dict(os.environ, UROCE_TRACE_FOLDER=folder, UROCE_STORM_SEED="5")
-    done = subprocess.run([OWN, "--filter", "own/what*"], env=environment, stdout=subprocess.PIPE,
+    done = subprocess.run([OWN, "--filter", "*/own_traffic_under_loss*"], env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     expect(done.returncode == 0, done.stdout)
     for end, view in ("A", "requester"), ("B", "responder"):
