@@ -129,7 +129,7 @@ def peer_that_has_our_own_address_is_refused_at_both_ends(directory):
 
 
 @case
-def second_target_with_an_address_is_refused_and_told_who_has_it(directory):
+def second_target_with_an_address_is_refused_and_names_the_owner(directory):
     new_network()
     first = started_target(directory, "first")
     refused(target(directory, "second"), "192.0.2.9", "uroce-nvmet", f"process {first.process.pid}")
@@ -148,7 +148,7 @@ def claim_of_a_killed_program_is_free(directory):
 
 
 @case
-def program_under_uroce_run_and_a_native_one_see_each_others_claims(directory):
+def claims_are_shared_between_uroce_run_and_native_programs(directory):
     new_network()
     if not os.path.exists(program("run")):
         raise Skipped("needs libibverbs")
@@ -162,7 +162,7 @@ def program_under_uroce_run_and_a_native_one_see_each_others_claims(directory):
 
 
 @case
-def range_skips_addresses_that_no_host_has(directory):
+def range_skips_addresses_of_no_host(directory):
     new_network()
     if not os.path.exists(program("run")):
         raise Skipped("needs libibverbs")
@@ -180,7 +180,7 @@ def same_address_in_another_network_namespace_is_no_conflict(directory):
 
 
 @case
-def users_without_rights_have_claims_too(directory):
+def unprivileged_users_have_claims_too(directory):
     new_network()
     if not os.path.exists(program("run")):
         raise Skipped("needs libibverbs")
@@ -246,7 +246,7 @@ def address_of_a_program_on_the_network_is_refused(directory):
 
 
 @case
-def no_dad_uses_the_address_and_the_conflict_is_seen_later(directory):
+def no_dad_uses_the_address_and_reports_the_conflict_later(directory):
     """Every program prints it that runs for long, and so does one of verbs."""
     new_network()
     address = ("-d", "ua", "--ip", "192.0.2.9/24", "--no-dad")

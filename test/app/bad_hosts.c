@@ -46,7 +46,7 @@ static void expect_over(struct bad_queue *queue, unsigned seconds)
 }
 
 /* Its answers find no receive, and the data before them keep buffers: all that it can get, and only for a time. */
-Test(bad_hosts, who_takes_no_answers_leaves_room_for_others_and_is_sent_away)
+Test(bad_hosts, host_without_receives_leaves_buffers_and_is_disconnected)
 {
 	struct site *site = open_site();
 	struct bad_queue *deaf = bad_join(site, 64, true);
@@ -65,7 +65,7 @@ Test(bad_hosts, who_takes_no_answers_leaves_room_for_others_and_is_sent_away)
 	site_close(site);
 }
 
-Test(bad_hosts, several_that_take_no_answers_leave_room_for_others)
+Test(bad_hosts, several_hosts_without_receives_leave_buffers)
 {
 	struct site *site = open_site();
 	uint8_t sqe[NVME_SQE_BYTES];
@@ -83,7 +83,7 @@ Test(bad_hosts, several_that_take_no_answers_leave_room_for_others)
 }
 
 /* Its writes are fetched from a host that is not there any more. */
-Test(bad_hosts, who_vanishes_in_the_middle_of_a_read_is_noticed)
+Test(bad_hosts, host_that_vanishes_in_mid_transfer_is_noticed)
 {
 	struct site *site = open_site();
 	struct bad_queue *gone = bad_join(site, 64, false);
@@ -104,8 +104,10 @@ Test(bad_hosts, who_vanishes_in_the_middle_of_a_read_is_noticed)
 	site_close(site);
 }
 
-/* It has named no keep-alive time (KATO 0), the target owes it nothing, and so sends nothing by which to notice. */
-Test(bad_hosts, who_vanishes_while_nothing_is_under_way_is_noticed)
+/*
+ * It has no keep-alive time (KATO 0) and the target owes it nothing, so the target detects it by its own keep-alive.
+ */
+Test(bad_hosts, host_that_vanishes_while_idle_is_noticed)
 {
 	struct site *site = open_site();
 	struct bad_queue *gone = bad_join(site, 64, false);
@@ -122,7 +124,7 @@ Test(bad_hosts, who_vanishes_while_nothing_is_under_way_is_noticed)
 }
 
 /* More commands than its queue has places, without waiting for answers: they wait in its own queue. */
-Test(bad_hosts, a_flood_is_answered_and_slows_others_little)
+Test(bad_hosts, flood_of_commands_does_not_starve_other_hosts)
 {
 	struct site *site = open_site();
 	struct bad_queue *flood = bad_join(site, 8, false);
@@ -144,8 +146,8 @@ Test(bad_hosts, a_flood_is_answered_and_slows_others_little)
 	site_close(site);
 }
 
-/* Queues without a controller cost memory: they have to say who they are. */
-Test(bad_hosts, who_never_says_who_it_is_is_sent_away)
+/* Queues without a controller cost memory: they have to send a Connect command in time. */
+Test(bad_hosts, queue_without_connect_command_is_closed)
 {
 	struct site *site = open_site();
 	struct bad_queue *mute = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH);
@@ -157,8 +159,8 @@ Test(bad_hosts, who_never_says_who_it_is_is_sent_away)
 	site_close(site);
 }
 
-/* Each request to connect takes entries of the completion queue, and keeps them until its host had to say who it is. */
-Test(bad_hosts, who_opens_queues_without_end_leaves_entries_for_others)
+/* A connection request takes completion entries and keeps them until its host must have sent the Connect command. */
+Test(bad_hosts, connecting_host_leaves_completion_entries_for_others)
 {
 	struct site *site = open_site();
 	struct lane_port *port = &site->server.lanes[0].ports[0];
@@ -213,7 +215,7 @@ static void ask_to_read(struct bad_queue *queue, uint32_t blocks)
 }
 
 /* Small ones come without a pause, so that never all of them have their buffers back. */
-Test(bad_hosts, who_waits_for_a_large_buffer_is_not_overtaken_for_ever)
+Test(bad_hosts, small_requests_do_not_starve_a_large_buffer_request)
 {
 	struct site *site = open_site();
 	struct bad_queue *small = bad_join(site, 64, false), *large;
@@ -239,7 +241,7 @@ Test(bad_hosts, who_waits_for_a_large_buffer_is_not_overtaken_for_ever)
 }
 
 /* Where buffers do not come back, others need not wait with it. */
-Test(bad_hosts, who_waits_for_a_large_buffer_in_vain_does_not_hold_up_others)
+Test(bad_hosts, waiting_large_buffer_request_does_not_block_others)
 {
 	struct site *site = open_site();
 	struct bad_queue *large;
@@ -325,7 +327,7 @@ static void read_beside(struct bad_queue *other)
 	cr_expect_eq(get_le16(other->last + 14) >> 1, NVME_OK);
 }
 
-Test(bad_hosts, what_takes_long_in_memory_goes_on_beside_others)
+Test(bad_hosts, long_memory_command_does_not_block_other_queues)
 {
 	struct site *site = open_site();
 	uint8_t *memory = add_long(site);
@@ -352,8 +354,8 @@ Test(bad_hosts, what_takes_long_in_memory_goes_on_beside_others)
 	site_close(site);
 }
 
-/* However much one address asks for, what another asks for has every second step. */
-Test(bad_hosts, what_takes_long_is_done_for_each_address_in_turn)
+/* Every second step is executed for another address, however many commands one address has. */
+Test(bad_hosts, long_commands_are_served_round_robin_per_address)
 {
 	struct site *site = open_site();
 	struct bad_queue *greedy, *other;
@@ -374,8 +376,8 @@ Test(bad_hosts, what_takes_long_is_done_for_each_address_in_turn)
 	site_close(site);
 }
 
-/* What nobody waits for any more ends, and lets its queue end. */
-Test(bad_hosts, what_takes_long_ends_with_its_host)
+/* A command without a host ends and lets its queue end. */
+Test(bad_hosts, long_command_ends_with_its_host)
 {
 	struct site *site = open_site();
 	const uint8_t *memory = add_long(site);
@@ -397,7 +399,7 @@ Test(bad_hosts, what_takes_long_ends_with_its_host)
 
 /* ---- what is not theirs ---- */
 
-Test(bad_hosts, what_belongs_to_others_is_not_reached)
+Test(bad_hosts, host_cannot_reach_resources_of_other_hosts)
 {
 	struct site *site = open_site();
 	struct bad_queue *admin = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH), *queue;
@@ -422,7 +424,7 @@ Test(bad_hosts, what_belongs_to_others_is_not_reached)
 	site_close(site);
 }
 
-/* The target's memory, with whatever key: the host asks, RDMA by itself. */
+/* The host accesses the target's memory by RDMA, with any key. */
 Test(bad_hosts, the_memory_of_the_target_is_not_open)
 {
 	struct site *site = open_site();
@@ -457,8 +459,8 @@ Test(bad_hosts, the_memory_of_the_target_is_not_open)
 	site_close(site);
 }
 
-/* A capsule that is too short or too long, a key that is none: the queue is over, and nothing else. */
-Test(bad_hosts, what_cannot_be_a_capsule_ends_its_queue_alone)
+/* A capsule that is too short or too long, or an invalid key, ends its queue only. */
+Test(bad_hosts, malformed_capsule_ends_only_its_queue)
 {
 	static const uint32_t sizes[] = { 0, 1, 63, 64 + 4096 + 64 };
 	struct site *site = open_site();
@@ -480,7 +482,7 @@ Test(bad_hosts, what_cannot_be_a_capsule_ends_its_queue_alone)
 }
 
 /* Fields, descriptors and lengths by chance, from admin and I/O queues: each is answered or ends its queue. */
-Test(bad_hosts, capsules_by_chance_reach_nothing_and_stop_nobody)
+Test(bad_hosts, random_capsules_reach_no_foreign_memory_and_stop_no_host)
 {
 	const char *asked = getenv("UROCE_SEED");
 	const uint64_t seed = asked ? strtoull(asked, NULL, 0) : app_now_ns();

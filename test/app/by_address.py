@@ -70,7 +70,7 @@ def perf_does_every_operation_in_both_modes(directory):
 
 
 @case
-def perf_tells_of_thousands_of_queue_pairs(directory):
+def perf_exchanges_thousands_of_queue_pairs(directory):
     """Their numbers take more than all the receives of the connection that tells of them."""
     with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-q", "30000", "-t", "4", "-s", "64", "-n", "4", "-b",
               server=["-q", "30000", "-t", "4"]) as pair:
@@ -79,7 +79,7 @@ def perf_tells_of_thousands_of_queue_pairs(directory):
 
 
 @case
-def perf_goes_on_over_a_bad_link(directory):
+def perf_survives_a_lossy_link(directory):
     faults = "--loss 0.02 --dup 0.02 --reorder 0.02 --corrupt 0.02".split()
     with Pair(directory, "perf", "--op", "read", "--mode", "bw", "--verify", "-n", "300", "-s", "5000", *faults,
               server=faults) as pair:
@@ -88,7 +88,7 @@ def perf_goes_on_over_a_bad_link(directory):
 
 
 @case
-def perf_notices_that_the_other_end_was_killed(directory):
+def perf_detects_a_killed_peer(directory):
     for who in ("client", "server"):
         with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-D", "60") as pair:
             pair.client.wait_for("RDMA_Write BW Test")
@@ -99,7 +99,7 @@ def perf_notices_that_the_other_end_was_killed(directory):
 
 
 @case
-def perf_keeps_what_it_measured_when_the_other_end_is_gone(directory):
+def perf_keeps_its_results_when_the_peer_is_gone(directory):
     """What is done by then is a row; the failure is said once, and nobody is waited for."""
     path = os.path.join(directory, "x.json")
     with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-s", "64,4096", "-D", "2", "--json", path) as pair:
@@ -116,7 +116,7 @@ def perf_keeps_what_it_measured_when_the_other_end_is_gone(directory):
 
 
 @case
-def perf_server_that_waits_in_vain_notices_a_client_that_was_killed(directory):
+def waiting_perf_server_detects_a_killed_client(directory):
     """A server posts nothing of its own, and so it is the keep-alive of the connection that tells."""
     with Pair(directory, "perf", "--op", "send", "--mode", "lat", "-D", "60") as pair:
         pair.client.wait_for("Send Latency Test")
@@ -125,7 +125,7 @@ def perf_server_that_waits_in_vain_notices_a_client_that_was_killed(directory):
 
 
 @case
-def perf_says_which_request_failed_when_a_peer_falls_silent(directory):
+def perf_names_the_failed_request_of_a_silent_peer(directory):
     """Its process stops, and so it answers nothing and confirms no end; the other one says why and goes."""
     for op in ("read", "write"):
         with Pair(directory, "perf", "--op", op, "--mode", "bw", "-D", "60") as pair:
@@ -171,7 +171,7 @@ def testpmd_listens_and_connects_by_command(directory):
 
 
 @case
-def testpmd_serves_the_next_peer_whenever_one_was_killed(directory):
+def testpmd_serves_the_next_peer_after_a_kill_at_any_time(directory):
     """From before it has a port to the middle of its traffic."""
     server = commanded(directory, "server", ["listen 7011"])
     try:
@@ -189,7 +189,7 @@ def testpmd_serves_the_next_peer_whenever_one_was_killed(directory):
 
 
 @case
-def testpmd_serves_the_next_peer_when_one_was_killed(directory):
+def testpmd_serves_the_next_peer_after_a_kill(directory):
     server = commanded(directory, "server", ["listen 7011"])
     client = None
     try:
@@ -207,7 +207,7 @@ def testpmd_serves_the_next_peer_when_one_was_killed(directory):
 
 
 @case
-def testpmd_refuses_in_a_line_what_cannot_be(directory):
+def testpmd_refuses_invalid_commands_in_one_line(directory):
     path = os.path.join(directory, "commands")
     for commands, extra, told in ((["connect 10.78.0.1"], [], "10.78.0.1, port 18516: No route to host"),
                                   (["connect here"], [], '"here": must be a RoCE address'),
@@ -222,7 +222,7 @@ def testpmd_refuses_in_a_line_what_cannot_be(directory):
 
 
 @case
-def nobody_listening_is_status_3(directory):
+def missing_listener_exits_with_status_3(directory):
     for dest, status, told in (("10.79.0.1", 3, "outside the network"), ("localhost", 2, "RoCE address")):
         code, _, err = run("perf", "-d", "net_null0", "-R", "--ip", "10.78.0.2/24", dest)
         want(code == status and len(err.splitlines()) == 1 and dest in err and told in err, dest, code, err)
@@ -235,7 +235,7 @@ def nobody_listening_is_status_3(directory):
 
 
 @case
-def who_needs_no_peer_is_told(_):
+def commands_without_a_peer_report_it(_):
     for words in (["-R"], ["-R", "--connections", "1", "--ip", "10.0.0.1/24", "10.0.0.2"]):
         code, out, err = run("perf", *words)
         want(code == 2 and len(err.splitlines()) == 1 and "-R" in err, words, code, out, err)

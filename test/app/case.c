@@ -35,7 +35,7 @@ Test(perf_case, every_operation_in_both_modes_by_default)
 }
 
 /* perftest's units: Gbit/s, MiB/s, messages a second. */
-Test(perf_case, a_rate_is_in_messages_whatever_its_unit)
+Test(perf_case, rate_is_converted_to_messages_for_each_unit)
 {
 	static const struct {
 		char units;
@@ -64,7 +64,7 @@ Test(perf_case, a_rate_is_in_messages_whatever_its_unit)
 	}
 }
 
-Test(perf_case, sizes_multiply_all_but_what_has_8_bytes)
+Test(perf_case, sizes_multiply_all_operations_except_8_byte_ones)
 {
 	struct perf_options options = default_options();
 	struct perf_case test;

@@ -53,7 +53,7 @@ static void write_text(const struct app_control *control, const char *text)
 	cr_assert_eq(write(control->fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-Test(control, messages_arrive_in_order_and_asides_are_taken_aside)
+Test(control, messages_arrive_in_order_and_asides_are_separated)
 {
 	struct app_control server, client;
 	json_t *message;
@@ -141,7 +141,7 @@ Test(control, endless_message_is_refused)
 	part(&server, &client);
 }
 
-Test(control, wait_ends_with_its_time_the_peer_or_the_program)
+Test(control, wait_ends_at_its_timeout_with_the_peer_or_the_program)
 {
 	struct app_control server, client;
 
@@ -161,7 +161,7 @@ Test(control, wait_ends_with_its_time_the_peer_or_the_program)
 	app_control_close(&server);
 }
 
-Test(control, nobody_listens_is_told_when_the_program_ends_the_wait)
+Test(control, dial_without_listener_fails_when_the_program_ends_the_wait)
 {
 	struct app_control client;
 

@@ -44,7 +44,7 @@ def serve_files(directory, *paths):
 
 @case
 @with_files
-def a_file_stays_the_disk_that_it_is_in_whatever_order_and_by_whatever_name(_):
+def file_is_the_same_disk_in_any_order_and_under_any_name(_):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         one, other, third, moved = (folder + "/" + name for name in ("one", "other", "third", "moved"))
         first = serve_files(folder, one + ":8M", other + ":8M")
@@ -64,7 +64,7 @@ def a_file_stays_the_disk_that_it_is_in_whatever_order_and_by_whatever_name(_):
 
 @case
 @with_files
-def two_that_claim_to_be_one_disk_are_refused(_):
+def two_files_with_the_same_disk_id_are_refused(_):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         one, copy = folder + "/one", folder + "/copy"
         first = serve_files(folder, one + ":8M")
@@ -83,7 +83,7 @@ def two_that_claim_to_be_one_disk_are_refused(_):
 
 @case
 @with_files
-def what_is_given_may_not_contradict_what_the_disk_says(_):
+def options_that_contradict_the_disk_are_refused(_):
     given = "3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55"
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         one, old = folder + "/one", folder + "/old"
@@ -111,7 +111,7 @@ def memory_is_a_new_disk_each_time(directory):
 
 
 @case
-def a_device_is_the_disk_that_its_user_says(directory):
+def device_has_the_disk_id_given_by_the_user(directory):
     devices = [path for path in glob.glob("/dev/[vsn][dv][am]*") if stat.S_ISBLK(os.stat(path).st_mode)]
     if os.geteuid() != 0 or not devices:
         raise Skipped("there is no block device here that may be opened")
@@ -127,7 +127,7 @@ def machine_nqn(machine_id):
 
 
 @case
-def each_machine_has_a_default_name_of_its_own(directory):
+def each_machine_has_its_own_default_name(directory):
     words = ("--dry-run", "--memory", "1M", *LOOP)
     machine_id = "/etc/machine-id"
     if os.path.exists(machine_id) and len(open(machine_id).read().strip()) == 32:
@@ -152,7 +152,7 @@ def each_machine_has_a_default_name_of_its_own(directory):
 
 @case
 @with_files
-def a_number_is_given_again_when_hosts_have_read_that_it_is_free(directory):
+def number_is_reused_after_hosts_have_read_its_removal(directory):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         with Ends(folder, "--memory", "8M", "--file", folder + "/one:8M", "--control", folder + "/control") as ends:
             host = ends.host("stays", "--runtime", "30", "--nsid", "2", "--rw", "read")

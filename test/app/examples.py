@@ -57,7 +57,7 @@ class Ends:
 
 
 @case
-def block_store_gives_back_what_it_got(directory):
+def block_store_returns_the_stored_data(directory):
     with Ends(directory, "examples/block_store") as ends:
         for number in range(2):
             client = ends.client(f"client{number}", "300")
@@ -67,7 +67,7 @@ def block_store_gives_back_what_it_got(directory):
 
 
 @case
-def block_store_notices_a_client_that_was_killed(directory):
+def block_store_detects_a_killed_client(directory):
     with Ends(directory, "examples/block_store") as ends:
         for number in range(3):
             client = ends.client(f"client{number}", "100000000")
@@ -80,7 +80,7 @@ def block_store_notices_a_client_that_was_killed(directory):
 
 
 @case
-def block_store_notices_a_server_that_was_killed(directory):
+def block_store_detects_a_killed_server(directory):
     with Ends(directory, "examples/block_store") as ends:
         client = ends.client("client", "100000000")
         ends.server.wait_for("established")
@@ -89,7 +89,7 @@ def block_store_notices_a_server_that_was_killed(directory):
 
 
 @case
-def echo_says_again_what_it_hears_and_sleeps_meanwhile(directory):
+def echo_returns_received_data_and_sleeps_in_between(directory):
     with Ends(directory, "examples/echo") as ends:
         for number in range(2):
             client = ends.client(f"client{number}", "how are you?")
@@ -195,7 +195,7 @@ def replicated_store_reports_the_loss_of_its_last_replica(directory):
 
 
 @case
-def replicated_store_does_not_verify_a_replica_that_is_away(directory):
+def replicated_store_does_not_verify_an_absent_replica(directory):
     store = Store(directory)
     store.replicas[1].kill()
     store.wait_for_death(1, "no")
@@ -204,7 +204,7 @@ def replicated_store_does_not_verify_a_replica_that_is_away(directory):
 
 
 @case
-def two_paths_loses_nothing(_):
+def two_paths_example_loses_no_data(_):
     code, out, err = run("examples/two_paths")
     want(code == 0 and not err, code, out, err)
     want(out == "1000 messages from 10.0.0.1 to 10.0.0.2, in order\n"
@@ -212,7 +212,7 @@ def two_paths_loses_nothing(_):
 
 
 @case
-def a_server_that_is_not_there_is_told_in_a_line(directory):
+def missing_server_is_reported_in_one_line(directory):
     for name, what in (("block_store", "1"), ("echo", "x")):
         name = "examples/" + name
         one_line(name, run(name, port(directory, "client"), "10.0.0.2/24", "10.0.0.1", what), 3, "net_memif0",
@@ -224,7 +224,7 @@ def a_server_that_is_not_there_is_told_in_a_line(directory):
 
 
 @case
-def a_server_that_serves_something_else_is_told_in_a_line(directory):
+def server_of_another_service_is_reported_in_one_line(directory):
     with Ends(directory, "examples/echo") as ends:
         one_line("block_store", run("examples/block_store", port(directory, "client"), "10.0.0.2/24", "10.0.0.1", "1"),
                  3, "10.0.0.1", "service")

@@ -256,7 +256,7 @@ def was_given_up(text):
 
 
 @case(Veth)
-def a_killed_peer_is_given_up(directory, wire):
+def killed_peer_is_detected(directory, wire):
     """By its retries, for no TCP connection tells that it is gone."""
     by_address = verified(directory, "--op", "read", "-D", "600", "-R")
     with Pair(directory, wire, "perf", *by_address, server=("-R",), dest="10.77.0.2") as pair:
@@ -268,7 +268,7 @@ def a_killed_peer_is_given_up(directory, wire):
 
 
 @case(Veth)
-def a_killed_client_ends_its_server(directory, wire):
+def killed_client_ends_its_server(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "-D", "600", "--mode", "bw") as pair:
         wait_for_frames(pair, 1000)
         pair.client.kill()
@@ -288,17 +288,17 @@ def stop_and_continue(directory, wire, seconds, timeout):
 
 
 @case(Veth)
-def a_peer_that_was_stopped_goes_on(directory, wire):
+def stopped_peer_resumes(directory, wire):
     stop_and_continue(directory, wire, 2, "20")  # the ACK timers and their retries take 34 s
 
 
 @case(Veth, takes_long=True)
-def a_peer_that_was_stopped_for_a_minute_goes_on(directory, wire):
+def peer_stopped_for_a_minute_resumes(directory, wire):
     stop_and_continue(directory, wire, 60, "22")  # 137 s
 
 
 @case(Veth)
-def a_peer_that_was_stopped_for_too_long_is_given_up(directory, wire):
+def peer_stopped_for_too_long_fails(directory, wire):
     with Pair(directory, wire, "perf", *endless(directory)) as pair:
         wait_for_frames(pair, 1000)
         pair.server.process.send_signal(signal.SIGSTOP)
@@ -310,7 +310,7 @@ def a_peer_that_was_stopped_for_too_long_is_given_up(directory, wire):
 
 
 @case(Veth)
-def what_an_earlier_life_left_on_the_wire_harms_no_later_one(directory, wire):
+def stale_frames_do_not_harm_a_restarted_peer(directory, wire):
     """The peer is killed and started again at its address; then even its QPN is the old one."""
     with Pair(directory, wire, "perf", *endless(directory)) as pair:
         stale = captured("ub", 64)
@@ -344,12 +344,12 @@ def unplug(directory, wire, timeout):
 
 
 @case(Veth)
-def a_veth_that_was_down_goes_on(directory, wire):
+def veth_that_was_down_resumes(directory, wire):
     unplug(directory, wire, "20")
 
 
 @case(Veth)
-def a_veth_that_stays_down_is_given_up(directory, wire):
+def veth_that_stays_down_fails(directory, wire):
     with Pair(directory, wire, "perf", *endless(directory)) as pair:
         wait_for_frames(pair, 1000)
         ip("link", "set", "ub", "down")
@@ -364,7 +364,7 @@ def want_failed_in_time(pair):
 
 
 @case(Veth)
-def a_pulled_cable_fails_bulk_traffic_in_time(directory, wire):
+def pulled_cable_fails_bulk_traffic_in_time(directory, wire):
     """The driver of DPDK 22.11 still says that the link is up, later ones that it is down; the interface knows."""
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
         wait_for_frames(pair, 5000)
@@ -385,7 +385,7 @@ class Queued(Veth):
 
 
 @case(Queued)
-def a_port_that_keeps_all_it_took_fails_bulk_traffic_in_time(directory, wire):
+def port_that_sends_nothing_fails_bulk_traffic_in_time(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
         wait_for_frames(pair, 5000)
         wire.hold("ua")
@@ -393,7 +393,7 @@ def a_port_that_keeps_all_it_took_fails_bulk_traffic_in_time(directory, wire):
 
 
 @case(Queued)
-def a_port_that_keeps_all_it_took_does_not_keep_the_program(directory, wire):
+def port_that_sends_nothing_does_not_block_exit(directory, wire):
     """ctrl-C ends it, although no frame leaves."""
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600", "-u", "20") as pair:
         wait_for_frames(pair, 5000)
@@ -404,14 +404,14 @@ def a_port_that_keeps_all_it_took_does_not_keep_the_program(directory, wire):
 
 
 @case(Taps)
-def a_tap_that_was_down_goes_on(directory, wire):
+def tap_that_was_down_resumes(directory, wire):
     unplug(directory, wire, "20")
 
 
 # ---- too much, too slowly, too bad ----
 
 @case(Veth)
-def a_slow_reader_is_waited_for(directory, wire):
+def slow_reader_loses_nothing(directory, wire):
     words = verified(directory, "--op", "send", "-n", "4000", "-t", "64", "-r", "16", "--rx-rate", "4000", "-u", "18")
     with Pair(directory, wire, "perf", *words) as pair:
         pair.want_both_right()
@@ -424,7 +424,7 @@ def a_slow_reader_is_waited_for(directory, wire):
 
 
 @case(Veth)
-def a_bad_link_costs_no_byte(directory, wire):
+def lossy_link_corrupts_no_byte(directory, wire):
     faults = "--loss 0.01 --dup 0.01 --reorder 0.02 --corrupt 0.01 --seed 7".split()
     with Pair(directory, wire, "perf", *verified(directory, "-n", "1500", "-u", "12", *faults), server=faults) as pair:
         pair.want_both_right()
@@ -454,7 +454,7 @@ def junk_of(frame):
 
 
 @case(Veth)
-def junk_of_every_kind_beside_good_traffic_is_counted_and_harms_nothing(directory, wire):
+def junk_next_to_good_traffic_is_counted_and_harmless(directory, wire):
     with Pair(directory, wire, "perf", *verified(directory, "--op", "send", "-n", "30000", "-u", "18")) as pair:
         kinds = junk_of(captured("ub", 1)[0])
         sent = 0
@@ -487,7 +487,7 @@ def refused(rights, *limits):
 
 
 @case(Veth)
-def a_packet_socket_without_its_rights_says_which_it_takes(_directory, _wire):
+def packet_socket_without_rights_names_the_missing_ones(_directory, _wire):
     text = refused("+net_raw")
     want("NET_RAW and NET_ADMIN" in text, text)
     text = refused("+net_raw,+net_admin", "prlimit", "--memlock=65536:65536")

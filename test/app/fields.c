@@ -40,7 +40,7 @@ static json_t *good(struct values *values)
 	return object;
 }
 
-Test(fields, values_come_back_as_they_were)
+Test(fields, values_survive_the_round_trip_through_json)
 {
 	struct values in, out = { .more = 8 };
 	json_t *object = good(&in);
@@ -89,7 +89,7 @@ Test(fields, only_an_optional_value_may_be_missing)
 	}
 }
 
-Test(fields, numbers_are_exactly_as_many_and_as_wide_as_wanted)
+Test(fields, numbers_must_match_count_and_width)
 {
 	uint32_t in[] = { 0, 0xFFFFFF }, out[2];
 	json_t *object = json_object();

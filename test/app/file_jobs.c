@@ -93,7 +93,7 @@ static void close_site(struct site *site)
 	free(site->other.requests);
 }
 
-Test(file_jobs, what_finds_none_waits_for_one)
+Test(file_jobs, request_without_a_free_job_waits)
 {
 	struct site site = { 0 };
 
@@ -105,7 +105,7 @@ Test(file_jobs, what_finds_none_waits_for_one)
 	close_site(&site);
 }
 
-Test(file_jobs, who_asks_for_many_leaves_every_second_one_to_others)
+Test(file_jobs, greedy_address_leaves_every_second_job_to_others)
 {
 	struct site site = { 0 };
 
@@ -120,7 +120,7 @@ Test(file_jobs, who_asks_for_many_leaves_every_second_one_to_others)
 	close_site(&site);
 }
 
-Test(file_jobs, what_waits_ends_with_its_host)
+Test(file_jobs, waiting_requests_end_with_their_host)
 {
 	struct site site = { 0 };
 

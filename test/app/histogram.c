@@ -14,7 +14,7 @@ static void expect_near(uint64_t value, double expected)
 		  expected);
 }
 
-Test(histogram, an_empty_one_is_all_zeros)
+Test(histogram, empty_histogram_is_all_zeros)
 {
 	cr_expect_eq(app_histogram_percentile(&histogram, 0.5), 0);
 	cr_expect_eq(app_histogram_mean(&histogram), 0);
@@ -45,7 +45,7 @@ Test(histogram, percentiles_are_within_one_percent_over_the_whole_range)
 	}
 }
 
-Test(histogram, a_sum_is_as_if_all_had_been_recorded_in_one)
+Test(histogram, sum_equals_one_histogram_of_all_values)
 {
 	static struct app_histogram parts[3], sum; /* the last one stays empty */
 
@@ -71,7 +71,7 @@ Test(histogram, minimum_maximum_mean_and_deviation_are_exact)
 	cr_expect_float_eq(app_histogram_deviation(&histogram), sqrt((9 + 25 + 49 + 225) / 4.0), 0.01);
 }
 
-Test(histogram, the_largest_value_there_is_has_a_bucket)
+Test(histogram, largest_value_has_a_bucket)
 {
 	app_histogram_record(&histogram, UINT64_MAX);
 	app_histogram_record(&histogram, 1ull << 63);

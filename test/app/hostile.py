@@ -59,7 +59,7 @@ SETTINGS = [
 
 # TC-G-15
 @case
-def a_settings_file_of_any_content_is_understood_or_refused(directory):
+def random_settings_file_is_accepted_or_refused(directory):
     path = os.path.join(directory, "hostile.ini")
     for content, refused in SETTINGS:
         open(path, "wb").write(content)
@@ -71,7 +71,7 @@ def a_settings_file_of_any_content_is_understood_or_refused(directory):
 
 # TC-G-15
 @case
-def no_settings_file_is_no_file(directory):
+def absent_settings_file_is_reported(directory):
     fifo = os.path.join(directory, "link")
     os.symlink(fifo, fifo)
     for path in (directory, fifo, "/no/such/\nfile", "/dev/null"):
@@ -81,7 +81,7 @@ def no_settings_file_is_no_file(directory):
 
 # TC-G-15
 @case
-def commands_of_any_content_do_nothing_but_what_they_name(directory):
+def random_commands_have_only_their_named_effect(directory):
     path = os.path.join(directory, "commands")
     harmless = [b"", b"show config\r", b"# start"]
     wrong = [WORD.encode(), b"\0\0\0", b"start; rm -rf /", b"show port info", b"show port info all all", b"%n%n%n%s",
@@ -100,7 +100,7 @@ def commands_of_any_content_do_nothing_but_what_they_name(directory):
 
 # TC-G-15
 @case
-def a_capture_of_any_content_is_decoded_or_refused(directory):
+def random_capture_is_decoded_or_refused(directory):
     path = os.path.join(directory, "hostile.pcap")
     good = open(os.path.join(DATA, "perftest-ipv4.pcap"), "rb").read()
     head, record = good[:24], good[24:40]
@@ -174,7 +174,7 @@ def start_target(directory, tcp_port):
 
 # TC-G-15
 @case
-def a_target_outlives_any_peer(directory):
+def target_survives_any_peer(directory):
     target = start_target(directory, 18610)
     try:
         for content in TESTPMD_JUNK:
@@ -190,7 +190,7 @@ def a_target_outlives_any_peer(directory):
 
 # TC-G-15
 @case
-def a_peer_that_never_gets_to_the_end_is_not_waited_for(directory):
+def stalled_peer_does_not_block_the_target(directory):
     """It sends a byte from time to time: who interrupts the target does not wait for it, nor does the next peer."""
     target = start_target(directory, 18613)
     try:
@@ -221,7 +221,7 @@ PERF_JUNK = [NOISE[:5000], b"\0\0\0\0", b"\xff\xff\xff\xff{}", b"{\n", b"[" * 60
 
 # TC-G-15
 @case
-def a_server_refuses_what_no_client_says_and_waits_for_one(directory):
+def server_refuses_invalid_messages_and_waits_for_a_client(directory):
     server = Running(directory, "perf", "perf", *EAL, "--vdev=net_null0", "--", "-d", "net_null0", "--ip",
                      "10.0.0.3/24", "--server", "-p", "18611")
     try:
@@ -271,7 +271,7 @@ def listens(pid):
 
 # TC-G-15
 @case
-def nobody_else_may_write_to_what_a_program_leaves_or_opens(directory):
+def program_files_are_not_writable_by_others(directory):
     runtime = "/var/run" if os.getuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
     before, old_mask = set(everything_below(os.path.join(runtime, "dpdk"))), os.umask(0)
     os.chmod(directory, 0o755)

@@ -90,7 +90,7 @@ def finish(directory, host):
 
 
 @case
-def it_sleeps_with_nobody_at_its_port(directory):
+def target_sleeps_without_hosts(directory):
     with Ends(directory, "--memory", "8M") as ends:
         want_idle(ends.target, "memif, nobody there")
         loop = ends.start("loop", "nvmet", *LOOP, "--memory", "8M", "--nqn", DISK)
@@ -110,7 +110,7 @@ def each_of_several_lcores_sleeps(directory):
 
 
 @case
-def it_sleeps_while_a_host_says_nothing(directory):
+def target_sleeps_while_a_host_is_idle(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("host", *QUIET)
         host.wait_until(queues_are_there, directory + "/control", 2)
@@ -139,7 +139,7 @@ class Cable:
 
 
 @case
-def over_a_packet_socket_it_sleeps_until_a_frame_comes(directory):
+def target_on_a_packet_socket_sleeps_until_a_frame_arrives(directory):
     cable = Cable(directory, "--memory", "8M")
     want_idle(cable.target, "packet socket, nobody there", 1, MOST_POLLS_WOKEN)
     host = cable.host("host", *QUIET)
@@ -154,7 +154,7 @@ def over_a_packet_socket_it_sleeps_until_a_frame_comes(directory):
 
 
 @case
-def an_interface_that_goes_down_is_no_work(directory):
+def interface_down_causes_no_work(directory):
     cable = Cable(directory, "--memory", "8M")
     subprocess.run(["ip", "link", "set", "ua", "down"], check=True)
     want_idle(cable.target, "packet socket, the interface down", 1, MOST_POLLS_WOKEN)
@@ -165,7 +165,7 @@ def an_interface_that_goes_down_is_no_work(directory):
 
 @case
 @with_files
-def it_sleeps_while_a_disk_works(directory):
+def target_sleeps_while_a_disk_works(directory):
     for threads in ((), ("--threads",)):
         with tempfile.TemporaryDirectory(dir=BUILD) as folder:
             path = folder + "/disk"
@@ -183,7 +183,7 @@ def it_sleeps_while_a_disk_works(directory):
 
 
 @case
-def with_a_core_of_its_own_it_polls_on(directory):
+def target_with_its_own_core_keeps_polling(directory):
     for how in ("poll", "yield", "sleep"):
         with Ends(directory, "--memory", "8M", "--idle", how) as ends:
             watched = Watched(ends.target, 1.5)
@@ -195,7 +195,7 @@ def with_a_core_of_its_own_it_polls_on(directory):
 
 
 @case
-def others_have_the_core_that_it_does_not_need(directory):
+def target_yields_its_unused_core_time(directory):
     """A host sends a command 200 us after each response. The target waits for 100 us, and gives its core away then."""
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--iodepth", "1", "--thinktime", "200", "--runtime", "30")

@@ -35,7 +35,7 @@ def asked(directory):
 
 
 @case
-def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
+def host_events_are_one_line_and_one_count_each(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OWN_HOST) as ends:
         ends.works("first")
         at = re.escape(f"host {OWN_HOST} at 10.0.0.2 ")
@@ -60,7 +60,7 @@ def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
 
 
 @case
-def a_host_that_is_not_admitted_is_told_of(directory):
+def host_that_is_not_admitted_is_logged(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OTHER) as ends:
         ends.fails("stranger", 1, "host not allowed")
         ends.target.wait_for(rf"host {OWN_HOST} at 10.0.0.2: refused queue 0 of {DISK}: host not allowed\n")
@@ -69,7 +69,7 @@ def a_host_that_is_not_admitted_is_told_of(directory):
 
 @case
 @with_files
-def json_tells_names_as_they_are(directory):
+def json_contains_names_unchanged(directory):
     quoted = 'nqn.2026-01.uroce:a"b\\c'
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path, other = folder + '/with "quotes" and error: ä', folder + "/\udcff"  # a byte that is no UTF-8
@@ -87,7 +87,7 @@ def json_tells_names_as_they_are(directory):
 
 @case
 @with_files
-def a_file_that_is_cut_is_told_of_and_does_not_grow_again(directory):
+def truncated_file_is_logged_and_does_not_grow(directory):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = folder + "/disk.img"
         with Ends(directory, "--file", path + ":16M", "--control", directory + "/control") as ends:
@@ -110,7 +110,7 @@ def a_file_that_is_cut_is_told_of_and_does_not_grow_again(directory):
 
 @case
 @with_files
-def a_full_disk_is_told_of(directory):
+def full_disk_is_logged(directory):
     with tempfile.TemporaryDirectory() as small:
         mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", small]
         if subprocess.run(mount, stderr=subprocess.DEVNULL).returncode:
@@ -129,7 +129,7 @@ def a_full_disk_is_told_of(directory):
 
 
 @case
-def a_queue_that_breaks_is_told_of_and_one_that_goes_with_its_host_is_not(directory):
+def failed_queue_is_logged_and_an_orderly_close_is_not(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         ends.works("goes")
         host = ends.host("dies", "--runtime", "60", "--iodepth", "32")
@@ -157,7 +157,7 @@ def telemetry_has_the_same_counts(directory):
 
 
 @case
-def a_flood_of_hosts_is_told_in_few_lines(directory):
+def flood_of_hosts_is_logged_in_few_lines(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         began = time.monotonic()
         host = ends.host("flood", "--cycles", "101")  # each other one is just gone

@@ -89,7 +89,7 @@ static bool ends_within(struct site *site, const _Atomic uint32_t *count, unsign
 	return *count == 0;
 }
 
-Test(lanes, each_serves_what_comes_to_it_and_all_read_what_one_has_written)
+Test(lanes, each_lane_serves_its_queues_and_reads_data_of_the_others)
 {
 	struct site *site = site_open_lanes(LANES);
 	struct bad_queue *queues[LANES];
@@ -118,7 +118,7 @@ Test(lanes, each_serves_what_comes_to_it_and_all_read_what_one_has_written)
 }
 
 /* In several polls, and each chunk while no other lane copies it. */
-Test(lanes, what_one_clears_all_read_as_zeros)
+Test(lanes, block_cleared_by_one_lane_reads_as_zeros_on_all)
 {
 	struct site *site = site_open_lanes(LANES);
 	uint8_t *memory = add(site, STORE_MEMORY)->store->memory;
@@ -141,7 +141,7 @@ Test(lanes, what_one_clears_all_read_as_zeros)
 }
 
 /* Queues of one controller are of several lanes: with the admin queue all of them go. */
-Test(lanes, with_its_admin_queue_a_host_goes_from_all_of_them)
+Test(lanes, end_of_admin_queue_ends_queues_on_all_lanes)
 {
 	struct site *site = site_open_lanes(LANES);
 
@@ -169,7 +169,7 @@ static void set_keep_alive(struct bad_queue *admin, uint32_t ms)
 }
 
 /* Keep Alives that come to a lane which stands still lie unread: the other lane does not hold that against the host. */
-Test(lanes, a_host_whose_lane_stands_still_is_not_taken_for_silent)
+Test(lanes, keep_alive_expires_not_while_the_lane_is_stalled)
 {
 	struct site *site = site_open_lanes(LANES);
 	struct bad_queue *admin = join_lane(site, 1) - 1;
@@ -186,8 +186,8 @@ Test(lanes, a_host_whose_lane_stands_still_is_not_taken_for_silent)
 	site_close(site);
 }
 
-/* And one that says nothing while both work goes, whichever of them it is of. */
-Test(lanes, a_host_that_says_nothing_goes_from_any_lane)
+/* A silent host is disconnected while both lanes work, whichever lane serves it. */
+Test(lanes, silent_host_is_disconnected_on_any_lane)
 {
 	struct site *site = site_open_lanes(LANES);
 
@@ -213,8 +213,8 @@ static uint32_t disks_of(const struct site *site)
 	return count;
 }
 
-/* What is removed is not let go of before each lane has polled since, and has nothing of it any more. */
-Test(lanes, a_namespace_that_is_removed_stays_until_all_have_let_go_of_it)
+/* A removed namespace is released after each lane has polled and uses nothing of it. */
+Test(lanes, removed_namespace_stays_until_all_lanes_release_it)
 {
 	struct site *site = site_open_lanes(LANES);
 	struct bad_queue *queue;
@@ -248,7 +248,7 @@ static bool share_a_line(const void *one, size_t bytes, const void *next)
 }
 
 /* What each writes to in every poll, or with every command, is in cache lines that no other one looks at. */
-Test(lanes, no_two_of_them_have_a_cache_line_in_common)
+Test(lanes, lanes_share_no_cache_line)
 {
 	struct site *site = site_open_lanes(LANES);
 	const struct store_share *shares = site->good->store->shares;
@@ -325,7 +325,7 @@ static void expect_whole(const struct store_config *config)
 	store_close(store);
 }
 
-Test(lanes, of_a_block_that_one_lcore_writes_another_reads_the_whole)
+Test(lanes, reader_sees_whole_blocks_of_a_writer_on_another_lcore)
 {
 	const struct store_config memory = { .kind = STORE_MEMORY, .bytes = 1 << 20, .block_bytes = BLOCK };
 	char path[] = "/dev/shm/uroce-lanes-XXXXXX";
@@ -393,7 +393,7 @@ static void expect_to_wait(const struct store_config *config)
 	free(data);
 }
 
-Test(lanes, a_block_that_one_lcore_has_in_its_hands_is_not_compared_by_another)
+Test(lanes, compare_waits_for_a_block_in_use_on_another_lcore)
 {
 	const struct store_config memory = { .kind = STORE_MEMORY, .bytes = 1 << 20, .block_bytes = BLOCK };
 	char path[] = "/dev/shm/uroce-lanes-XXXXXX";
@@ -446,7 +446,7 @@ static void expect_wakes(struct lane *lane, bool threads)
 	free(writer.request.data);
 }
 
-Test(lanes, a_disk_that_is_done_wakes_the_lane_that_sleeps)
+Test(lanes, completed_disk_request_wakes_the_sleeping_lane)
 {
 	static struct server server = { .lane_count = 1 };
 	static struct lane lane = { .server = &server };

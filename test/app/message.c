@@ -42,7 +42,7 @@ static json_t *good_message(void)
 	return perf_message_of_case(&good, &own);
 }
 
-Test(perf_message, a_case_and_its_peer_come_back_as_they_were)
+Test(perf_message, case_and_peer_survive_the_round_trip)
 {
 	uint32_t qp_nums[2], psns[2], window_keys[3];
 	struct perf_peer peer = { .qp_nums = qp_nums, .psns = psns, .window_count = 3, .window_keys = window_keys };
@@ -103,7 +103,7 @@ Test(perf_message, a_case_with_one_bad_value_is_refused_by_its_name)
 	}
 }
 
-Test(perf_message, too_much_in_all_is_refused_although_each_value_is_fine)
+Test(perf_message, excessive_total_is_refused_although_each_value_is_valid)
 {
 	json_t *message = good_message();
 	struct perf_case test;
@@ -149,7 +149,7 @@ Test(perf_message, a_peer_with_the_wrong_windows_is_refused)
 	}
 }
 
-Test(perf_message, a_peer_with_the_wrong_number_of_qps_or_wide_numbers_is_refused)
+Test(perf_message, peer_with_a_wrong_qp_count_or_wide_numbers_is_refused)
 {
 	static const char *const bad[] = { "[1]", "[1,2,3]", "[1,16777216]", "[1,-1]", "[1,\"2\"]", "7" };
 	uint32_t qp_nums[2], psns[2];

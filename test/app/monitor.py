@@ -57,7 +57,7 @@ class Pmd:
 
 
 @case
-def a_process_has_a_socket_of_its_own_and_leaves_none_behind(directory):
+def process_has_its_own_socket_and_removes_it(directory):
     with Pmd(directory) as one, Pmd(directory, tag="other") as other:
         for pmd in (one, other):
             info = pmd.instance.ask("/uroce/info")
@@ -73,7 +73,7 @@ def a_process_has_a_socket_of_its_own_and_leaves_none_behind(directory):
 
 
 @case
-def a_stopped_program_holds_up_no_other(directory):
+def stopped_program_does_not_block_others(directory):
     """It has a line; whoever asked it would wait for seconds, and each time again."""
     with Pmd(directory) as one, Pmd(directory, tag="other") as other:
         one.running.process.send_signal(signal.SIGSTOP)
@@ -124,7 +124,7 @@ def every_command_answers(directory):
 
 
 @case
-def frames_may_be_asked_for_where_the_configuration_is_shared(directory):
+def capture_is_available_with_shared_configuration(directory):
     """By dpdk-dumpcap: its counters lie in memory that DPDK shares. Who lets nobody in has none."""
     def serves_dumpcap(prefix, pmd):
         pmd.wait_for("outstanding each", 20)
@@ -143,7 +143,7 @@ def frames_may_be_asked_for_where_the_configuration_is_shared(directory):
 
 
 @case
-def what_cannot_be_answered_is_a_sentence(directory):
+def invalid_query_is_answered_with_a_sentence(directory):
     with Pmd(directory) as pmd:
         unused = next(number for number in range(2, 100) if number not in pmd.instance.qps())
         for command in ("/uroce/qp/info", "/uroce/qp/stats", "/uroce/qp/why", "/uroce/port/info", "/uroce/counters",
@@ -159,7 +159,7 @@ def what_cannot_be_answered_is_a_sentence(directory):
 
 
 @case
-def many_queue_pairs_come_page_by_page(directory):
+def many_queue_pairs_are_listed_page_by_page(directory):
     with Pmd(directory, "--qps", "300") as pmd:
         qps = pmd.instance.qps()
         want(len(qps) == 600 == len(set(qps)), len(qps))
@@ -220,7 +220,7 @@ def bundle_has_settings_without_secrets_counters_and_records(directory):
 
 
 @case
-def devinfo_tells_what_a_port_is(directory):
+def devinfo_shows_the_properties_of_a_port(directory):
     with Pmd(directory) as pmd:
         code, out, err = run("devinfo", "--file-prefix", pmd.prefix)
         want(code == 0 and err == "" and out.count("device:") == 2, code, out, err)
@@ -266,7 +266,7 @@ class Leaver:
 
 
 @case
-def one_that_goes_while_it_is_asked_hides_no_other(directory):
+def program_that_ends_during_a_query_hides_no_other(directory):
     with Pmd(directory) as pmd, Leaver(os.path.dirname(pmd.folder()[0])):
         number = int(pmd.instance.qps()[0])
         code, told, err = run("top", "--why", hex(number))
@@ -278,7 +278,7 @@ def one_that_goes_while_it_is_asked_hides_no_other(directory):
 
 
 @case
-def where_nobody_runs_it_is_said_so(_):
+def absence_of_programs_is_reported(_):
     for name in ("top", "devinfo"):
         code, out, err = run(name, *(["--once"] if name == "top" else []), "--file-prefix", "no-such")
         want(code == 3 and out == "" and err.count("\n") == 1 and "no-such" in err, name, code, out, err)
@@ -294,7 +294,7 @@ def where_nobody_runs_it_is_said_so(_):
 
 
 @case
-def one_that_is_stopped_holds_nobody_up(directory):
+def stopped_program_does_not_block_the_listing(directory):
     with Pmd(directory) as pmd:
         pmd.running.process.send_signal(signal.SIGSTOP)
         began = time.monotonic()
@@ -344,7 +344,7 @@ def metrics(text):
 
 
 @case
-def the_exporter_serves_counters_that_grow(directory):
+def exporter_serves_growing_counters(directory):
     with Pmd(directory) as pmd, Exporter(directory, pmd.prefix, 19879) as exporter:
         text, kind = get(exporter.url)
         first = metrics(text)
@@ -391,7 +391,7 @@ def wait_for_answer(query, prometheus):
 
 
 @case
-def nobody_and_a_full_output_get_one_line_and_no_traceback(directory):
+def exporter_without_rights_or_with_full_output_prints_one_line(directory):
     """As nobody the folder of root's programs may not be read; output that is lost is a failure."""
     closed = os.path.join(directory, "closed")
     os.mkdir(closed, 0o700)
@@ -411,7 +411,7 @@ def nobody_and_a_full_output_get_one_line_and_no_traceback(directory):
 
 
 @case
-def prometheus_scrapes_it_and_answers_what_the_dashboard_asks(directory):
+def prometheus_scrapes_and_answers_dashboard_queries(directory):
     if shutil.which("prometheus") is None:
         want(os.environ.get("CI") != "true", "prometheus is missing: test/support/install-packages monitor")
         print("# prometheus is missing: its queries were not asked", flush=True)

@@ -63,7 +63,7 @@ def several_queues_and_depths_verify(_):
 
 @case
 @with_files
-def a_file_verifies_and_has_the_size_that_was_said(_):
+def file_verifies_and_has_the_requested_size(_):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = folder + "/disk"
         # In 20 ms a busy disk may not have time for a write and the read that compares it.
@@ -80,19 +80,19 @@ def null_is_measured_and_not_verified(_):
 
 
 @case
-def data_in_capsules_and_not_verify(_):
+def in_capsule_data_works_without_verify(_):
     for number in ("0", "512", "16384"):
         verify("--in-capsule", number, "--rw", "write,randrw", "--bs", "512,16k,32k", "--iodepth", "8", rows=6)
 
 
 @case
-def bare_exchanges_stand_beside_each_case(_):
+def bare_exchanges_are_printed_for_each_case(_):
     rows = measure("--bare", "--iodepth", "1,8", "--runtime", "0.05", rows=4)
     want([row[0] for row in rows] == ["randread", "bare", "randread", "bare"] and rows[1][1] == "READ", rows)
 
 
 @case
-def a_link_that_is_cut_costs_time_alone(_):
+def cut_link_costs_only_time(_):
     for row in measure("--failover", "0.1", "--runtime", "1", "--rw", "randrw,randread", "--iodepth", "1,32",
                        "--queues", "3", "--verify", rows=4):
         text = " ".join(row)
@@ -100,7 +100,7 @@ def a_link_that_is_cut_costs_time_alone(_):
 
 
 @case
-def json_has_the_numbers_that_are_printed(directory):
+def json_has_the_printed_numbers(directory):
     path = directory + "/out.json"
     rows = measure("--json", path, "--rw", "read,randrw", "--verify", "--runtime", "0.05", rows=2)
     results = json.load(open(path))["results"]
@@ -115,7 +115,7 @@ def json_has_the_numbers_that_are_printed(directory):
 
 
 @case
-def cycles_leave_nothing(_):
+def repeated_cycles_leave_no_resources(_):
     code, out, err = run("nvme-perf", "--cycles", "50", "--queues", "16")
     want(code == 0 and not err and "50 cycles of 17 queues" in out and LEFT in out, code, out, err)
 
@@ -139,7 +139,7 @@ def memory_and_a_file_are_served_over_memif(directory):
 
 
 @case
-def what_differs_or_fails_is_wrong(directory):
+def differing_or_failed_data_is_an_error(directory):
     with Ends(directory, "--store", "null:16M") as ends:
         host = ends.host("differs", "--verify", "--rw", "write")
         want(host.finish() == 1 and re.search(r"WRONG: 0 failed .*, [1-9]\d* differ", host.text()), host.text())
@@ -223,7 +223,7 @@ def two_lcores_serve_a_file_and_every_block_is_right(directory):
 
 
 @case
-def a_target_that_is_told_to_end_tells_its_hosts(directory):
+def terminated_target_notifies_its_hosts(directory):
     with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--runtime", "30", "--queues", "4")
         host.wait_until(queues_are_there, directory + "/control", 5)
@@ -235,7 +235,7 @@ def a_target_that_is_told_to_end_tells_its_hosts(directory):
 
 
 @case
-def an_interrupted_host_tells_what_it_has_measured_and_that_it_goes(directory):
+def interrupted_host_prints_results_and_disconnects(directory):
     path = directory + "/out.json"
     open(path, "w").write("before")
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
@@ -252,7 +252,7 @@ def an_interrupted_host_tells_what_it_has_measured_and_that_it_goes(directory):
 
 
 @case
-def a_host_keeps_what_it_measured_when_its_target_is_killed(directory):
+def host_keeps_its_results_when_its_target_is_killed(directory):
     path = directory + "/out.json"
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--runtime", "30", "--json", path)
@@ -266,7 +266,7 @@ def a_host_keeps_what_it_measured_when_its_target_is_killed(directory):
 
 
 @case
-def a_host_that_is_killed_leaves_a_target_that_serves(directory):
+def killed_host_leaves_a_working_target(directory):
     with Ends(directory, "--memory", "16M") as ends:
         for number in range(5):
             host = ends.host(f"killed{number}", "--runtime", "30", "--queues", "4", "--rw", "randrw")
@@ -277,7 +277,7 @@ def a_host_that_is_killed_leaves_a_target_that_serves(directory):
 
 
 @case
-def a_host_ends_when_its_target_is_killed(directory):
+def host_ends_when_its_target_is_killed(directory):
     with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--runtime", "60", "--queues", "4", "--rw", "randrw")
         host.wait_until(queues_are_there, directory + "/control", 5)
@@ -289,7 +289,7 @@ def a_host_ends_when_its_target_is_killed(directory):
 
 
 @case
-def a_target_is_asked_and_told_while_it_runs(directory):
+def running_target_answers_queries_and_commands(directory):
     path = directory + "/control"
 
     def tell(*words, status=0):
@@ -325,7 +325,7 @@ def a_target_is_asked_and_told_while_it_runs(directory):
 
 
 @case
-def who_reads_no_answer_holds_up_nobody(directory):
+def client_that_reads_no_answer_blocks_no_other(directory):
     path = directory + "/control"
     with Ends(directory, "--memory", "1M", "--control", path) as ends:
         peer = socket.socket(socket.AF_UNIX)
@@ -347,7 +347,7 @@ def who_reads_no_answer_holds_up_nobody(directory):
 
 
 @case
-def who_asks_needs_no_right_and_no_port(directory):
+def queries_need_no_rights_and_no_port(directory):
     for name in ("nvmet", "nvme-perf"):
         for option, text in (("--help", "uroce-" + name), ("--version", "uroce-" + name + " ")):
             code, out, err = run_unprivileged(directory, name, option)
@@ -363,7 +363,7 @@ def who_asks_needs_no_right_and_no_port(directory):
 
 
 @case
-def wrong_options_of_the_target_are_one_line(_):
+def invalid_target_options_are_one_line(_):
     memory, long_path = (*LOOP, "--memory", "1M"), "/" + "x" * 300
     for words, *told in (
             (LOOP, "--memory", "--file", "--config"), ((*LOOP, "--memory", "0"), "--memory 0", "512"),
@@ -395,7 +395,7 @@ def wrong_options_of_the_target_are_one_line(_):
 
 @case
 @with_files
-def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
+def target_without_files_or_memory_exits_with_status_3(directory):
     small, fifo, held = (os.path.join(directory, name) for name in ("small", "fifo", "held"))
     open(small, "w").write("100 bytes")
     os.mkfifo(fifo)
@@ -426,7 +426,7 @@ def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
 
 @case
 @with_files
-def a_file_on_tmpfs_is_served_or_leaves_nothing(_):
+def file_on_tmpfs_is_served_or_removed(_):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         code, out, err = run("nvme-perf", "--runtime", "0.02", "--store", folder + "/disk:16M", "--verify", "--rw",
                              "randread,randrw", "--bs", "512,64k")
@@ -441,7 +441,7 @@ FULL = ONE + "[namespace.0]\nstore=memory:1M\n"
 
 
 @case
-def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
+def invalid_ini_file_is_one_line_in_its_own_words(directory):
     names = "".join(f"[subsystem.{i}]\nnqn={DISK}{i}\n" for i in range(33))
     for text, *told in (
             ("", "[namespace.0]"), ("hello\n", "line 1", "hello", "[section]"), ("[target\n", "line 1", "]"),
@@ -479,7 +479,7 @@ def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
 
 
 @case
-def the_command_line_wins_over_the_file_and_numbers_are_filled_in(directory):
+def command_line_overrides_the_file_and_defaults_are_filled_in(directory):
     path = write_ini(directory, "[target]\nport=4000\n" + FULL + "[namespace.1]\nnsid=1\nstore=null:1M\n")
     code, out, err = run("nvmet", "--config", path, "--dry-run", "--port", "4001")
     want(code == 0 and "service 4001" in out, code, out, err)
@@ -487,7 +487,7 @@ def the_command_line_wins_over_the_file_and_numbers_are_filled_in(directory):
 
 
 @case
-def wrong_options_of_the_host_are_one_line(directory):
+def invalid_host_options_are_one_line(directory):
     there = ("--peer", "10.0.0.9", "--nqn", DISK, "--ip", "10.0.0.1/24", "-d", "loop")
     for words, *told in (
             (("--rw", "fly"), "--rw fly", "randrw"), (("--rw", ","), "--rw", "randrw"),

@@ -162,7 +162,7 @@ Test(option, each_kind_of_row_takes_its_value_from_the_command_line)
 	cr_assert(!app_option_is_given(&set, "size"));
 }
 
-Test(option, what_is_refused_is_told_with_its_range_and_changes_nothing)
+Test(option, refusal_shows_the_range_and_changes_nothing)
 {
 	static const struct {
 		const char *argv[2], *told;
@@ -204,7 +204,7 @@ Test(option, what_is_refused_is_told_with_its_range_and_changes_nothing)
 	}
 }
 
-Test(option, help_tells_range_and_default_of_each_row_and_nothing_of_hidden_ones)
+Test(option, help_shows_range_and_default_but_no_hidden_rows)
 {
 	struct settings settings;
 	int out = catch_stream(STDOUT_FILENO);
@@ -266,7 +266,7 @@ Test(option, words_of_a_file_stay_after_it_was_read)
 	cr_expect_str_eq(other.device, "eth2,with=more,words=than,one");
 }
 
-Test(option, the_command_line_wins_over_a_file_whose_keys_are_the_same_rows)
+Test(option, command_line_overrides_the_file)
 {
 	struct settings settings;
 	int err;

@@ -31,7 +31,7 @@ def free_port():
 
 
 @case
-def every_program_tells_its_options_and_version_without_a_port(directory):
+def every_program_prints_options_and_version_without_a_port(directory):
     for name in PROGRAMS + NO_PORT + ("trace",):
         code, out, err = run_unprivileged(directory, name, "--help")
         want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
@@ -61,7 +61,7 @@ def each_manual_page_has_every_word_of_help(_):
 
 
 @case
-def every_option_that_help_names_is_known(_):
+def every_option_in_help_is_accepted(_):
     """With --no-such-option behind it, as its value and again, nothing begins; which option is not known is told."""
     for name in PROGRAMS:
         _, text, _ = run(name, "--help")
@@ -76,7 +76,7 @@ def every_option_that_help_names_is_known(_):
 
 
 @case
-def testpmd_tells_the_range_and_the_default_of_each_number(_):
+def testpmd_help_shows_true_ranges_and_defaults(_):
     """One more than the range that --help tells is refused, and the default is the one that --dry-run shows."""
     _, text, _ = run("testpmd", "--help")
     _, shown, _ = run("testpmd", "--dry-run")
@@ -99,7 +99,7 @@ def testpmd_tells_the_range_and_the_default_of_each_number(_):
 
 
 @case
-def wrong_options_are_refused_in_one_line_with_status_2(_):
+def invalid_options_are_refused_in_one_line_with_status_2(_):
     for name, *arguments in (
             ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
             ("testpmd", "--server"), ("testpmd", "--paths", "8", "--sack-window", "off"), ("testpmd", "--paths", "3"),
@@ -117,7 +117,7 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
 
 
 @case
-def a_size_may_have_a_unit_behind_it(_):
+def size_may_have_a_unit_suffix(_):
     """Wherever bytes are asked for; a wrong one is refused with its range."""
     here = ["-d", "net_ring0", "--ip", "10.0.0.1/24"]
     for name, options, option, size, shown in (
@@ -134,7 +134,7 @@ def a_size_may_have_a_unit_behind_it(_):
 
 
 @case
-def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
+def perf_accepts_perftest_options_or_names_the_replacement(directory):
     json_path = os.path.join(directory, "out.json")
     few = ["--mode", "bw", "-n", "200", "-s", "8"]
     for words in (["-F", "-N", "-T", "8", "--report_gbits", "-c", "RC", "--op", "write"], ["-A", "FETCH_AND_ADD"],
@@ -180,7 +180,7 @@ OLD_SPELLINGS = (
 
 
 @case
-def ten_old_spellings_get_the_present_one(_):
+def ten_old_spellings_name_the_current_option(_):
     """All that the table of options has."""
     for name, line, hint in OLD_SPELLINGS:
         if os.path.exists(program(name)):
@@ -192,7 +192,7 @@ def ten_old_spellings_get_the_present_one(_):
 
 
 @case
-def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
+def dry_run_with_a_port_prints_the_plan_and_starts_nothing(directory):
     """As nobody, and leaving no file behind; a wrong option is refused as ever."""
     here = ["-d", "net_ring0", "--ip", "10.0.0.1/24"]
     port = free_port()
@@ -246,7 +246,7 @@ def shells_complete_options_and_their_values(directory):
 
 
 @case
-def dry_run_refuses_what_the_start_would_refuse(directory):
+def dry_run_refuses_like_the_start(directory):
     """In one line with the same status; nothing is made."""
     def on(device, *more, ip="10.0.0.1/24"):
         return ("-d", device, "--ip", ip, *more)
@@ -288,7 +288,7 @@ def dry_run_refuses_what_the_start_would_refuse(directory):
 
 
 @case
-def dry_run_refuses_an_address_that_is_in_use_on_the_machine(_):
+def dry_run_refuses_an_address_in_use_on_the_machine(_):
     """By the kernel, or by a program, in a network namespace."""
     if os.geteuid() != 0 or not shutil.which("unshare"):
         raise Skipped("needs root for a network namespace, and unshare")
@@ -309,7 +309,7 @@ kill $!"""
 
 
 @case
-def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
+def dry_run_without_a_port_prints_the_plan_and_contacts_nobody(directory):
     """As nobody, with files, sockets and programs that are not there."""
     for name, options, words in (
             ("decode", ["none.pcap"], ("none.pcap is read", "one line per frame")),
@@ -338,7 +338,7 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
 
 
 @case
-def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
+def user_variables_override_a_file_and_options_override_both(directory):
     """uroce-run, and the variables that the stack of the program reads."""
     if not os.path.exists(program("run")):
         raise Skipped("this build has no libibverbs")
@@ -368,7 +368,7 @@ def what_the_user_has_set_wins_over_a_file_and_options_over_both(directory):
 
 
 @case
-def usual_file_of_uroce_run_is_read_without_an_option(directory):
+def default_file_of_uroce_run_is_read_without_an_option(directory):
     """In a mount namespace whose /etc is a copy of what is needed of it, with the file."""
     if not os.path.exists(program("run")):
         raise Skipped("this build has no libibverbs")
@@ -407,7 +407,7 @@ def sanitized(directory, name, *arguments):
 
 
 @case
-def nothing_of_a_file_is_used_after_it_was_freed(directory):
+def no_file_text_is_used_after_free(directory):
     """Every program with --config gets from a file what it gets from options."""
     programs = {
         "testpmd": ("[port.0]\ndevice=net_ring0\nip=10.0.0.1/24\n[traffic]\nserver=1\nqps=2\n",
@@ -431,7 +431,7 @@ def nothing_of_a_file_is_used_after_it_was_freed(directory):
 
 
 @case
-def perf_knows_every_option_of_perftest(_):
+def perf_recognizes_every_option_of_perftest(_):
     """Those that its eight programs name: none is called unrecognized."""
     names = set()
     for op in ("send", "write", "read", "atomic"):

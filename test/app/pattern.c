@@ -5,7 +5,7 @@
 
 #include "common/pattern.h"
 
-Test(pattern, what_is_filled_is_right_at_every_length)
+Test(pattern, filled_pattern_is_correct_at_every_length)
 {
 	uint8_t data[80];
 

@@ -367,12 +367,12 @@ static void run_all(uint32_t lcores)
 	cr_assert_gt(bound, given ? 0 : runs * 100);
 }
 
-Test(power, what_was_acknowledged_as_lasting_survives_a_cut_at_any_moment, .timeout = 120)
+Test(power, acknowledged_data_survives_a_power_cut_at_any_moment, .timeout = 120)
 {
 	run_all(1);
 }
 
-Test(power, so_does_what_either_of_two_lcores_has_acknowledged, .timeout = 120)
+Test(power, acknowledged_data_of_two_lcores_survives_a_power_cut, .timeout = 120)
 {
 	run_all(2);
 }

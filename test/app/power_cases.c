@@ -77,7 +77,7 @@ static void expect_lasting(const struct power *power, uint32_t first, uint32_t c
 		cr_expect(lasts(power, i) && power->disk.block[i].count > 1, "block %u", i);
 }
 
-Test(power_cases, reads_and_writes_that_are_cut_short_go_on)
+Test(power_cases, short_reads_and_writes_continue)
 {
 	static const int cuts[] = { 100, 1, 512, 700 };
 
@@ -102,7 +102,7 @@ Test(power_cases, reads_and_writes_that_are_cut_short_go_on)
 	}
 }
 
-Test(power_cases, all_parts_of_a_write_with_fua_are_told_to_last)
+Test(power_cases, all_parts_of_a_write_with_fua_are_durable)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -115,7 +115,7 @@ Test(power_cases, all_parts_of_a_write_with_fua_are_told_to_last)
 	power_close(power);
 }
 
-Test(power_cases, a_kernel_that_is_busy_is_asked_again_but_not_for_ever)
+Test(power_cases, busy_kernel_is_retried_a_bounded_number_of_times)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -170,7 +170,7 @@ Test(power_cases, each_error_has_its_status)
 	power_close(power);
 }
 
-Test(power_cases, a_full_ring_is_no_end)
+Test(power_cases, full_ring_delays_requests)
 {
 	static const uint8_t opcodes[] = { NVME_WRITE, NVME_READ, NVME_COMPARE, NVME_WRITE_ZEROES };
 	struct power *power = power_open(SEED, 1);
@@ -192,7 +192,7 @@ Test(power_cases, a_full_ring_is_no_end)
 	power_close(power);
 }
 
-Test(power_cases, a_flush_is_answered_behind_its_sync)
+Test(power_cases, flush_completes_after_its_sync)
 {
 	struct power *power = power_open(SEED, 1);
 	struct power_task *task = &power->task[1];
@@ -234,7 +234,7 @@ Test(power_cases, zeroes_with_fua_are_synced_behind_the_last_part)
 	power_close(power);
 }
 
-Test(power_cases, without_a_write_cache_all_that_changes_lasts)
+Test(power_cases, without_a_write_cache_all_changes_are_durable)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -253,7 +253,7 @@ Test(power_cases, without_a_write_cache_all_that_changes_lasts)
 
 /* ---- zeroes ---- */
 
-Test(power_cases, where_nothing_can_be_punched_zeros_are_written)
+Test(power_cases, zeros_are_written_where_holes_are_unsupported)
 {
 	static const struct {
 		const char *what;
@@ -287,7 +287,7 @@ Test(power_cases, where_nothing_can_be_punched_zeros_are_written)
 	}
 }
 
-Test(power_cases, a_deallocate_has_all_of_its_ranges_done)
+Test(power_cases, deallocate_clears_all_its_ranges)
 {
 	static const uint32_t ranges[][2] = { { 0, 0 }, { 1, 2 }, { 9, 0 }, { 5, 1 }, { 14, 2 }, { 16, 0 } };
 
@@ -309,7 +309,7 @@ Test(power_cases, a_deallocate_has_all_of_its_ranges_done)
 	}
 }
 
-Test(power_cases, a_deallocate_of_nothing_ends)
+Test(power_cases, empty_deallocate_completes)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -324,7 +324,7 @@ Test(power_cases, a_deallocate_of_nothing_ends)
 	power_close(power);
 }
 
-Test(power_cases, a_compare_says_what_is_there)
+Test(power_cases, compare_reports_differing_blocks)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -340,7 +340,7 @@ Test(power_cases, a_compare_says_what_is_there)
 
 /* ---- syncs that fail ---- */
 
-Test(power_cases, a_sync_that_fails_is_no_success)
+Test(power_cases, failed_sync_is_an_error)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -364,8 +364,8 @@ Test(power_cases, a_sync_that_fails_is_no_success)
 	power_close(power);
 }
 
-/* What one of them could not write, the next one does not try: it says that all is well. */
-Test(power_cases, behind_a_sync_that_failed_none_is_believed)
+/* A sync that follows a failed sync does not write the lost data again but reports success. */
+Test(power_cases, no_flush_succeeds_after_a_failed_sync)
 {
 	static const struct {
 		const char *what;
@@ -403,7 +403,7 @@ Test(power_cases, behind_a_sync_that_failed_none_is_believed)
 	}
 }
 
-Test(power_cases, of_two_flushes_beside_each_other_none_succeeds_behind_a_failed_one)
+Test(power_cases, concurrent_flushes_fail_after_a_failed_one)
 {
 	struct power *power = power_open(SEED, 1);
 
@@ -428,7 +428,7 @@ static void use_memory(struct power *power)
 	power->store->at_once = true;
 }
 
-Test(power_cases, a_file_in_memory_is_read_and_written_at_once)
+Test(power_cases, file_in_memory_is_accessed_synchronously)
 {
 	struct power *power = power_open(SEED, 1);
 	struct power_task *task = &power->task[0];

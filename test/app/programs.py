@@ -30,7 +30,7 @@ def case(function):
 
 
 @case
-def a_trace_tells_what_queue_pairs_went_through(directory):
+def trace_shows_the_history_of_queue_pairs(directory):
     if shutil.which("babeltrace") is None:
         print("# babeltrace is not installed")
         return
@@ -54,7 +54,7 @@ def a_trace_tells_what_queue_pairs_went_through(directory):
 
 
 @case
-def a_missing_port_is_told_with_status_3(_):
+def missing_port_exits_with_status_3(_):
     for name, *arguments in (
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--server"),
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--peer", "127.0.0.1"),
@@ -106,7 +106,7 @@ def testpmd_takes_commands_from_a_file_and_settings_from_an_ini_file(directory):
 
 
 @case
-def testpmd_says_at_the_start_what_it_does(directory):
+def testpmd_prints_its_settings_at_the_start(directory):
     pmd = Running(directory, "pmd", "testpmd", "--qps", "3")
     try:
         pmd.wait_for("until Ctrl-C")
@@ -119,7 +119,7 @@ def testpmd_says_at_the_start_what_it_does(directory):
 
 
 @case
-def testpmd_names_the_line_of_a_file_that_is_wrong(directory):
+def testpmd_names_the_invalid_line_of_a_file(directory):
     path = os.path.join(directory, "commands")
     typo = "show lcore # behind it\n\n# alone\nshow prot stats all\nquit\n"
     for lines, number, reason in ((typo, 4, "wrong arguments"),
@@ -134,7 +134,7 @@ def testpmd_names_the_line_of_a_file_that_is_wrong(directory):
 
 
 @case
-def testpmd_injects_faults_while_it_runs_and_says_why_queue_pairs_died(directory):
+def testpmd_injects_faults_and_reports_why_queue_pairs_failed(directory):
     """Through a pipe: what is typed comes when something has happened."""
     pmd = subprocess.Popen([program("testpmd"), "-i", "-a", "--qps", "2", "--mix", "write:1", "--loss", "1%"],
                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -184,7 +184,7 @@ def testpmd_injects_faults_while_it_runs_and_says_why_queue_pairs_died(directory
 
 
 @case
-def what_is_typed_at_a_terminal_is_not_overwritten(_):
+def terminal_input_is_not_overwritten(_):
     """A line is begun; a second later statistics come; then the line stands behind them again, and can be ended."""
     pid, terminal = pty.fork()
     if pid == 0:
@@ -215,7 +215,7 @@ def what_is_typed_at_a_terminal_is_not_overwritten(_):
 
 
 @case
-def ctrl_c_at_the_prompt_of_a_terminal_ends_as_help_says(_):
+def ctrl_c_at_the_prompt_ends_as_documented(_):
     """As quit does, with final statistics; and so does Ctrl-D. The terminal is then as it was."""
     for key in (b"\x03", b"\x04"):
         pid, terminal = pty.fork()
@@ -239,7 +239,7 @@ def ctrl_c_at_the_prompt_of_a_terminal_ends_as_help_says(_):
 
 
 @case
-def a_signal_ends_the_prompt_whichever_thread_has_it(_):
+def signal_to_any_thread_ends_the_prompt(_):
     """No read() of a key is there to be interrupted: the signal is another thread's."""
     pmd = subprocess.Popen([program("testpmd"), "-i"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT)
@@ -258,7 +258,7 @@ def a_signal_ends_the_prompt_whichever_thread_has_it(_):
 
 
 @case
-def who_interrupts_the_wait_for_a_target_does_not_wait(directory):
+def interrupt_ends_the_wait_for_a_target_at_once(directory):
     pmd = Running(directory, "pmd", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
                   "10.0.0.2/24", "--peer", "127.0.0.1", "--port", "18615")
     try:
@@ -270,7 +270,7 @@ def who_interrupts_the_wait_for_a_target_does_not_wait(directory):
 
 
 @case
-def every_shipped_settings_file_is_understood(_):
+def every_shipped_settings_file_is_valid(_):
     config = os.path.join(DATA, "..", "..", "config")
     names = [name for name in os.listdir(config) if name.endswith(".ini")]
     want(len(names) >= 4, names)
@@ -303,7 +303,7 @@ def net_pcap_reads_a_capture_and_counts_every_frame_by_kind(directory):
 
 
 @case
-def net_null_floods_zeros_which_are_counted_until_the_end(directory):
+def net_null_zero_frames_are_counted_until_the_end(directory):
     pmd = Running(directory, "pmd", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
                   "10.9.0.3/24", "--server")
     try:
@@ -399,7 +399,7 @@ def perf_over_memif_checks_every_byte(directory):
 
 
 @case
-def a_wrong_option_of_eal_is_one_line(_):
+def invalid_eal_option_is_one_line(_):
     for name in ("perf", "testpmd"):
         for words, told in ((["-l", "99"], "lcore 99"), (["--foo"], "--foo"), (["-n", "0"], "channel"),
                             (["-c", "0"], "coremask")):
@@ -410,7 +410,7 @@ def a_wrong_option_of_eal_is_one_line(_):
 
 
 @case
-def a_refusal_of_a_port_names_the_fix(directory):
+def refused_port_names_the_fix(directory):
     ours = ["--ip", "10.0.0.1/24"]
     for name, *more in (("perf", "--server"), ("testpmd", "--server")):
         for device, words in (("net_af_packet0,iface=lo", ("CAP_NET_RAW", "root", "setcap")),
@@ -426,7 +426,7 @@ def a_refusal_of_a_port_names_the_fix(directory):
 
 
 @case
-def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory):
+def duplicate_or_invalid_settings_are_reported_in_file_terms(directory):
     ini = os.path.join(directory, "a.ini")
     for text, *words in (("[traffic]\nsize=512\nqps=2\nsize=1024\n", "[traffic] size appears twice", "512", "1024"),
                          ("[traffic]\nsize=512\n[lcores]\nnb-cores=1\n[traffic]\nqps=2\n", "[traffic] appears twice"),
@@ -446,7 +446,7 @@ def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory)
 
 
 @case
-def nobody_listening_is_status_3_everywhere(directory):
+def missing_listener_exits_with_status_3_in_every_program(directory):
     port, clients = ["--device", "net_null0", "--ip", "10.1.0.2/24"], []
     for name, *more in (("perf", "-p", "18603", "127.0.0.1"),
                         ("testpmd", "--port", "18603", "--peer", "127.0.0.1")):
@@ -461,7 +461,7 @@ def nobody_listening_is_status_3_everywhere(directory):
 
 
 @case
-def an_interrupted_run_leaves_its_results_to_people_and_programs(directory):
+def interrupted_run_leaves_its_results_as_text_and_json(directory):
     """Also one that only a signal ends; what had been finished before is kept by whoever is killed."""
     path, page = os.path.join(directory, "x.json"), os.path.join(directory, "x.html")
     case = ["--op", "write", "--mode", "bw", "--json", path]
@@ -482,7 +482,7 @@ def an_interrupted_run_leaves_its_results_to_people_and_programs(directory):
 
 
 @case
-def output_that_cannot_be_written_is_a_failure(directory):
+def unwritable_output_is_a_failure(directory):
     del directory
     for name, arguments in (("perf", ["--op", "write", "-n", "5"]), ("perf", ["--help"]), ("testpmd", ["--help"]),
                             ("nvme-perf", ["--help"])):
@@ -494,7 +494,7 @@ def output_that_cannot_be_written_is_a_failure(directory):
 
 
 @case
-def the_table_has_rows_only_and_tells_no_peak_that_was_not_measured(directory):
+def table_has_only_rows_and_no_unmeasured_peak(directory):
     del directory
     status, text, told = run("perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "2.5")
     want(status == 0 and "..." not in text and told.count("...") >= 1, text, told)
@@ -508,7 +508,7 @@ def the_table_has_rows_only_and_tells_no_peak_that_was_not_measured(directory):
 
 
 @case
-def who_waits_says_what_is_dropped_meanwhile(directory):
+def waiting_program_reports_dropped_frames(directory):
     """Every frame is damaged: "no answer" alone would let a user look for the peer."""
     del directory
     status, _, told = run("perf", "--op", "write", "--mode", "bw", "-n", "5", "--corrupt", "1", "-u", "18")
@@ -516,7 +516,7 @@ def who_waits_says_what_is_dropped_meanwhile(directory):
 
 
 @case
-def a_message_that_moves_is_not_stalled_however_long_it_takes(directory):
+def slow_but_moving_message_is_not_reported_as_stalled(directory):
     """Nothing completes for longer than the watchdog waits; frames are lost, and yet packets are acknowledged. More of
     them on a machine that is done before the watchdog would have barked. With SACKs every machine is."""
     for loss in ("0.06", "0.09", "0.12", "0.18"):
@@ -534,7 +534,7 @@ def a_message_that_moves_is_not_stalled_however_long_it_takes(directory):
 
 
 @case
-def perf_tells_how_it_goes_and_ends_at_once_when_interrupted(directory):
+def perf_prints_progress_and_ends_at_once_when_interrupted(directory):
     """With both ends in one process, and each of two."""
     work = ["--op", "write", "--mode", "bw", "-D", "60"]
     perf = Running(directory, "perf", "perf", *work, "--loss", "0.01")
@@ -562,7 +562,7 @@ def perf_tells_how_it_goes_and_ends_at_once_when_interrupted(directory):
 
 
 @case
-def two_signals_at_once_are_told_of_once(directory):
+def two_simultaneous_signals_are_reported_once(directory):
     for number in range(12):
         own = os.path.join(directory, str(number))  # the socket of one that was interrupted stays
         os.mkdir(own)

@@ -125,12 +125,12 @@ static void reset_under_work(uint32_t lanes)
 	site_close(site);
 }
 
-Test(resets, io_queues_and_their_work_end_before_the_controller_is_not_ready)
+Test(resets, io_queues_end_before_the_reset_completes)
 {
 	reset_under_work(1);
 }
 
-Test(resets, io_queues_of_another_lcore_end_before_the_controller_is_not_ready)
+Test(resets, io_queues_of_another_lcore_end_before_the_reset_completes)
 {
 	reset_under_work(2);
 }

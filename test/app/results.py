@@ -24,7 +24,7 @@ def case(function):
 
 
 @case
-def a_run_of_any_kind_leaves_its_row_when_it_is_interrupted(directory):
+def interrupted_run_of_any_kind_leaves_its_row(directory):
     """Also while a slow receiver has not taken what was posted."""
     path = os.path.join(directory, "x.json")
     for options, wanted in ((("--op", "write", "--mode", "bw"), "gbit_per_s"),
@@ -40,7 +40,7 @@ def a_run_of_any_kind_leaves_its_row_when_it_is_interrupted(directory):
 
 
 @case
-def a_slow_receiver_does_not_prolong_the_run(directory):
+def slow_receiver_does_not_prolong_the_run(directory):
     """It would need 12 s to take what is outstanding when the time is over. Its row is there, and is no failure."""
     path = os.path.join(directory, "x.json")
     options = ("--op", "send", "--mode", "bw", "-t", "128", "-r", "8", "-Q", "1", "--rx-rate", "10", "-D", "0.8",
@@ -61,7 +61,7 @@ def a_slow_receiver_does_not_prolong_the_run(directory):
 
 
 @case
-def a_client_whose_server_is_killed_keeps_its_row(directory):
+def client_of_a_killed_server_keeps_its_row(directory):
     path = os.path.join(directory, "x.json")
     server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
                      "--ip", "10.0.0.1/24", "-p", "18613")
@@ -78,7 +78,7 @@ def a_client_whose_server_is_killed_keeps_its_row(directory):
 
 
 @case
-def a_stopped_program_prints_that_its_lcore_was_away(directory):
+def stopped_program_reports_its_lcore_as_away(directory):
     """It has to poll for a second without a sleep first, which a busy machine may not grant each time."""
     server = Running(directory, "server", "perf", *memif(directory, "server", "02:00:00:00:00:01"), "--server",
                      "--ip", "10.0.0.1/24", "-p", "18616")

@@ -30,7 +30,7 @@ def last_line(name, done, status, *words):
 
 
 @case
-def an_option_is_not_the_value_of_another(_):
+def option_is_not_taken_as_the_value_of_another(_):
     for name, *words in (("perf", "-d", "--server"), ("perf", "--gateway", "--server"),
                          ("nvmet", "--ip", "--memory=1M"), ("testpmd", "--ip", "--server"),
                          ("perf", "--gateway", "--vlan"), ("decode", "--fly")):
@@ -39,7 +39,7 @@ def an_option_is_not_the_value_of_another(_):
 
 
 @case
-def ports_that_cannot_be_are_refused_by_what_is_wrong(_):
+def invalid_ports_are_refused_with_their_fault(_):
     here = ("--device", "net_ring0", "--ip", "10.0.0.1/24", "--server")
     last_line("gateway", run("perf", *here, "--gateway", "foo"), 2, "gateway 'foo' is outside the network of address 10.0.0.1/24")
     last_line("own", run("perf", *here, "--gateway", "10.0.0.1"), 2, "gateway 10.0.0.1", "of address 10.0.0.1")
@@ -50,7 +50,7 @@ def ports_that_cannot_be_are_refused_by_what_is_wrong(_):
 
 
 @case
-def a_tcp_port_of_another_program_is_named(_):
+def tcp_port_of_another_program_is_named(_):
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
         taken.listen()
@@ -60,7 +60,7 @@ def a_tcp_port_of_another_program_is_named(_):
 
 
 @case
-def who_waits_for_a_server_says_so(directory):
+def waiting_client_reports_a_missing_server(directory):
     """And after some seconds that there is none."""
     port = ("-d", f"net_memif0,role=server,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.2/24")
     for name, *options in (("perf", "-R", "10.0.0.1"),
@@ -80,7 +80,7 @@ def who_waits_for_a_server_says_so(directory):
 
 
 @case
-def results_that_cannot_be_written_say_why(_):
+def unwritable_results_report_the_reason(_):
     if not os.path.exists("/dev/full"):
         raise Skipped("there is no /dev/full")
     last_line("nvme-perf", run("nvme-perf", "--runtime", "0.1", "--json", "/dev/full"), 3,
@@ -90,7 +90,7 @@ def results_that_cannot_be_written_say_why(_):
 
 
 @case
-def files_of_a_target_are_refused_by_what_is_wrong(directory):
+def invalid_target_files_are_refused_with_their_fault(directory):
     path = directory + "/disk.img"
     with open(path, "wb") as file:
         file.truncate(1 << 20)
@@ -106,7 +106,7 @@ def files_of_a_target_are_refused_by_what_is_wrong(directory):
 
 
 @case
-def files_of_settings_without_a_port_are_refused(directory):
+def settings_files_without_a_port_are_refused(directory):
     def file(name, text):
         with open(f"{directory}/{name}", "w") as out:
             out.write(text)
@@ -124,7 +124,7 @@ def files_of_settings_without_a_port_are_refused(directory):
 
 
 @case
-def testpmd_ends_where_there_is_nothing_to_do(directory):
+def testpmd_without_work_exits(directory):
     for more in ((), ("--dry-run",)):
         one_line("missing", run("testpmd", "--cmdline-file", "/no/such/file", *more), 3, "--cmdline-file /no/such/file")
     path = directory + "/commands"
@@ -135,7 +135,7 @@ def testpmd_ends_where_there_is_nothing_to_do(directory):
 
 
 @case
-def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(directory):
+def limited_pkey_members_are_reported_as_unable_to_communicate(directory):
     one_line("both ports", run("testpmd", "--pkey", "0x7fff", "--dry-run"), 2, "--pkey 0x7fff", "use 0xffff")
     port = ("--device", f"net_memif0,role=%s,socket={directory}/memif.sock,socket-abstract=no", "--ip", "10.0.0.%d/24",
             "--port", "18621", "--pkey", "0x7fff")
@@ -148,7 +148,7 @@ def limited_members_of_a_partition_are_told_that_they_do_not_hear_each_other(dir
 
 
 @case
-def second_client_of_a_memif_is_told_that_there_is_one(directory):
+def second_memif_client_is_refused_with_the_reason(directory):
     def port(role, number):
         return ("-d", f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no", "--ip",
                 f"10.0.0.{number}/24")
@@ -168,14 +168,14 @@ def second_client_of_a_memif_is_told_that_there_is_one(directory):
 
 
 @case
-def the_port_of_an_exporter_is_named(_):
+def port_of_an_exporter_is_named(_):
     for port in ("99999", "0", "http", ""):
         code, out, err = run("exporter", "--listen", "127.0.0.1:" + port)
         want(code == 2 and out == "" and f"port {port or 'missing'}" in err and "from 1 to 65535" in err, port, err)
 
 
 @case
-def perf_measures_what_it_was_asked_for_or_says_that_it_did_not(_):
+def perf_measures_the_requested_amount_or_reports_less(_):
     one_line("sizes", run("perf", "-a", "-s", "64", "--dry-run"), 2, "-a and -s 64", "remove one")
     one_line("sizes", run("perf", "-s", "64", "-a", "--dry-run"), 2, "-a and -s 64", "remove one")
     last_line("nothing", run("perf", "--op", "send", "--mode", "bw", "-D", "0.01", "--rx-rate", "1", "-t", "2"), 1,
@@ -183,7 +183,7 @@ def perf_measures_what_it_was_asked_for_or_says_that_it_did_not(_):
 
 
 @case
-def both_ends_of_nvme_name_a_subsystem_that_is_not_there(directory):
+def both_nvme_ends_name_a_missing_subsystem(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("wrong", nqn="nqn.2026-01.org.example:none")
         want(host.finish() == 1 and "no subsystem has that NQN" in host.text(), host.text())

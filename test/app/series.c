@@ -4,7 +4,7 @@
 
 #include "perf/series.h"
 
-Test(series, keeps_all_while_there_is_room)
+Test(series, series_keeps_all_points_while_it_has_room)
 {
 	struct perf_series series = { 0 };
 
@@ -17,7 +17,7 @@ Test(series, keeps_all_while_there_is_room)
 	}
 }
 
-Test(series, is_at_equal_distances_however_many_are_offered)
+Test(series, points_are_equidistant_for_any_number_offered)
 {
 	for (uint64_t offered = 1; offered <= 40 * SERIES_POINTS; offered++) {
 		struct perf_series series = { 0 };

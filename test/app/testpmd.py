@@ -182,7 +182,7 @@ def commands_of(help_text):
 
 
 @case
-def every_command_does_what_help_says(directory):
+def every_command_matches_its_help(directory):
     open(os.path.join(directory, "itself"), "w").write(f"load {directory}/itself\n")
     open(os.path.join(directory, "more"), "w").write("# more\nshow inject\n")
     with Prompt("--qps", "2", "--mix", "write:1,send:1,read:1", "--size", "300", "--tx-depth", "8", "--use-srq") as pmd:
@@ -204,7 +204,7 @@ def every_command_does_what_help_says(directory):
 
 
 @case
-def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
+def both_ends_send_on_request_and_json_reports_the_end(directory):
     path = os.path.join(directory, "final.json")
     with Prompt("--bidirectional", "--qps", "2", "--mix", "write:1,read:1,send:1,fadd:1", "--json", path, "--rxd",
                 "256", "--total-num-mbufs", "4095", "--mbuf-size", "4300", "--rxq", "1", "--txq", "1", "-a") as pmd:
@@ -224,7 +224,7 @@ def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
 
 
 @case
-def each_send_with_invalidate_of_a_mix_takes_a_key_that_its_peer_has_offered(directory):
+def each_send_with_invalidate_uses_an_offered_key(directory):
     """A key that is not valid, not yet or not any more, ends its queue pair."""
     path = os.path.join(directory, "final.json")
     for options in ((), ("--bidirectional", "--use-srq", "--tx-depth", "1"), ("--reorder", "2%", "--size", "3000"),
@@ -258,7 +258,7 @@ def keys_are_offered_only_where_sends_invalidate(_):
 
 
 @case
-def each_second_tells_messages_once_and_what_was_sent_again_for_them(_):
+def interval_lines_count_messages_once_and_their_resends(_):
     """A SEND that both ends see is one message; the first line comes a period after the start, and tells all of it."""
     with Prompt("--mix", "send:1", "--size", "64", "-a", "--stats-period", "5", "--loss", "1%") as pmd:
         first = pmd.wait_for(r" +([1-9]\d*) messages/s +\d+\.\d+ Gbit/s +[1-9]\d* resent +\d+ probes +[1-9]\d* "
@@ -275,7 +275,7 @@ def each_second_tells_messages_once_and_what_was_sent_again_for_them(_):
 
 
 @case
-def what_ports_cannot_be_is_said_at_once(directory):
+def unsupported_port_settings_are_refused_at_once(directory):
     for options, code, words in (
             (("--rxq", "2"), 2, "raise --nb-cores"), (("--rxq", "1", "--txq", "2"), 2, "must be equal"),
             (("--json", directory + "/none/x"), 3, "No such file"), (("--rxd", "100"), 2, "power of two"),
@@ -292,7 +292,7 @@ def values(text):
 
 
 @case
-def saved_settings_give_the_same_session(directory):
+def saved_settings_reproduce_the_session(directory):
     path = directory + "/saved.ini"
     port = ("-d", "net_ring0", "--ip", "10.0.0.1/24", "--gateway", "10.0.0.9", "--ip", "fe80::7/64", "--vlan", "7:3",
             "--server", "--no-dad")
@@ -316,7 +316,7 @@ def saved_settings_give_the_same_session(directory):
 
 
 @case
-def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
+def dpdk_testpmd_commands_are_answered_with_a_sentence(directory):
     for option, words in (("--forward-mode=io", "see --mix"), ("--forward-mode", "see --mix"),
                           ("--tx-first", "--auto-start"), ("--portmask=0x3", "with --device"),
                           ("--max-pkt-len=9000", "use --mtu")):
@@ -331,7 +331,7 @@ def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
 
 
 @case
-def a_port_that_is_stopped_is_down_and_comes_back(_):
+def stopped_port_is_down_until_restarted(_):
     """Its queue pairs lose what they need, as with a pulled cable; the other port does not notice."""
     with Prompt("--qps", "1", "--mix", "write:1,send:1") as pmd:
         pmd.ask("inject cut port 0", ", cut$")
@@ -359,7 +359,7 @@ def a_port_that_is_stopped_is_down_and_comes_back(_):
 
 
 @case
-def a_driver_that_cannot_take_a_link_down_says_so(directory):
+def driver_without_link_control_reports_it(directory):
     """Both ends of a memif: nothing changes."""
     with Prompt("--device", f"net_memif0,socket={directory}/memif,socket-abstract=no,role=server", "--ip",
                 "10.1.0.1/24") as pmd:
@@ -369,7 +369,7 @@ def a_driver_that_cannot_take_a_link_down_says_so(directory):
 
 
 @case
-def a_port_with_fewer_queue_pairs_than_lcores_says_so_and_works(directory):
+def port_with_too_few_queue_pairs_reports_it_and_works(directory):
     """The other side of a virtual machine's NIC, which nobody has connected to: its driver offers what it is told."""
     with Prompt("-d", f"net_vhost0,iface={directory}/vhost,queues=1", "--ip", "10.0.0.1/24", "--nb-cores", "2") as pmd:
         _, code = pmd.quit()
@@ -378,7 +378,7 @@ def a_port_with_fewer_queue_pairs_than_lcores_says_so_and_works(directory):
 
 
 @case
-def a_queue_pair_that_dies_leaves_its_last_frames_and_their_story(directory):
+def failed_queue_pair_leaves_frames_and_a_report(directory):
     records = os.path.join(directory, "records")
     with Prompt("--record", records, "--qps", "2", "--mix", "write:1,read:1", "--size", "100", "-a") as pmd:
         pmd.ask("inject loss 2%", "port 1: loss 0.02")
@@ -403,7 +403,7 @@ def a_queue_pair_that_dies_leaves_its_last_frames_and_their_story(directory):
 
 
 @case
-def each_of_many_that_die_at_once_leaves_its_story(directory):
+def many_simultaneous_failures_leave_one_report_each(directory):
     """While operations are changed again and again, too."""
     records = os.path.join(directory, "records")
     os.mkdir(records, 0o700)
@@ -436,7 +436,7 @@ def records_follow_no_link_and_wait_for_no_pipe(directory):
 
 
 @case
-def the_congestion_control_is_chosen_and_shown(directory):
+def congestion_control_is_selectable_and_shown(directory):
     """By option or by file; over a loop, which tells no rate, it is `fixed` unless told otherwise."""
     file = os.path.join(directory, "cc.ini")
     open(file, "w").write("[traffic]\ncc = dcqcn\n")
@@ -453,7 +453,7 @@ def the_congestion_control_is_chosen_and_shown(directory):
 
 
 @case
-def two_programs_send_sacks_with_the_smaller_window_of_both(directory):
+def two_programs_use_the_smaller_sack_window(directory):
     for number, (target, asker, wanted) in enumerate((("512", "2048", "512"), ("2048", "256", "256"),
                                                       ("off", "256", None), ("256", "off", None))):
         memif = f"net_memif0,role=%s,socket={directory}/{number}.sock,socket-abstract=no"
@@ -471,7 +471,7 @@ def two_programs_send_sacks_with_the_smaller_window_of_both(directory):
 
 
 @case
-def requests_take_as_many_paths_as_the_asker_wants_if_both_have_sacks(directory):
+def requests_use_the_requested_paths_if_both_ends_have_sacks(directory):
     """Of a target that decides nothing; and between two ports of one program."""
     with Prompt("--qps", "1", "--mix", "write:1", "--paths", "8", "--auto-start") as pmd:
         pmd.ask("show qp", "QPN")
@@ -495,7 +495,7 @@ def requests_take_as_many_paths_as_the_asker_wants_if_both_have_sacks(directory)
 
 
 @case
-def perf_marks_its_frames_with_the_traffic_class_it_is_told(directory):
+def perf_sets_the_requested_traffic_class(directory):
     """As seen in the records of a queue pair that dies of losses."""
     code, out, err = run("perf", "--op", "write", "--mode", "bw", "-T", "106", "-s", "64", "-u", "6", "--retry-cnt",
                          "1", "--loss", "0.7", "--record", directory)
@@ -508,7 +508,7 @@ def perf_marks_its_frames_with_the_traffic_class_it_is_told(directory):
 
 
 @case
-def all_frames_go_to_a_file_until_told_otherwise(directory):
+def capture_to_a_file_runs_until_stopped(directory):
     path = os.path.join(directory, "all.pcapng")
     with Prompt("--qps", "1", "--mix", "write:1,send:1,read:1,fadd:1", "--tx-depth", "1", "--size", "300") as pmd:
         pmd.ask("capture stop", "nothing is being captured")

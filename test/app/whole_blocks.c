@@ -75,7 +75,7 @@ static uint32_t write_and_read(struct site *site, struct bad_queue *writer, stru
 	return reads;
 }
 
-Test(whole_blocks, a_read_beside_a_write_gets_whole_blocks_at_each_path_mtu)
+Test(whole_blocks, read_during_a_write_gets_whole_blocks_at_each_path_mtu)
 {
 	static const uint32_t mtus[] = { 256, 1024, 2048, 4096 };
 
@@ -94,8 +94,8 @@ Test(whole_blocks, a_read_beside_a_write_gets_whole_blocks_at_each_path_mtu)
 	}
 }
 
-/* What a host has written of a block when it goes leaves none that is half new. */
-Test(whole_blocks, a_writer_that_goes_in_the_middle_leaves_whole_blocks)
+/* A block written in part by a host that disconnects is not half new. */
+Test(whole_blocks, writer_that_vanishes_in_mid_write_leaves_whole_blocks)
 {
 	struct site *site = site_open();
 	const uint8_t *memory = add_memory(site)->store->memory;

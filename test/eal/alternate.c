@@ -182,7 +182,7 @@ Test(alternate, an_alternate_path_is_loaded_and_used)
 	close_all(&network, &second, channel, listener, ids);
 }
 
-/* What a peer loads later is told as the peer sees it, and so is what we had loaded before it. */
+/* A path loaded later by the peer is reported as the peer sees it, as is the earlier path. */
 Test(alternate, either_end_may_load_the_alternate_path)
 {
 	static struct network network;
@@ -204,7 +204,7 @@ Test(alternate, either_end_may_load_the_alternate_path)
 }
 
 /* Their LAPs cross: each call is answered once, and both ends have the same path then. */
-Test(alternate, both_ends_may_ask_at_once)
+Test(alternate, both_ends_may_load_a_path_at_once)
 {
 	static struct network network;
 	static struct second second;
@@ -226,7 +226,7 @@ Test(alternate, both_ends_may_ask_at_once)
 	close_all(&network, &second, channel, listener, ids);
 }
 
-/* As users do that are told of a migration: both ask for the path of before, as soon as the other has followed. */
+/* After a migration each user loads the previous path again as soon as the peer has followed. */
 Test(alternate, both_ends_may_rearm_after_a_migration)
 {
 	static struct network network;
@@ -300,7 +300,7 @@ Test(alternate, a_connection_that_has_migrated_is_closed_over_its_new_path)
 }
 
 /* Refused where it is asked for, and by the peer when only that one sees it. */
-Test(alternate, the_path_in_use_is_no_alternate_one)
+Test(alternate, path_in_use_is_refused_as_alternate)
 {
 	static struct network network;
 	static struct second second;
@@ -359,7 +359,7 @@ static struct uroce_cm_id *accepted(struct network *network, struct uroce_cm_cha
 }
 
 /* C-19: 0 accepted, 1 not supported, 2 rejected. */
-Test(alternate, the_reply_tells_what_became_of_the_path_of_its_request)
+Test(alternate, reply_reports_the_state_of_the_requested_path)
 {
 	static struct network network;
 	static struct second second;
@@ -407,7 +407,7 @@ Test(alternate, the_reply_tells_what_became_of_the_path_of_its_request)
 }
 
 /* A router forwards no packet with a hop limit of 1; two families make no path. */
-Test(alternate, a_path_that_no_packet_can_take_is_refused_for_its_reason)
+Test(alternate, unusable_path_is_refused_with_its_reason)
 {
 	static struct network network;
 	static struct second second;

@@ -170,7 +170,7 @@ Test(away, lcore_without_connected_qps_is_not_away)
 }
 
 /* A thread that takes an lcore over is not measured against the thread before. */
-Test(away, lcore_of_another_thread_begins_anew)
+Test(away, lcore_of_another_thread_restarts_its_measurement)
 {
 	open_connected(true);
 	ran_ns = 0;

@@ -27,7 +27,7 @@ static void destroy(struct uroce_cm_id *id)
 }
 
 /* C-27: first bound, then listening, and both ends at ports of their choice. */
-Test(bound, an_id_listens_or_connects_where_it_was_bound)
+Test(bound, bound_id_listens_or_connects_at_its_address)
 {
 	struct uroce_addr own = network_address("10.0.0.1"), peer = network_address("10.0.0.2");
 	struct uroce_qp_init_attr init;
@@ -63,8 +63,8 @@ Test(bound, an_id_listens_or_connects_where_it_was_bound)
 	calls_close(&network, channel, listener);
 }
 
-/* Who does not say from where connects from a port that he can be told. */
-Test(bound, the_port_that_a_connection_comes_from_is_known)
+/* A connection without a source port gets one that can be queried. */
+Test(bound, default_source_port_of_a_connection_can_be_queried)
 {
 	struct uroce_cm_id *listener, *client;
 	struct uroce_cm_event event;
@@ -82,7 +82,7 @@ Test(bound, the_port_that_a_connection_comes_from_is_known)
 }
 
 /* A port belongs to one id: of each address, or of any, and in each port space by itself. */
-Test(bound, nobody_else_has_the_port)
+Test(bound, port_belongs_to_one_id_per_address_and_port_space)
 {
 	struct uroce_addr first = network_address("10.0.0.1"), second = network_address("10.0.0.2");
 	struct uroce_cm_id *ids[5], *other;
@@ -108,7 +108,7 @@ Test(bound, nobody_else_has_the_port)
 }
 
 /* As servers do it that have a listener for each family: 0.0.0.0, and :: which is told to be of IPv6 alone. */
-Test(bound, any_address_of_each_family_is_an_id_of_its_own)
+Test(bound, wildcard_address_of_each_family_is_distinct)
 {
 	struct uroce_addr first = network_address("10.0.0.1");
 	struct uroce_cm_id *ids[4];
@@ -156,7 +156,7 @@ Test(bound, ids_with_reuse_share_a_port_until_one_listens)
 }
 
 /* Without saying where: at any address, at a port that is free. And a backlog of 0 is no lack of one. */
-Test(bound, an_id_that_is_not_bound_listens_anywhere)
+Test(bound, unbound_id_listens_on_any_address)
 {
 	struct uroce_cm_id *listener = NULL, *clients[2];
 	struct uroce_addr peer = network_address("10.0.0.2");

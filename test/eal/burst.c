@@ -193,7 +193,7 @@ static void check_faults(void)
 	network_close(&network);
 }
 
-Test(burst, a_bad_frame_among_good_ones_is_found)
+Test(burst, bad_frame_among_good_frames_is_dropped)
 {
 	RULE("W-5");
 	RULE("Y-1");
@@ -227,14 +227,14 @@ static void check_rows_of_faults(void)
 	network_close(&network);
 }
 
-Test(burst, bad_frames_in_a_row_change_nothing_for_the_good_one_behind_them)
+Test(burst, consecutive_bad_frames_do_not_affect_the_next_good_frame)
 {
 	RULE("W-5");
 	RULE("Y-1");
 	check_rows_of_faults();
 }
 
-Test(burst, and_when_the_icrc_is_checked_first)
+Test(burst, bad_frames_are_dropped_when_the_icrc_is_checked_first)
 {
 	RULE("W-5");
 	network_checks_first = true;
@@ -243,7 +243,7 @@ Test(burst, and_when_the_icrc_is_checked_first)
 	network_checks_first = false;
 }
 
-Test(burst, what_follows_the_end_of_a_connection_is_dropped)
+Test(burst, frames_after_the_end_of_a_connection_are_dropped)
 {
 	static struct network network;
 	struct rte_mbuf *burst[FRAMES];
@@ -349,8 +349,8 @@ static int send_answers(struct unanswered *all, struct rte_mbuf **burst, uint16_
 	return completed;
 }
 
-/* One ACK for each WRITE, of which the last two are not what their ICRC says. */
-Test(burst, a_bad_acknowledge_behind_good_ones_is_found)
+/* One ACK per WRITE; the ICRC of the last two is wrong. */
+Test(burst, bad_ack_after_good_acks_is_dropped)
 {
 	static const struct fault port = { NULL, spoil_source_port, true }, msn = { NULL, spoil_msn, true };
 	static struct unanswered all;
@@ -368,7 +368,7 @@ Test(burst, a_bad_acknowledge_behind_good_ones_is_found)
 }
 
 /* An ACK out of order, a repeated one and one for nothing are counted, wherever they stand among good ones. */
-Test(burst, acknowledges_in_a_row_are_judged_one_by_one)
+Test(burst, consecutive_acks_are_checked_one_by_one)
 {
 	static const struct {
 		uint16_t count;
@@ -390,8 +390,8 @@ Test(burst, acknowledges_in_a_row_are_judged_one_by_one)
 	close_unanswered(&all);
 }
 
-/* An ACK that waits for the next one is taken before whatever else comes. */
-Test(burst, a_nak_behind_acknowledges_comes_after_them)
+/* A deferred ACK is processed before any later packet. */
+Test(burst, nak_after_acks_is_processed_after_them)
 {
 	static struct unanswered all;
 	struct rte_mbuf *burst[4];
@@ -412,7 +412,7 @@ Test(burst, a_nak_behind_acknowledges_comes_after_them)
 }
 
 /* Lengths, and with them pads, change from frame to frame. */
-Test(burst, frames_of_all_lengths_in_one_burst_come_right)
+Test(burst, one_burst_holds_frames_of_all_lengths)
 {
 	static struct network network;
 	struct rte_mbuf *burst[FRAMES];
@@ -432,7 +432,7 @@ Test(burst, frames_of_all_lengths_in_one_burst_come_right)
 }
 
 /* A whole frame, one in pieces that repeats it, and one in pieces for a QP that does not exist. */
-Test(burst, a_frame_in_pieces_is_not_taken_for_the_one_before_it_in_pieces)
+Test(burst, frame_in_pieces_is_not_mistaken_for_the_previous_one)
 {
 	static struct network network;
 	struct rte_mbuf *burst[FRAMES];

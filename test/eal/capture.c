@@ -66,7 +66,7 @@ static void make_path(char path[64])
 	close(mkstemp(path));
 }
 
-Test(capture, every_frame_is_there_once_each_way)
+Test(capture, each_frame_is_captured_once_per_direction)
 {
 	struct uroce_port *ports[2];
 	struct uroce_capture *capture;
@@ -109,7 +109,7 @@ static void expect_owner_only(const char *path)
 	cr_assert_eq(status.st_mode & 0777, 0600);
 }
 
-Test(capture, frames_are_cut_where_asked_and_the_file_is_the_owners)
+Test(capture, frames_are_cut_at_the_snap_length_and_the_file_is_private)
 {
 	struct uroce_port *ports[2];
 	struct uroce_capture *capture;
@@ -135,7 +135,7 @@ Test(capture, frames_are_cut_where_asked_and_the_file_is_the_owners)
 }
 
 /* Longer than any frame of ours, in pieces: what does not fit is cut. */
-Test(capture, a_frame_in_many_pieces_is_cut_and_no_more)
+Test(capture, frame_in_many_pieces_is_cut_at_the_longest_frame)
 {
 	struct uroce_port *ports[2];
 	struct uroce_capture *capture;
@@ -177,7 +177,7 @@ static void *read_all(void *argument)
 }
 
 /* Traffic does not wait for a file: what has no room is counted. */
-Test(capture, what_a_file_is_too_slow_for_is_counted)
+Test(capture, frames_a_slow_file_cannot_store_are_counted)
 {
 	struct uroce_port *ports[2];
 	struct uroce_capture *capture;
@@ -219,7 +219,7 @@ static void *read_a_little(void *argument)
 }
 
 /* Nobody gets SIGPIPE for it, neither the thread that writes nor the one that ends the capture. */
-Test(capture, who_reads_a_pipe_may_leave)
+Test(capture, reader_of_a_pipe_may_close_it)
 {
 	struct uroce_port *ports[2];
 	struct uroce_capture *capture;
@@ -248,7 +248,7 @@ Test(capture, who_reads_a_pipe_may_leave)
 	unlink(path);
 }
 
-Test(capture, what_cannot_be_is_refused_in_a_sentence)
+Test(capture, invalid_capture_is_refused_with_a_message)
 {
 	struct uroce_port *ports[2];
 	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .record_path = "/proc/nowhere" };
@@ -283,8 +283,8 @@ Test(capture, what_cannot_be_is_refused_in_a_sentence)
 
 /* ---- a frame in words ---- */
 
-/* What kernels sent says the same whether all of it was kept or the headers. */
-Test(capture, a_cut_frame_says_what_the_whole_one_says)
+/* Frames captured from kernels decode equally with and without payload. */
+Test(capture, cut_frame_decodes_like_the_whole_frame)
 {
 	static const char *const files[] = { "perftest-ipv4.pcap", "perftest-ipv6.pcap", "rnr-then-ok.pcap",
 					     "bad-rkey-write.pcap", "linux-loss3-client.pcap" };

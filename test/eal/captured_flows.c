@@ -82,7 +82,7 @@ Test(captured_flows, a_flow_keeps_its_last_frames_in_order)
 }
 
 /* Two peers may have a QP of the same number. */
-Test(captured_flows, flows_are_known_by_number_and_address)
+Test(captured_flows, flows_are_identified_by_qpn_and_address)
 {
 	struct drivers_flows *flows = drivers_flows_create(64);
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
@@ -104,7 +104,7 @@ Test(captured_flows, flows_are_known_by_number_and_address)
 	drivers_flows_destroy(flows);
 }
 
-Test(captured_flows, who_has_been_silent_longest_makes_room)
+Test(captured_flows, longest_silent_flow_is_evicted)
 {
 	struct drivers_flows *flows = drivers_flows_create(4);
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
@@ -121,7 +121,7 @@ Test(captured_flows, who_has_been_silent_longest_makes_room)
 	drivers_flows_destroy(flows);
 }
 
-Test(captured_flows, what_comes_behind_a_failure_does_not_push_out_what_it_is_about)
+Test(captured_flows, frames_after_a_failure_do_not_evict_its_frames)
 {
 	struct drivers_flows *flows = drivers_flows_create(4);
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
@@ -151,7 +151,7 @@ Test(captured_flows, what_comes_behind_a_failure_does_not_push_out_what_it_is_ab
 	drivers_flows_destroy(flows);
 }
 
-Test(captured_flows, what_is_no_roce_is_not_noted)
+Test(captured_flows, frames_other_than_roce_are_not_stored)
 {
 	struct drivers_flows *flows = drivers_flows_create(4);
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
@@ -195,7 +195,7 @@ static void *note_on_and_on(void *argument)
 	return NULL;
 }
 
-Test(captured_flows, a_copy_that_is_overtaken_is_made_again, .timeout = 60)
+Test(captured_flows, overtaken_copy_is_retried, .timeout = 60)
 {
 	struct writer writer = { .flows = drivers_flows_create(4) };
 	struct drivers_flow_frame frames[FLOWS_FRAMES];

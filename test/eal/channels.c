@@ -45,7 +45,7 @@ static void poll_on(void)
 }
 
 /* C-27: those that wait, in their order, and those that come. */
-Test(channels, events_that_wait_go_along)
+Test(channels, pending_events_migrate_with_their_id)
 {
 	struct uroce_cm_id *client, *server;
 	struct uroce_cm_event event;
@@ -77,8 +77,8 @@ Test(channels, events_that_wait_go_along)
 	close_channels();
 }
 
-/* An id that has nothing waiting has its next event in the new channel; one without an lcore goes, too. */
-Test(channels, what_comes_later_comes_there)
+/* An id without pending events has its next event in the new channel, also an id without an lcore. */
+Test(channels, later_events_arrive_in_the_new_channel)
 {
 	struct uroce_addr dest = network_address("10.0.0.77");
 	struct uroce_cm_id *id;
@@ -94,7 +94,7 @@ Test(channels, what_comes_later_comes_there)
 }
 
 /* Requests that nobody has read are the listener's; one that was read is its user's, and stays. */
-Test(channels, unread_requests_go_along_with_their_listener)
+Test(channels, unread_requests_migrate_with_their_listener)
 {
 	struct uroce_cm_id *clients[4], *read;
 
@@ -134,7 +134,7 @@ static void read_all(struct uroce_cm_channel *channel, uint32_t *requests, uint3
 }
 
 /* Events are raised while their ids and their listener go to and fro: each is read once, in either channel. */
-Test(channels, no_event_is_lost_on_the_way)
+Test(channels, no_event_is_lost_during_migrations)
 {
 	uint64_t until_ns = engine_now_ns() + 20000000000ull;
 	uint32_t requests = 0, rejects = 0;

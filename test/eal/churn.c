@@ -16,7 +16,7 @@
 TestSuite(churn, .init = test_eal_start, .timeout = 60);
 
 /* TC-F-9: a thousand at a time; each third is destroyed with its work half done. */
-Test(churn, ten_thousand_connections_leave_nothing_behind)
+Test(churn, ten_thousand_connections_leave_no_resources)
 {
 	static struct network network;
 	static struct flow flows[PARALLEL];
@@ -48,8 +48,8 @@ Test(churn, ten_thousand_connections_leave_nothing_behind)
 	network_close(&network); /* counts mbufs */
 }
 
-/* TC-G-13: who takes all that there is gets told, harms nobody, and leaves as much when it goes. */
-Test(churn, what_is_used_up_is_refused_and_comes_back)
+/* TC-G-13: an application that exhausts all resources gets an error, harms no other, and returns as much. */
+Test(churn, exhausted_resources_are_refused_and_returned)
 {
 	static struct network network;
 	static struct uroce_mr *mrs[5000];

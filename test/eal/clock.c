@@ -52,7 +52,7 @@ static const int64_t jumps[] = { 1000000000, (int64_t)HOUR_NS, -1000000000, -(in
  * TC-H-10: in the middle of a message, while the peer, on another lcore, is silent. All is done and no byte is wrong; a
  * jump beyond the ACK timeout costs one retry, however far it goes, and any other none.
  */
-Test(clock, work_under_way_goes_on_when_time_jumps)
+Test(clock, work_in_flight_completes_when_time_jumps)
 {
 	static struct network network;
 
@@ -87,7 +87,7 @@ Test(clock, work_under_way_goes_on_when_time_jumps)
  * TC-H-10: a clock that goes back an hour. A timer that is running fires in its time, not an hour later. The peer is
  * gone, so that only timers can end the request; and the clock runs fast, so that they soon do.
  */
-Test(clock, timers_go_on_when_the_clock_has_gone_back)
+Test(clock, timers_fire_when_the_clock_goes_back)
 {
 	static struct network network;
 	struct uroce_wc wc = { .status = UROCE_WC_SUCCESS };
@@ -116,7 +116,7 @@ Test(clock, timers_go_on_when_the_clock_has_gone_back)
  * All threads lose their cores for a second, as those of a virtual machine do: what the peer answers as soon as it goes
  * on counts before the deadline that has passed.
  */
-Test(clock, who_was_away_gives_the_others_time)
+Test(clock, restarted_host_does_not_starve_other_hosts)
 {
 	static struct network network;
 	struct uroce_wc wc;
@@ -141,7 +141,7 @@ Test(clock, who_was_away_gives_the_others_time)
 }
 
 /* TC-H-10: the lcores agree about the time afterwards, so that what one of them stamps another can judge. */
-Test(clock, a_jump_back_is_made_up_for_once)
+Test(clock, backward_jump_is_compensated_once)
 {
 	static struct network network;
 	uint64_t before, after;
@@ -199,7 +199,7 @@ static uint32_t polls_until(struct network *network, struct uroce_wc *wc)
  * Whatever a port does, a request fails within its retry budget and a second. More is posted than the port's own queue
  * takes, and either all of it while the port takes nothing, or the port stops in the middle.
  */
-Test(clock, a_port_that_takes_nothing_costs_no_more_than_the_retry_budget_and_a_second)
+Test(clock, stuck_port_costs_at_most_the_retry_budget_and_a_second)
 {
 	static struct network network;
 
@@ -231,7 +231,7 @@ static void poll_for_ms(struct network *network, uint32_t ms)
 }
 
 /* A link that has just come up is not held to what was waited for before. */
-Test(clock, a_port_has_all_the_patience_once_its_link_is_up)
+Test(clock, port_has_its_full_time_once_its_link_is_up)
 {
 	static struct network network;
 	struct uroce_wc wc;
@@ -253,7 +253,7 @@ Test(clock, a_port_has_all_the_patience_once_its_link_is_up)
 }
 
 /* What it did not take is sent again as if the wire had lost it; and the next time is not held against the port. */
-Test(clock, a_port_that_takes_frames_again_goes_on)
+Test(clock, recovered_port_resumes)
 {
 	static struct network network;
 

@@ -125,19 +125,19 @@ static void expect_notifications(bool ipv6)
 	network_close(&network);
 }
 
-Test(congestion, marked_packets_draw_notifications_but_not_each)
+Test(congestion, marked_packets_draw_rate_limited_notifications)
 {
 	RULE("N-1");
 	expect_notifications(false);
 }
 
-Test(congestion, so_they_do_over_ipv6)
+Test(congestion, marked_packets_over_ipv6_draw_notifications)
 {
 	RULE("N-1");
 	expect_notifications(true);
 }
 
-Test(congestion, responses_of_reads_draw_them_too)
+Test(congestion, marked_read_responses_draw_notifications)
 {
 	RULE("N-1");
 	open_seen(false);
@@ -147,8 +147,8 @@ Test(congestion, responses_of_reads_draw_them_too)
 	network_close(&network);
 }
 
-/* What comes back is marked as well: ACKs, and the notifications themselves. */
-Test(congestion, acks_and_notifications_draw_none)
+/* Returning packets are marked as well: ACKs, and the notifications themselves. */
+Test(congestion, marked_acks_and_notifications_draw_no_notification)
 {
 	RULE("N-1");
 	open_seen(true); /* over IPv4 an ACK goes another way, on which no mark is looked at */
@@ -161,7 +161,7 @@ Test(congestion, acks_and_notifications_draw_none)
 	network_close(&network);
 }
 
-Test(congestion, unmarked_packets_draw_none)
+Test(congestion, unmarked_packets_draw_no_notification)
 {
 	RULE("N-1");
 	open_seen(false);
@@ -215,22 +215,22 @@ Test(congestion, with_dcqcn_the_sender_slows_down_and_recovers)
 	expect_slows_down(0, 1, UROCE_WR_RDMA_WRITE, 0);
 }
 
-Test(congestion, so_does_who_answers_reads)
+Test(congestion, dcqcn_read_responder_slows_down)
 {
 	RULE("N-2");
 	expect_slows_down(1, 0, UROCE_WR_RDMA_READ, 0);
 }
 
 /* Then packets from unknown ports are dropped, and a notification is no such packet. */
-Test(congestion, so_does_a_sender_with_sacks)
+Test(congestion, dcqcn_sender_with_sacks_slows_down)
 {
 	RULE("N-1");
 	RULE("W-2");
 	expect_slows_down(0, 1, UROCE_WR_RDMA_WRITE, 256);
 }
 
-/* What the program asked for is left as it is. */
-Test(congestion, with_dcqcn_packets_are_offered_as_ecn_capable)
+/* A traffic class set by the application is not changed. */
+Test(congestion, dcqcn_packets_are_ecn_capable_by_default)
 {
 	static const struct {
 		enum uroce_cc cc;

@@ -17,7 +17,7 @@
 
 TestSuite(connect, .init = test_eal_start, .timeout = 120);
 
-Test(connect, from_beginning_to_end_with_private_data_both_ways)
+Test(connect, connection_lifecycle_with_private_data_both_ways)
 {
 	static const char question[] = "who are you?", reply[] = "nobody";
 	static struct network network;
@@ -104,7 +104,7 @@ static void agree(const struct uroce_cm_options *asking, const struct uroce_cm_o
 	calls_close(&network, channel, listener);
 }
 
-Test(connect, parts_of_reads_are_asked_for_in_any_order_when_both_ends_repair)
+Test(connect, reads_repair_in_any_order_when_both_ends_support_it)
 {
 	static const struct {
 		bool client_off, server_off;
@@ -128,7 +128,7 @@ Test(connect, parts_of_reads_are_asked_for_in_any_order_when_both_ends_repair)
 	}
 }
 
-Test(connect, sacks_are_sent_unless_an_end_does_not_want_them_with_the_smaller_window)
+Test(connect, sacks_need_both_ends_and_use_the_smaller_window)
 {
 	static const struct {
 		struct uroce_cm_options client, server;
@@ -154,7 +154,7 @@ Test(connect, sacks_are_sent_unless_an_end_does_not_want_them_with_the_smaller_w
 	}
 }
 
-Test(connect, each_end_spreads_its_requests_as_it_wants_if_the_other_has_sacks)
+Test(connect, each_end_chooses_its_paths_if_the_peer_has_sacks)
 {
 	static const struct {
 		struct uroce_cm_options client, server;
@@ -177,7 +177,7 @@ Test(connect, each_end_spreads_its_requests_as_it_wants_if_the_other_has_sacks)
 	}
 }
 
-Test(connect, a_refusal_comes_with_its_reason_and_words)
+Test(connect, reject_carries_its_reason_and_private_data)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;
@@ -203,7 +203,7 @@ Test(connect, a_refusal_comes_with_its_reason_and_words)
 	calls_close(&network, channel, NULL);
 }
 
-Test(connect, who_cannot_be_reached_is_told_so)
+Test(connect, unreachable_peer_is_reported)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;
@@ -219,7 +219,7 @@ Test(connect, who_cannot_be_reached_is_told_so)
 }
 
 /* One error number for each, and nothing left behind. */
-Test(connect, what_cannot_be_is_refused)
+Test(connect, invalid_calls_are_refused)
 {
 	static struct network network;
 	struct uroce_addr stranger = network_address("10.0.0.9"), peer = network_address("10.0.0.2");
@@ -261,7 +261,7 @@ Test(connect, what_cannot_be_is_refused)
 }
 
 /* C-17: in any state, and the QP before the id or after it. */
-Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
+Test(connect, id_destroyed_in_any_state_leaves_no_resources)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;
@@ -303,8 +303,8 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 	calls_close(&network, channel, listener);
 }
 
-/* The engine stays while somebody has a channel; one that was there before any device serves all that come. */
-Test(connect, a_channel_may_come_before_the_devices_and_keeps_the_engine)
+/* The engine stays while a channel exists; a channel created before any device serves all later devices. */
+Test(connect, channel_may_precede_devices_and_keeps_the_engine)
 {
 	struct uroce_engine_config config = { 0 };
 	struct uroce_cm_channel *channel, *again;
@@ -338,7 +338,7 @@ static uint16_t lose_rtu(uint16_t port, uint16_t queue, struct rte_mbuf **frames
 }
 
 /* C-9: the first packet is as good as the RTU, and who has it can answer at once. */
-Test(connect, a_packet_that_overtakes_the_rtu_can_be_answered_at_once)
+Test(connect, packet_that_overtakes_the_rtu_is_answered)
 {
 	static struct network network;
 	const struct rte_eth_rxtx_callback *callback;
@@ -401,7 +401,7 @@ static void guess(enum cm_kind kind, const char *counter)
 	calls_close(&network, channel, NULL);
 }
 
-Test(connect, guessing_at_connections_is_told)
+Test(connect, guessed_connection_messages_raise_an_alarm)
 {
 	RULE("C-11");
 	RULE("C-24");
@@ -409,8 +409,8 @@ Test(connect, guessing_at_connections_is_told)
 	guess(CM_DREQ, "rx_gsi_unknown_dreq");
 }
 
-/* U-1, U-2: what no message of ours can be in is dropped, by its own name, and asks nobody. */
-Test(connect, packets_to_qp_1_that_do_not_fit_are_dropped_and_counted)
+/* U-1, U-2: datagrams that cannot hold a CM message are dropped, each by its own counter, without an answer. */
+Test(connect, invalid_packets_to_qp_1_are_dropped_and_counted)
 {
 	static const struct {
 		const char *counter;
@@ -507,7 +507,7 @@ static uint64_t handed_over(struct network *network)
 }
 
 /* Over a loop a connection has the same lcore at both ends, so no frame of it is handed from lcore to lcore. */
-Test(connect, over_a_loop_no_frame_comes_to_another_lcore_than_that_of_its_queue_pair)
+Test(connect, loop_frames_arrive_at_the_lcore_of_their_queue_pair)
 {
 	enum { MANY = 32, LCORES = 2 };
 	static struct network network;

@@ -22,7 +22,7 @@ static void expect_refused(const struct uroce_eal_config *config, int code, cons
 	cr_expect_null(strchr(error.text, '\n'));
 }
 
-Test(eal, starts_with_nothing_said_and_only_once)
+Test(eal, start_works_without_arguments_and_only_once)
 {
 	struct uroce_eal_config config = { .worker_count = 2, .memory_mib = 64 };
 	struct uroce_error error = { "" };
@@ -45,7 +45,7 @@ Test(eal, starts_with_nothing_said_and_only_once)
 	uroce_eal_stop();
 }
 
-Test(eal, what_was_started_by_the_program_itself_is_noticed)
+Test(eal, eal_started_by_the_application_is_detected)
 {
 	char *arguments[] = { (char *)"eal",
 			      (char *)"--no-huge",
@@ -69,14 +69,14 @@ Test(eal, a_port_without_eal_is_refused)
 	cr_expect_not_null(strstr(error.text, "uroce_eal_start"));
 }
 
-Test(eal, an_argument_that_it_does_not_know_is_named)
+Test(eal, unknown_argument_is_named)
 {
 	static const char *const words[] = { "test", "--no-such-option" };
 
 	expect_refused(&(struct uroce_eal_config){ .argc = 2, .argv = words }, -EINVAL, "no-such-option");
 }
 
-Test(eal, fewer_lcores_than_wanted_are_refused)
+Test(eal, too_few_lcores_are_refused)
 {
 	static const char *const words[] = { "test", "-l", "0" };
 

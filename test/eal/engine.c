@@ -79,7 +79,7 @@ Test(engine, receiver_not_ready_is_waited_for)
 
 /* TC-F-6 */
 /* The wheel fires: all is acknowledged without a completion, and nothing was sent again. */
-Test(engine, who_posts_nothing_more_asks_later_about_unsignaled_requests)
+Test(engine, idle_requester_solicits_acks_of_unsignaled_requests_later)
 {
 	static struct network setup;
 	const struct rc_sendwin *win;
@@ -170,7 +170,7 @@ Test(engine, a_full_cq_raises_an_event_and_ends_the_qp)
 }
 
 /* TC-F-6 */
-Test(engine, a_qp_with_work_under_way_is_destroyed_without_a_trace)
+Test(engine, destroying_a_busy_qp_leaves_no_resources)
 {
 	static struct network setup;
 
@@ -235,14 +235,14 @@ static void cross_a_bad_link(void)
 	network_close(&setup);
 }
 
-Test(engine, a_bad_link_costs_time_but_no_byte)
+Test(engine, lossy_link_corrupts_no_byte)
 {
 	RULE("T-2");
 	RULE("W-3");
 	cross_a_bad_link();
 }
 
-Test(engine, a_bad_link_costs_no_byte_either_when_the_icrc_is_checked_first)
+Test(engine, lossy_link_corrupts_no_byte_when_icrc_is_checked_first)
 {
 	RULE("T-2");
 	RULE("W-3");
@@ -250,8 +250,8 @@ Test(engine, a_bad_link_costs_no_byte_either_when_the_icrc_is_checked_first)
 	cross_a_bad_link();
 }
 
-/* What comes behind a loss is kept. */
-Test(engine, a_bad_link_costs_no_byte_with_sacks_either)
+/* Packets after a loss are kept. */
+Test(engine, lossy_link_corrupts_no_byte_with_sacks)
 {
 	RULE("S-21");
 	RULE("T-7");
@@ -259,7 +259,7 @@ Test(engine, a_bad_link_costs_no_byte_with_sacks_either)
 	cross_a_bad_link();
 }
 
-Test(engine, wrong_configurations_are_refused_and_change_nothing)
+Test(engine, invalid_configurations_are_refused_and_change_nothing)
 {
 	static const unsigned main_lcore[] = { 0 }, far[] = { 100000 };
 	static struct network setup;

@@ -30,7 +30,7 @@ static void fail_qp(struct network *network)
 	cr_assert_neq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
 }
 
-Test(event, the_descriptor_is_readable_with_each_event_and_with_those_of_before)
+Test(event, event_descriptor_is_readable_with_new_and_earlier_events)
 {
 	static struct network network;
 	struct uroce_event event;
@@ -57,7 +57,7 @@ Test(event, the_descriptor_is_readable_with_each_event_and_with_those_of_before)
 	}
 }
 
-Test(event, a_device_tells_its_limits_and_a_qp_the_sizes_it_got)
+Test(event, device_query_returns_limits_and_qp_query_returns_sizes)
 {
 	static struct network network;
 	struct uroce_device_info info;
@@ -82,7 +82,7 @@ Test(event, a_device_tells_its_limits_and_a_qp_the_sizes_it_got)
 }
 
 /* Nothing is posted after the connection stands, on either side. */
-Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
+Test(event, keepalive_reports_a_dead_peer_of_an_idle_qp)
 {
 	static struct network network;
 	struct uroce_qp_attr attr = { .keepalive_ms = 20 };

@@ -199,7 +199,7 @@ static void for_each_n(struct network *network)
 	failing = 0;
 }
 
-Test(fail_nth_alloc, a_port_that_takes_nothing_once_loses_nothing)
+Test(fail_nth_alloc, port_that_rejects_one_burst_loses_nothing)
 {
 	static struct network network;
 
@@ -251,7 +251,7 @@ Test(fail_nth_alloc, a_pool_that_is_empty_once_loses_nothing)
 	free_pools(pools);
 }
 
-/* TC-E-25: neither the pool nor the port has room for some hundred ACK timeouts. Longer, in virtual time: slots.c. */
+/* TC-E-25: neither the pool nor the port has room for some hundred ACK timeouts. Longer: full_port.c. */
 static void check_none_for_a_while(struct network *network, const char *counter)
 {
 	uint64_t before = network_counter(network, 0, "local_ack_timeout_err");
@@ -273,7 +273,7 @@ static void check_none_for_a_while(struct network *network, const char *counter)
 }
 
 /* TC-E-25 */
-Test(fail_nth_alloc, no_room_for_a_long_time_costs_the_time_and_no_retry)
+Test(fail_nth_alloc, long_lack_of_room_costs_no_retry)
 {
 	static struct network network;
 	struct rte_mempool *pools[2];
@@ -361,7 +361,7 @@ static void take_apart(struct made *made)
 		cr_assert_eq(uroce_engine_destroy(made->engine), 0);
 }
 
-Test(fail_nth_alloc, an_allocation_that_fails_is_told_and_leaves_nothing_behind)
+Test(fail_nth_alloc, failed_allocation_is_reported_and_leaks_nothing)
 {
 	static uint8_t memory[4096];
 	struct drivers_loop_config config = { .mbuf_count = 2047, .ring_entries = 256 };

@@ -124,14 +124,14 @@ static void fail_over(unsigned lcores, int lcore_a, int lcore_b)
 	network_close(&network);
 }
 
-Test(failover, a_cut_link_is_left_for_the_other)
+Test(failover, cut_link_triggers_migration_to_the_other_path)
 {
 	RULE("A-3");
 	RULE("A-4");
 	fail_over(1, -1, -1);
 }
 
-Test(failover, frames_of_the_new_path_find_their_lcore)
+Test(failover, frames_of_the_new_path_reach_their_lcore)
 {
 	RULE("A-4");
 	fail_over(2, 1, 0);

@@ -89,7 +89,7 @@ static void expect_about(uint64_t count, double probability, const char *what)
 		  (unsigned long)count, expected);
 }
 
-Test(fault, nothing_happens_without_probabilities)
+Test(fault, zero_probabilities_inject_no_fault)
 {
 	struct drivers_fault_config config = { .seed = 1 };
 	struct arrivals arrivals;
@@ -100,7 +100,7 @@ Test(fault, nothing_happens_without_probabilities)
 	cr_expect_eq(arrivals.counts.frames, FRAMES);
 }
 
-Test(fault, each_kind_does_what_it_counts)
+Test(fault, each_fault_matches_its_counter)
 {
 	struct drivers_fault_config loss = { .loss = 0.05, .seed = 2 }, duplicate = { .duplicate = 0.05, .seed = 3 };
 	struct drivers_fault_config reorder = { .reorder = 0.05, .seed = 4 }, corrupt = { .corrupt = 0.05, .seed = 5 };
@@ -127,7 +127,7 @@ Test(fault, each_kind_does_what_it_counts)
 	expect_about(arrivals.damaged, corrupt.corrupt, "damaged");
 }
 
-Test(fault, a_seed_repeats_a_run)
+Test(fault, equal_seeds_repeat_a_run)
 {
 	struct drivers_fault_config config = { .loss = 0.01, .duplicate = 0.02, .reorder = 0.03, .corrupt = 0.04 };
 	struct arrivals first, second, other;
@@ -143,7 +143,7 @@ Test(fault, a_seed_repeats_a_run)
 	cr_expect_eq(first.total, FRAMES - first.counts.lost + first.counts.duplicated);
 }
 
-Test(fault, certainties_hit_every_frame)
+Test(fault, probability_one_hits_every_frame)
 {
 	struct drivers_fault_config all_lost = { .loss = 1 }, all_late = { .reorder = 1 };
 	struct arrivals arrivals;
@@ -172,7 +172,7 @@ static uint32_t pass_eight(struct drivers_loop *loop, const uint32_t *bytes)
 	return numbers;
 }
 
-Test(fault, the_nth_large_frame_is_lost_and_no_other)
+Test(fault, only_the_nth_large_frame_is_lost)
 {
 	static const uint32_t bytes[8] = { 100, 500, 100, 500, 500, 100, 500, 500 };
 	struct drivers_fault_config config = { .seed = 9 };
@@ -198,8 +198,8 @@ Test(fault, the_nth_large_frame_is_lost_and_no_other)
 	cr_expect_eq(drivers_loop_close(&loop), 0, "an mbuf was lost");
 }
 
-/* What was late when that was ended comes all the same. */
-Test(fault, what_is_set_meanwhile_counts_from_then_on)
+/* A frame delayed before the change is still delivered. */
+Test(fault, reconfigured_faults_apply_from_then_on)
 {
 	static const uint32_t bytes[8] = { 100, 100, 100, 100, 100, 100, 100, 100 };
 	struct drivers_fault_config config = { .seed = 9 };
@@ -236,7 +236,7 @@ Test(fault, what_is_set_meanwhile_counts_from_then_on)
 	cr_expect_eq(drivers_loop_close(&loop), 0, "an mbuf was lost");
 }
 
-Test(fault, what_is_held_is_freed_and_bad_values_are_refused)
+Test(fault, held_frames_are_freed_and_bad_values_refused)
 {
 	struct drivers_fault_config config = { .reorder = 1, .seed = 8 };
 	struct drivers_loop_config wires = { 0 };

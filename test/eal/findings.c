@@ -116,7 +116,7 @@ static uint16_t take_nothing(uint16_t port, uint16_t queue, struct rte_mbuf **fr
 	return 0;
 }
 
-Test(findings, port_takes_nothing)
+Test(findings, port_sends_no_frames)
 {
 	RULE("E-4");
 	open_connected();
@@ -150,7 +150,7 @@ Test(findings, another_station_has_the_address)
 	network_close(&network);
 }
 
-Test(findings, what_the_peer_sends_arrives_damaged)
+Test(findings, frames_of_the_peer_arrive_damaged)
 {
 	RULE("E-4");
 	open_connected();
@@ -161,7 +161,7 @@ Test(findings, what_the_peer_sends_arrives_damaged)
 	network_close(&network);
 }
 
-Test(findings, what_the_peer_sends_has_another_pkey)
+Test(findings, frames_of_the_peer_have_another_pkey)
 {
 	RULE("E-4");
 	open_connected();
@@ -171,7 +171,7 @@ Test(findings, what_the_peer_sends_has_another_pkey)
 	network_close(&network);
 }
 
-Test(findings, what_the_peer_sends_is_of_another_vlan)
+Test(findings, frames_of_the_peer_have_another_vlan)
 {
 	RULE("E-4");
 	RULE("W-9");
@@ -182,7 +182,7 @@ Test(findings, what_the_peer_sends_is_of_another_vlan)
 	network_close(&network);
 }
 
-Test(findings, what_the_peer_sends_is_of_another_address)
+Test(findings, frames_of_the_peer_have_another_address)
 {
 	RULE("E-4");
 	open_connected();
@@ -204,7 +204,7 @@ Test(findings, path_mtu_does_not_pass)
 	network_close(&network);
 }
 
-Test(findings, only_the_queue_pair_of_the_peer_has_gone)
+Test(findings, only_the_peers_queue_pair_is_gone)
 {
 	RULE("E-4");
 	open_connected();
@@ -216,7 +216,7 @@ Test(findings, only_the_queue_pair_of_the_peer_has_gone)
 	network_close(&network);
 }
 
-Test(findings, queue_pair_of_the_peer_was_never_there)
+Test(findings, peers_queue_pair_never_existed)
 {
 	RULE("E-4");
 	open_unused(ACK_TIMEOUT);
@@ -228,7 +228,7 @@ Test(findings, queue_pair_of_the_peer_was_never_there)
 	network_close(&network);
 }
 
-Test(findings, peer_reports_losses_for_ever)
+Test(findings, peer_reports_endless_losses)
 {
 	RULE("E-4");
 	open_connected();
@@ -239,7 +239,7 @@ Test(findings, peer_reports_losses_for_ever)
 	network_close(&network);
 }
 
-Test(findings, nothing_comes_from_the_address_of_the_peer)
+Test(findings, peers_address_is_silent)
 {
 	RULE("E-4");
 	open_connected();
@@ -251,7 +251,7 @@ Test(findings, nothing_comes_from_the_address_of_the_peer)
 }
 
 /* With a long timeout it takes a minute until the request fails; `why` says it at once. */
-Test(findings, a_queue_pair_that_still_tries_is_told_what_it_found)
+Test(findings, why_reports_a_finding_before_the_request_fails)
 {
 	char why[UROCE_WHY_BYTES];
 

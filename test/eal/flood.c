@@ -249,7 +249,7 @@ static void spoil_nothing(uint8_t *frame, uint32_t bytes, uint32_t number)
 }
 
 /* The same frame with nothing spoiled does its harm: the flood above was not harmless by mistake. */
-Test(flood, the_frame_that_is_right_in_everything_is_believed)
+Test(flood, fully_matching_forged_frame_is_accepted)
 {
 	static struct network network;
 	static const struct junk right = { "resp_remote_access_errors", spoil_nothing, false };
@@ -317,7 +317,7 @@ static uint64_t work_beside(struct network *network, const struct junk *kind, ui
 }
 
 /* TC-G-11: junk costs its share of the frames that an lcore takes a poll, and no more. */
-Test(flood, a_good_connection_keeps_its_share_beside_junk)
+Test(flood, good_connection_keeps_its_share_during_junk)
 {
 	static struct network network;
 	uint64_t alone;
@@ -368,7 +368,7 @@ static void spoil_receiver(uint8_t *frame, uint32_t bytes, uint32_t number)
 }
 
 /* Programs that share an interface see each other's frames: those are no guesses. */
-Test(flood, frames_for_others_raise_no_alarm)
+Test(flood, frames_to_other_addresses_raise_no_alarm)
 {
 	static const struct junk others = { "rx_other_address", spoil_receiver, false };
 	static struct network network;
@@ -393,7 +393,7 @@ Test(flood, frames_for_others_raise_no_alarm)
  * many of them is told before a second is over. Exactly two of 2^24 QPNs are ours, and of each exactly one of 2^24 PSNs
  * is executed (adversary.c).
  */
-Test(flood, blind_guesses_of_qpns_are_told_and_would_take_years)
+Test(flood, blind_qpn_guesses_raise_an_alarm)
 {
 	static struct network network;
 	const uint32_t rate = 1600000;
@@ -434,7 +434,7 @@ static void spoil_psn(uint8_t *frame, uint32_t bytes, uint32_t number)
 }
 
 /* TC-G-4: all but the PSN is known. Ahead of what is expected there is one NAK, behind it at most an ACK a frame. */
-Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
+Test(flood, psn_sweep_draws_one_nak_and_executes_nothing)
 {
 	static struct network network;
 	static const struct junk psns = { "a PSN", spoil_psn, false };
@@ -486,7 +486,7 @@ static void open_across_lcores(struct network *network)
  * The queue pair of end 1 belongs to lcore 1, and frames come to lcore 0: those of another address take no place in the
  * ring between the lcores, so honest ones find it empty.
  */
-Test(flood, frames_of_another_address_are_not_handed_to_another_lcore)
+Test(flood, frames_from_another_address_stay_on_their_lcore)
 {
 	static struct network network;
 	uint64_t before;
@@ -507,7 +507,7 @@ Test(flood, frames_of_another_address_are_not_handed_to_another_lcore)
 }
 
 /* With an alternate path a request to migrate from anywhere is judged by the owner. Half of the ring is kept. */
-Test(flood, requests_to_migrate_from_another_address_leave_half_of_the_ring)
+Test(flood, migration_requests_from_another_address_fill_half_the_ring)
 {
 	static struct network network;
 	static const struct junk asking = { "drop_address", spoil_source_asking, false };

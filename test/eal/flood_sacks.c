@@ -151,7 +151,7 @@ static uint64_t work_beside(enum flood flood)
 	return before;
 }
 
-Test(flood_sacks, good_flow_keeps_its_share_beside_forged_control_packets)
+Test(flood_sacks, good_flow_keeps_its_share_during_forged_control_packets)
 {
 	uint64_t alone;
 

@@ -62,7 +62,7 @@ static uint16_t send_one(struct rte_mbuf **frame)
 	return rte_eth_tx_burst(loop.ports[0].port_id, 0, frame, 1);
 }
 
-Test(guard, bursts_pass_their_frames)
+Test(guard, guarded_bursts_pass_frames)
 {
 	struct rte_mbuf *frame;
 
@@ -76,7 +76,7 @@ Test(guard, bursts_pass_their_frames)
 	drivers_loop_close(&loop);
 }
 
-Test(guard, bursts_without_memory_end_and_go_on_with_the_next_connection)
+Test(guard, bursts_without_memory_end_and_the_next_connection_works)
 {
 	struct rte_mbuf *frame, *lost;
 
@@ -94,14 +94,14 @@ Test(guard, bursts_without_memory_end_and_go_on_with_the_next_connection)
 	drivers_loop_close(&loop);
 }
 
-Test(guard, a_fault_outside_of_bursts_kills_as_ever, .signal = SIGSEGV)
+Test(guard, fault_outside_of_bursts_kills_the_process, .signal = SIGSEGV)
 {
 	open_guarded();
 	map(PROT_NONE);
 	(void)*shared;
 }
 
-Test(guard, a_signal_that_was_sent_kills_as_ever, .signal = SIGSEGV)
+Test(guard, sent_sigsegv_kills_the_process, .signal = SIGSEGV)
 {
 	open_guarded();
 	raise(SIGSEGV);
@@ -113,7 +113,7 @@ static void note(int number)
 	_exit(7);
 }
 
-Test(guard, who_handled_faults_before_still_does, .exit_code = 7)
+Test(guard, earlier_fault_handler_is_still_called, .exit_code = 7)
 {
 	signal(SIGSEGV, note);
 	open_guarded();
@@ -144,7 +144,7 @@ Test(guard, handler_installed_later_leaves_bursts_guarded)
 	drivers_loop_close(&loop);
 }
 
-Test(guard, bus_error_goes_to_the_handler_of_the_program, .exit_code = 7)
+Test(guard, bus_error_reaches_the_handler_of_the_program, .exit_code = 7)
 {
 	signal(SIGBUS, note);
 	open_guarded();

@@ -272,7 +272,7 @@ static void check(struct network *network, const struct row *row, uint32_t numbe
  * TC-A-2, TC-A-3, TC-A-4, TC-A-8, TC-A-9, TC-A-11, TC-A-12, TC-A-13, TC-A-14, TC-A-15, TC-A-16, TC-A-17: whatever
  * layer it is of, in both IP versions.
  */
-Test(headers, one_difference_is_taken_or_dropped_with_its_counter)
+Test(headers, frame_with_one_changed_field_is_accepted_or_counted)
 {
 	RULE("W-1");
 	RULE("W-3");

@@ -30,7 +30,7 @@ static void write_some(struct network *network, uint32_t count)
 }
 
 /* By the thread that polls the lcore, to which it is at once. */
-Test(inspect, a_view_is_what_the_qp_is)
+Test(inspect, view_matches_the_qp)
 {
 	struct network network;
 	struct uroce_qp_view view;
@@ -58,7 +58,7 @@ Test(inspect, a_view_is_what_the_qp_is)
 	network_close(&network);
 }
 
-Test(inspect, what_is_posted_sent_and_taken_shows)
+Test(inspect, view_shows_posted_sent_and_received_work)
 {
 	struct network network;
 	struct uroce_qp_view before, after, peer;
@@ -85,7 +85,7 @@ Test(inspect, what_is_posted_sent_and_taken_shows)
 	network_close(&network);
 }
 
-Test(inspect, a_port_and_an_lcore_say_what_they_have)
+Test(inspect, port_and_lcore_views_show_their_state)
 {
 	struct network network;
 	struct uroce_port_view port;
@@ -118,7 +118,7 @@ Test(inspect, a_port_and_an_lcore_say_what_they_have)
 }
 
 /* Why a QP is in ERR, of the requester and of the responder, and of one that was moved there. */
-Test(inspect, why_is_a_sentence)
+Test(inspect, why_returns_a_sentence)
 {
 	struct network network;
 	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .rkey = 1, .remote_addr = 8 };
@@ -166,7 +166,7 @@ static uint32_t count_mrs(struct network *network, uint32_t *windows)
 }
 
 /* In pages; a region that is gone is not there, and no window that is not bound. */
-Test(inspect, regions_are_what_was_registered)
+Test(inspect, region_views_match_registrations)
 {
 	struct network network;
 	struct uroce_mr_view view;
@@ -199,7 +199,7 @@ Test(inspect, regions_are_what_was_registered)
 }
 
 /* A QP that failed is known as it was, also when it is gone; of many the last ones are. */
-Test(inspect, who_failed_is_kept_in_mind)
+Test(inspect, failed_qps_are_kept_for_inspection)
 {
 	struct network network;
 	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .rkey = 1, .remote_addr = 8 };
@@ -259,8 +259,8 @@ static void *look(void *argument)
 	return NULL;
 }
 
-/* Nobody else acts on an lcore's QPs, even when it stands still: there may be somebody at work on them. */
-Test(inspect, an_lcore_that_does_not_poll_says_nothing)
+/* No other thread accesses an lcore's QPs even when it stalls, because its thread may be using them. */
+Test(inspect, lcore_that_does_not_poll_times_out)
 {
 	struct network network;
 	pthread_t other;
@@ -297,7 +297,7 @@ static void *look_again_and_again(void *argument)
 }
 
 /* QPs come and go under its eyes. */
-Test(inspect, what_goes_meanwhile_is_not_there)
+Test(inspect, destroyed_qps_disappear_from_inspection)
 {
 	struct network network;
 	pthread_t other;

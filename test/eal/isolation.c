@@ -143,7 +143,7 @@ static void check(const struct attack *attack)
 }
 
 /* TC-H-1: peers that never post a receive. */
-Test(isolation, an_rnr_storm_costs_a_victim_nothing)
+Test(isolation, rnr_storm_does_not_slow_a_victim)
 {
 	static const struct attack attack = {
 		.work = { .opcode = UROCE_WR_SEND, .bytes = MTU, .depth = 16, .rnr_timer = 1 },
@@ -155,7 +155,7 @@ Test(isolation, an_rnr_storm_costs_a_victim_nothing)
 }
 
 /* TC-H-2: QPs that fail at once, are destroyed and come again. */
-Test(isolation, qps_that_fail_again_and_again_cost_a_victim_nothing)
+Test(isolation, repeatedly_failing_qps_do_not_slow_a_victim)
 {
 	static const struct attack attack = {
 		.work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 64, .depth = 16, .wrong_key = true },
@@ -167,7 +167,7 @@ Test(isolation, qps_that_fail_again_and_again_cost_a_victim_nothing)
 }
 
 /* TC-H-3 */
-Test(isolation, regions_that_come_and_go_cost_a_victim_nothing)
+Test(isolation, region_churn_does_not_slow_a_victim)
 {
 	static const struct attack attack = {
 		.work = { .opcode = UROCE_WR_RDMA_WRITE, .depth = 1 },
@@ -179,7 +179,7 @@ Test(isolation, regions_that_come_and_go_cost_a_victim_nothing)
 }
 
 /* TC-H-4 */
-Test(isolation, ten_thousand_idle_qps_cost_a_victim_nothing)
+Test(isolation, ten_thousand_idle_qps_do_not_slow_a_victim)
 {
 	static const struct attack attack = {
 		.work = { .opcode = UROCE_WR_RDMA_WRITE, .depth = 1 },
@@ -211,8 +211,8 @@ Test(isolation, a_stream_of_large_reads_leaves_a_victim_its_share)
 	check(&attack);
 }
 
-/* L3: a port that has no room for all of them is shared, whoever came first. */
-Test(isolation, flows_that_saturate_a_port_share_it_alike)
+/* L3: a port without room for all flows is shared, regardless of the order of arrival. */
+Test(isolation, saturating_flows_share_a_port_equally)
 {
 	static struct network network;
 	const struct flow_work work = { .opcode = UROCE_WR_RDMA_READ, .bytes = 16 * MTU, .depth = 16 };

@@ -24,7 +24,7 @@ static void take_of(struct uroce_cq *cq, uint64_t context)
 }
 
 /* Two share a CQ: what belongs to the first may be freed when its last completion has been taken, and no later. */
-Test(lifetime, the_last_completion_of_a_queue_pair_can_be_waited_for)
+Test(lifetime, last_completion_of_a_queue_pair_can_be_awaited)
 {
 	static struct network network;
 	struct uroce_qp_init_attr init = { .qp_context = 5, .max_recv_wr = 8, .max_send_wr = 1, .max_send_sge = 1 };
@@ -71,7 +71,7 @@ Test(lifetime, the_last_completion_of_a_queue_pair_can_be_waited_for)
 }
 
 /* TC-F-8: each of them, while something needs it; and once nothing does. */
-Test(lifetime, what_is_in_use_cannot_be_destroyed)
+Test(lifetime, objects_in_use_cannot_be_destroyed)
 {
 	static struct network network;
 	struct uroce_qp_init_attr init = { .max_send_wr = 1, .max_send_sge = 1 };
@@ -116,7 +116,7 @@ Test(lifetime, what_is_in_use_cannot_be_destroyed)
 }
 
 /* TC-F-12: a child has a copy of everything and does nothing with it; with and without another program. */
-Test(lifetime, a_fork_in_the_middle_concerns_nobody)
+Test(lifetime, fork_in_mid_transfer_does_not_disturb_the_parent)
 {
 	static struct network network;
 
@@ -263,7 +263,7 @@ Test(lifetime, threads_connect_post_poll_modify_and_destroy_at_once)
 }
 
 /* TC-D-7, TC-L-4: when the call returns, the memory may go at once, whatever was being written to it. */
-Test(lifetime, a_region_is_not_touched_once_its_deregistration_returns)
+Test(lifetime, deregistered_region_is_not_accessed)
 {
 	struct uroce_cq *cqs[2];
 	pthread_t poller;

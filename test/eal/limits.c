@@ -105,7 +105,7 @@ static void move_bytes(struct drivers_ethdev ports[2], uint32_t mtu_bytes)
 	network_close_ends(&network);
 }
 
-Test(limits, a_virtio_nic_has_room_for_its_header_before_the_longest_frame)
+Test(limits, virtio_header_fits_before_the_longest_frame)
 {
 	struct drivers_ethdev_config config = { .name = "net_virtio_user0", .mbuf_count = 2047 };
 	struct drivers_ethdev ports[2];
@@ -121,8 +121,8 @@ Test(limits, a_virtio_nic_has_room_for_its_header_before_the_longest_frame)
 	close_both(ports);
 }
 
-/* Nothing is refused that a driver can take in pieces, and nothing is cut. */
-Test(limits, mbufs_too_short_for_a_frame_get_it_in_pieces)
+/* Frames that a driver can receive in pieces are neither refused nor cut. */
+Test(limits, short_mbufs_receive_a_frame_in_pieces)
 {
 	struct drivers_ethdev_config config = { .name = "net_virtio_user0",
 						.mbuf_count = 2047,
@@ -152,7 +152,7 @@ Test(limits, mbufs_too_short_for_a_frame_get_it_in_pieces)
 	close_both(ports);
 }
 
-Test(limits, a_driver_with_fewer_queue_pairs_than_wanted_gets_those)
+Test(limits, driver_with_too_few_queue_pairs_uses_all_of_them)
 {
 	struct drivers_ethdev_config config = { .name = "net_virtio_user0", .mbuf_count = 2047, .queue_count = 2 };
 	struct drivers_ethdev ports[2];
@@ -168,7 +168,7 @@ Test(limits, a_driver_with_fewer_queue_pairs_than_wanted_gets_those)
 	close_both(ports);
 }
 
-Test(limits, a_driver_with_as_many_queue_pairs_as_wanted_gets_all)
+Test(limits, driver_with_enough_queue_pairs_uses_the_requested_number)
 {
 	struct drivers_ethdev_config config = { .name = "net_virtio_user0", .mbuf_count = 4095, .queue_count = 2 };
 	struct drivers_ethdev ports[2];

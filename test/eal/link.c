@@ -49,7 +49,7 @@ static struct uroce_event wait_event(struct network *network, struct uroce_devic
 	return event;
 }
 
-Test(link, a_port_that_goes_down_is_left_without_waiting_for_the_retries)
+Test(link, port_down_triggers_migration_before_retries_are_spent)
 {
 	static struct network network;
 	struct drivers_ethdev_config config = { .name = "net_tap7", .mbuf_count = 2047 };
@@ -102,7 +102,7 @@ Test(link, a_port_that_goes_down_is_left_without_waiting_for_the_retries)
 }
 
 /* A ring's driver has no interrupt for its link, and no interface of the kernel that could be looked at. */
-Test(link, a_driver_that_notes_no_change_is_asked)
+Test(link, link_of_a_driver_without_interrupt_is_polled)
 {
 	static struct network network;
 

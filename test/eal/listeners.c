@@ -31,8 +31,8 @@ static void ask(struct network *network, struct uroce_cm_channel *clients, struc
 		network_poll(network);
 }
 
-/* None of its requests is told any more: those who asked are refused, and nothing is left of it. */
-Test(listeners, one_that_goes_takes_its_unread_requests_along)
+/* Its unread requests are not reported; their senders are rejected, and no resources remain. */
+Test(listeners, destroyed_listener_rejects_its_unread_requests)
 {
 	static struct network network;
 	struct uroce_cm_channel *clients, *server;
@@ -57,7 +57,7 @@ Test(listeners, one_that_goes_takes_its_unread_requests_along)
 }
 
 /* What its user has read is its user's, and so are the requests of another listener. */
-Test(listeners, one_that_goes_leaves_what_was_read_and_what_is_of_others)
+Test(listeners, destroyed_listener_keeps_read_requests_and_other_listeners)
 {
 	static struct network network;
 	struct uroce_cm_channel *clients, *server;
@@ -101,7 +101,7 @@ Test(listeners, one_that_goes_leaves_what_was_read_and_what_is_of_others)
 }
 
 /* An event of an id that has gone keeps the descriptor readable no longer than it was there. */
-Test(listeners, an_id_that_goes_takes_its_unread_events_along)
+Test(listeners, destroyed_id_discards_its_unread_events)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;

@@ -47,7 +47,7 @@ static void expect_path_refused(struct network *network)
 	EXPECT_REFUSED(uroce_qp_connect(qp, &attr, NULL), "from 10.0.0.1 to fe80::2");
 }
 
-Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
+Test(log, refusal_names_field_value_and_range)
 {
 	static struct network network;
 	struct uroce_qp_init_attr init = { .max_send_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 };
@@ -90,8 +90,8 @@ Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 	network_close(&network);
 }
 
-/* So that both ends of a connection can be told which value to lower, and to what. */
-Test(log, a_path_mtu_that_the_port_does_not_take_is_named_with_what_it_takes)
+/* Both ends of a connection learn which value to lower, and to what. */
+Test(log, refused_path_mtu_is_named_with_the_port_limit)
 {
 	static struct network network;
 	struct uroce_qp_attr attr = { .dest_qp_num = 77, .path_mtu = 4096 };
@@ -105,7 +105,7 @@ Test(log, a_path_mtu_that_the_port_does_not_take_is_named_with_what_it_takes)
 	network_close(&network);
 }
 
-Test(log, whoever_listens_hears_what_happens_and_no_more_when_he_leaves)
+Test(log, log_callback_receives_events_until_it_is_removed)
 {
 	static struct network network;
 

@@ -28,7 +28,7 @@ static void expect_passes(const struct drivers_loop *loop, unsigned from, uint16
 	cr_expect_eq(rte_eth_rx_burst(loop->ports[from].port_id, queue, burst, 32), 0, "nobody hears himself");
 }
 
-Test(loop, frames_pass_both_ways_on_every_queue)
+Test(loop, frames_pass_in_both_directions_on_every_queue)
 {
 	struct drivers_loop_config config = { .queue_count = 2 };
 	struct drivers_ethdev_stats stats;
@@ -68,7 +68,7 @@ Test(loop, frames_in_flight_are_given_back_and_the_name_is_free_again)
 	}
 }
 
-Test(loop, a_frame_that_somebody_holds_keeps_the_pool)
+Test(loop, pool_lives_while_a_frame_is_held)
 {
 	struct drivers_loop_config config = { 0 };
 	struct uroce_error error;

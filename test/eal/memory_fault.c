@@ -456,7 +456,7 @@ Test(memory_fault, datagrams_from_and_to_unmapped_memory_fail)
 	network_close(&network);
 }
 
-Test(memory_fault, explanation_says_what_to_do)
+Test(memory_fault, explanation_contains_a_remedy)
 {
 	char line[UROCE_EXPLAIN_BYTES];
 	struct uroce_wc wc;

@@ -149,7 +149,7 @@ static void part(void)
 	calls_close(&meeting.network, meeting.channel, meeting.listener);
 }
 
-/* C-6: what was agreed is what the attributes say. */
+/* C-6: the attributes contain the negotiated values. */
 Test(moves, both_users_move_their_queue_pairs)
 {
 	struct uroce_cm_event request;
@@ -187,7 +187,7 @@ Test(moves, queue_pairs_live_on_any_lcore)
 	part();
 }
 
-/* Nobody sees from outside who moves a queue pair. */
+/* The peer cannot detect who moves a queue pair. */
 Test(moves, one_end_is_moved_by_its_user_and_the_other_is_not)
 {
 	open_meeting(1);
@@ -210,7 +210,7 @@ Test(moves, one_end_is_moved_by_its_user_and_the_other_is_not)
 }
 
 /* C-9: its user sees COMM_EST, and tells. */
-Test(moves, a_packet_is_as_good_as_the_rtu)
+Test(moves, packet_before_rtu_raises_comm_est)
 {
 	struct uroce_event event = { 0 };
 

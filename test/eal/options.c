@@ -71,7 +71,7 @@ static void let_read(struct network *network, struct uroce_qp *qp)
 }
 
 /* C-6: as a host of NVMe asks, whose controller alone reads and writes. */
-Test(options, zeros_that_are_meant_stay_zeros_on_the_wire_and_at_both_ends)
+Test(options, explicit_zeros_reach_the_wire_and_both_ends)
 {
 	static struct meeting meeting;
 	const struct uroce_cm_options zeros = { .option_mask = UROCE_CM_OPTION_ALL & ~UROCE_CM_OPTION_TIMEOUT };
@@ -109,7 +109,7 @@ Test(options, zeros_that_are_meant_stay_zeros_on_the_wire_and_at_both_ends)
 }
 
 /* One bit is about one field: the others have their defaults. */
-Test(options, a_zero_that_is_not_meant_is_the_default)
+Test(options, unset_zero_selects_the_default)
 {
 	static struct meeting meeting;
 	const struct uroce_cm_options asking = { .option_mask = UROCE_CM_OPTION_MAX_RD_ATOMIC },
@@ -143,8 +143,8 @@ Test(options, a_connection_may_be_without_ack_timer)
 	part(&meeting);
 }
 
-/* C-16: both ends want to know, and one that does not say so is told nothing. */
-Test(options, the_end_of_the_rest_is_told_to_who_wants_to_know)
+/* C-16: both ends request the event; an end without the option gets none. */
+Test(options, end_of_time_wait_is_reported_on_request)
 {
 	static struct meeting meeting;
 	const struct uroce_cm_options resting = { .timewait_event = true, .timeout = 12 };

@@ -95,7 +95,7 @@ static void post_from(int end, enum uroce_wr_opcode opcode)
 }
 
 /* One end's port is looked at before the other's, so both have their turn as the requester. */
-Test(polls, a_request_its_packet_and_the_answer_leave_in_one_poll)
+Test(polls, request_packet_and_answer_leave_in_one_poll)
 {
 	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_READ };
 
@@ -147,7 +147,7 @@ Test(polls, a_send_queue_reports_its_free_entries)
 	network_close(&network);
 }
 
-Test(polls, who_has_sent_little_is_served_twice_a_poll)
+Test(polls, small_sender_is_served_twice_per_poll)
 {
 	uint64_t before;
 
@@ -161,7 +161,7 @@ Test(polls, who_has_sent_little_is_served_twice_a_poll)
 	network_close(&network);
 }
 
-Test(polls, who_has_sent_16_kib_waits_for_the_next_poll)
+Test(polls, sender_of_16_kib_waits_for_the_next_poll)
 {
 	uint64_t before;
 
@@ -178,7 +178,7 @@ Test(polls, who_has_sent_16_kib_waits_for_the_next_poll)
 }
 
 /* The answer begins behind the reception; from then on it is what a poll begins with. */
-Test(polls, the_answer_of_a_read_is_served_once_a_poll_too)
+Test(polls, read_responder_is_served_once_per_poll)
 {
 	uint64_t before;
 
@@ -194,7 +194,7 @@ Test(polls, the_answer_of_a_read_is_served_once_a_poll_too)
 }
 
 /* All of them come in one burst. */
-Test(polls, a_burst_has_one_ack_or_with_ack_each_one_for_each_message)
+Test(polls, burst_draws_one_ack_or_one_per_message_with_ack_each)
 {
 	RULE("S-14");
 	for (int each = 0; each < 2; each++) {
@@ -238,7 +238,7 @@ static void post_receives(struct uroce_qp *qp)
 }
 
 /* SENDs from both ends in one poll, more than the outbox has room for before it is to be emptied. */
-Test(polls, who_acks_each_message_delivers_completions_all_the_same)
+Test(polls, ack_each_delivers_all_completions)
 {
 	const struct flow_work work = { .opcode = UROCE_WR_SEND, .depth = FLOW_DEPTH };
 	struct flow flows[POLL_FRAMES / OUTBOX_PACKETS];
@@ -267,7 +267,7 @@ Test(polls, who_acks_each_message_delivers_completions_all_the_same)
 }
 
 /* The response of a READ comes to a QP that owes an ACK, for its port had no room, and holds a request back. */
-Test(polls, who_acks_each_message_goes_on_with_requests_all_the_same)
+Test(polls, ack_each_does_not_stall_requests)
 {
 	struct uroce_wc wc[2];
 	int done = 0;
@@ -317,7 +317,7 @@ static void close_few(struct flow *flows)
 }
 
 /* But for the rest of a service. So much that is on its way stays in the caches; an answer does not wait behind it. */
-Test(polls, a_poll_sends_no_more_than_it_receives_but_for_answers)
+Test(polls, poll_sends_at_most_what_it_receives_plus_answers)
 {
 	struct flow flows[FEW];
 	uint64_t before;
@@ -340,7 +340,7 @@ Test(polls, a_poll_sends_no_more_than_it_receives_but_for_answers)
 }
 
 /* The duplicate lies before a READ, the new request behind it: one ACK cannot answer both (S-8). */
-Test(polls, nor_do_two_answers_wait_behind_requests)
+Test(polls, two_answers_do_not_wait_behind_requests)
 {
 	struct flow flows[FEW];
 	struct rc_responder *resp;
@@ -368,7 +368,7 @@ Test(polls, nor_do_two_answers_wait_behind_requests)
 #define SHORT 4u                              /* others, one of which posts a little less than a service each poll */
 
 /* What is left of a poll is not enough for the last of four; it would be the same one in each poll. */
-Test(polls, whose_visit_is_cut_short_is_not_always_the_same)
+Test(polls, shortened_service_is_shared_fairly)
 {
 	struct flow flows[STEADY + SHORT];
 	uint64_t least = UINT64_MAX, most = 0;
@@ -416,8 +416,8 @@ static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames
 	return count;
 }
 
-/* Behind the request comes an ACK, which leaves nothing to do. */
-Test(polls, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
+/* The ACK after the request leaves no work to do. */
+Test(polls, answer_with_a_received_ack_does_not_wait_behind_requests)
 {
 	struct flow flows[FEW];
 	uint64_t before;
@@ -482,7 +482,7 @@ static void close_crowd(struct flow *flows, uint32_t count)
 	network_max_qps = 0;
 }
 
-Test(polls, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_them_send)
+Test(polls, full_port_limits_visited_qps_and_later_serves_all)
 {
 	static struct flow flows[CROWD];
 	struct engine_run_queue *active;
@@ -522,7 +522,7 @@ Test(polls, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_th
  * All of them have more to send than the port takes, and it takes the same each poll, one QP's share: if those who find
  * no room lost their places, it could be the same ones round after round.
  */
-Test(polls, who_finds_no_room_is_not_always_the_same)
+Test(polls, limited_port_starves_no_qp)
 {
 	static struct flow flows[STARVING];
 
@@ -540,8 +540,8 @@ Test(polls, who_finds_no_room_is_not_always_the_same)
 	close_crowd(flows, STARVING);
 }
 
-/* Each poll the port takes what one QP sends a service, and one is taken from the ring: nobody is passed over. */
-Test(polls, who_finds_no_room_keeps_his_place)
+/* In each poll the port accepts one service of one QP, and one QP leaves the ring: no QP is skipped. */
+Test(polls, qp_without_room_keeps_its_place)
 {
 	static struct flow flows[CROWD];
 	const struct engine_run_queue *active;

@@ -61,7 +61,7 @@ static void expect_refused(const char *name, const struct uroce_port_config *con
 }
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-Test(port, the_second_end_of_a_loop_belongs_to_the_first_and_the_third_to_another)
+Test(port, loop_ports_pair_in_opening_order)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
 	struct uroce_port *ports[4];
@@ -85,7 +85,7 @@ Test(port, the_second_end_of_a_loop_belongs_to_the_first_and_the_third_to_anothe
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, an_end_without_its_other_one_leaves_nothing_behind)
+Test(port, unpaired_loop_end_leaves_no_port)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
 	struct uroce_port *first, *second;
@@ -106,7 +106,7 @@ Test(port, an_end_without_its_other_one_leaves_nothing_behind)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, a_device_that_is_used_keeps_its_port_open)
+Test(port, port_used_by_a_device_stays_open)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "fe80::1/64", "10.0.0.1/24" } };
 	struct uroce_port *port = open_port("loop", &config);
@@ -126,7 +126,7 @@ Test(port, a_device_that_is_used_keeps_its_port_open)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, a_virtual_device_is_made_and_goes_again_but_not_one_of_the_user)
+Test(port, created_virtual_device_is_removed_but_not_the_users)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
 	struct uroce_port *port;
@@ -153,7 +153,7 @@ Test(port, a_virtual_device_is_made_and_goes_again_but_not_one_of_the_user)
 }
 
 /* As a NIC that EAL was told of: closing its port leaves the device plugged, and without one. */
-Test(port, a_device_of_the_user_is_opened_again_and_again)
+Test(port, device_of_the_user_can_be_opened_repeatedly)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
 
@@ -185,7 +185,7 @@ Test(port, queues_default_to_the_lcores_of_the_engine)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, without_an_engine_it_is_only_set_up)
+Test(port, port_without_an_engine_is_only_set_up)
 {
 	struct uroce_port_config config = { .queue_count = 1 };
 	struct uroce_port *port = open_port("net_null0", &config);
@@ -197,7 +197,7 @@ Test(port, without_an_engine_it_is_only_set_up)
 	cr_expect_eq(uroce_port_close(port), 0);
 }
 
-Test(port, what_cannot_work_is_refused_in_a_sentence)
+Test(port, invalid_port_is_refused_with_a_message)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } }, bad = config;
 	char longest[600], memif[100];
@@ -277,7 +277,7 @@ Test(port, check_refuses_names_addresses_and_numbers_as_open_does)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, check_accepts_a_port_that_opens_and_changes_nothing)
+Test(port, check_accepts_a_valid_port_and_changes_nothing)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } },
 				 before = config;
@@ -300,7 +300,7 @@ Test(port, check_accepts_a_port_that_opens_and_changes_nothing)
 }
 
 /* The user's arguments are not replaced by ours when EAL has got none of them to work. */
-Test(port, a_device_that_the_user_gave_in_vain_is_not_made_in_another_way)
+Test(port, failed_device_of_the_user_is_not_recreated_with_defaults)
 {
 	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
 	char text[100];
@@ -312,7 +312,7 @@ Test(port, a_device_that_the_user_gave_in_vain_is_not_made_in_another_way)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, an_interface_of_the_kernel_is_enough_of_a_name)
+Test(port, kernel_interface_name_suffices)
 {
 	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" } };
 	struct uroce_port *ports[2];
@@ -342,7 +342,7 @@ static void make_veth(void)
 
 /* ---- addresses ---- */
 
-Test(port, addresses_that_no_host_has_are_refused)
+Test(port, addresses_of_no_host_are_refused)
 {
 	static const char *const addresses[] = { "192.0.2.0/24", "192.0.2.255/24", "224.0.0.9/24", "127.0.0.9/8",
 						 "0.0.0.0/24",   "ff02::9/64",     "::1/64" };
@@ -355,7 +355,7 @@ Test(port, addresses_that_no_host_has_are_refused)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, an_address_of_the_kernel_is_refused_on_a_packet_socket)
+Test(port, kernel_address_is_refused_on_a_packet_socket)
 {
 	struct uroce_port_config config = { .addresses = { "192.0.2.1/24" }, .mbuf_count = 2047 };
 
@@ -427,7 +427,7 @@ static int take_group(int group)
 	return fd;
 }
 
-Test(port, packet_socket_of_a_single_queue_is_in_no_group)
+Test(port, single_queue_packet_socket_joins_no_fanout_group)
 {
 	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 2047 };
 	struct uroce_port *port;
@@ -440,7 +440,7 @@ Test(port, packet_socket_of_a_single_queue_is_in_no_group)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
-Test(port, packet_sockets_of_several_queues_are_in_a_group_of_their_own)
+Test(port, packet_sockets_of_several_queues_have_their_own_group)
 {
 	struct uroce_engine_config lcores = { .lcore_count = 2 };
 	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 4095 };
@@ -481,7 +481,7 @@ Test(port, port_opens_when_another_process_leaves_the_group)
 }
 
 /* A program of DPDK's stays in its group. */
-Test(port, a_group_of_sockets_that_another_has_is_refused_with_what_to_do)
+Test(port, socket_group_in_use_is_refused_with_a_remedy)
 {
 	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" }, .mbuf_count = 2047 };
 	int other;

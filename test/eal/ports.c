@@ -210,7 +210,7 @@ static void starve_each(struct wire *wire)
 }
 
 /* TC-E-25 */
-Test(ports, an_empty_pool_of_a_memif_is_waited_for)
+Test(ports, empty_memif_pool_delays_traffic)
 {
 	static struct wire wire;
 
@@ -222,7 +222,7 @@ Test(ports, an_empty_pool_of_a_memif_is_waited_for)
 }
 
 /* TC-E-25 */
-Test(ports, an_empty_pool_of_an_af_packet_port_is_waited_for)
+Test(ports, empty_af_packet_pool_delays_traffic)
 {
 	static struct wire wire;
 
@@ -232,8 +232,8 @@ Test(ports, an_empty_pool_of_an_af_packet_port_is_waited_for)
 	close_wire(&wire);
 }
 
-/* What a driver does with frames that its interface refuses is not ours to say; that none is lost or freed twice is. */
-Test(ports, an_interface_that_goes_down_under_load_costs_no_mbuf)
+/* The driver decides about frames that its interface refuses; no mbuf is lost or freed twice. */
+Test(ports, interface_down_under_load_loses_no_mbuf)
 {
 	static struct wire wire;
 
@@ -253,7 +253,7 @@ Test(ports, an_interface_that_goes_down_under_load_costs_no_mbuf)
 }
 
 /* The driver (22.11) calls its link up all the time. */
-Test(ports, a_cable_that_is_out_is_told_as_the_interface_knows_it)
+Test(ports, disconnected_cable_is_reported_as_link_down)
 {
 	static struct wire wire;
 
@@ -272,7 +272,7 @@ Test(ports, a_cable_that_is_out_is_told_as_the_interface_knows_it)
 }
 
 /* An interface in operational state DORMANT has a carrier and carries frames, and the kernel calls it not running. */
-Test(ports, delivered_frames_of_a_link_reported_down_are_not_held)
+Test(ports, frames_delivered_by_a_link_reported_down_are_not_held)
 {
 	static struct wire wire;
 	uint64_t end;
@@ -293,7 +293,7 @@ Test(ports, delivered_frames_of_a_link_reported_down_are_not_held)
 }
 
 /* Also in a network namespace whose interfaces /sys does not show, and behind a ring with room for more. */
-Test(ports, the_mtu_of_the_interface_bounds_what_passes)
+Test(ports, interface_mtu_bounds_the_port_mtu)
 {
 	static const char *const arguments[2] = { "iface=ua,framesz=4608,blocksz=36864,framecnt=64",
 						  "iface=ub,framesz=4608,blocksz=36864,framecnt=64" };
@@ -322,7 +322,7 @@ static void set_speed(const char *interface, uint32_t mbps)
 	close(fd);
 }
 
-Test(ports, an_interface_and_its_speed_are_told_as_the_kernel_says)
+Test(ports, interface_name_and_speed_match_the_kernel)
 {
 	static const char *const arguments[2] = { "iface=ut", "iface=ub" };
 	static struct wire wire;
@@ -360,8 +360,8 @@ static void flood(const char *interface, uint32_t frames)
 	close(fd);
 }
 
-/* More comes at once than the ring of the port's socket holds (512 frames), while nobody polls. */
-Test(ports, each_frame_that_came_is_counted_also_what_the_ring_had_no_room_for)
+/* A burst larger than the ring of the port's socket (512 frames) arrives while no thread polls. */
+Test(ports, each_arriving_frame_is_counted_including_ring_overflow)
 {
 	static struct wire wire;
 	uint64_t full, other;
@@ -381,7 +381,7 @@ Test(ports, each_frame_that_came_is_counted_also_what_the_ring_had_no_room_for)
 }
 
 /* A link that is still coming up loses what is sent: that is one loss, not one a packet that shows it. */
-Test(ports, a_link_that_has_just_come_up_costs_a_retry_at_most)
+Test(ports, new_link_costs_at_most_one_retry)
 {
 	static struct wire wire;
 
@@ -478,7 +478,7 @@ Test(ports, a_port_that_is_not_configured_or_not_started_is_refused)
 }
 
 /* A memif with buffers of 2048 bytes, as it has by itself, crashes (22.11) when it is given longer frames. */
-Test(ports, a_port_whose_frames_are_too_short_for_the_mtu_is_refused)
+Test(ports, port_with_buffers_below_the_mtu_is_refused)
 {
 	struct uroce_engine_config config = { .lcore_count = 1 };
 	struct uroce_device_config device = { .addr_count = 1, .addrs = { network_address("10.0.0.1") } };

@@ -74,7 +74,7 @@ static bool race_answer_and_timeout(struct network *network)
 }
 
 /* TC-L-1 */
-Test(races, an_answer_that_comes_in_the_poll_of_its_timeout_is_in_time)
+Test(races, answer_in_the_poll_of_its_timeout_is_in_time)
 {
 	static struct network network;
 	uint64_t end = engine_now_ns() + 30 * SECOND_NS;
@@ -89,7 +89,7 @@ Test(races, an_answer_that_comes_in_the_poll_of_its_timeout_is_in_time)
 }
 
 /* TC-L-2: the timer is due, and its QP goes before it fires; another one takes its memory. */
-Test(races, a_timer_that_is_due_dies_with_its_qp)
+Test(races, due_timer_is_cancelled_with_its_qp)
 {
 	static struct network network;
 	struct end *end = &network.ends[0];
@@ -125,7 +125,7 @@ Test(races, a_timer_that_is_due_dies_with_its_qp)
 }
 
 /* TC-L-3: the wait for a receive is over in the poll in which software gives up. */
-Test(races, an_rnr_wait_that_is_over_sends_nothing_after_err)
+Test(races, expired_rnr_wait_sends_nothing_after_err)
 {
 	static struct network network;
 	struct uroce_qp_attr err = { .qp_state = UROCE_QPS_ERR };

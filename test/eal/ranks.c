@@ -252,7 +252,7 @@ static void make_network(const char *command)
 
 #define VETH "ip link add ra type veth peer name rb && ip link set ra up && ip link set rb up"
 
-Test(ranks, ranks_on_one_interface_reach_themselves_and_all_others)
+Test(ranks, ranks_on_one_interface_reach_each_other)
 {
 	RULE("W-8");
 	make_network(VETH);
@@ -260,7 +260,7 @@ Test(ranks, ranks_on_one_interface_reach_themselves_and_all_others)
 }
 
 /* Containers that share the network of their host: all ranks have the same process id. */
-Test(ranks, ranks_in_pid_namespaces_on_one_interface_reach_all_others)
+Test(ranks, ranks_in_pid_namespaces_reach_each_other)
 {
 	RULE("W-8");
 	make_network(VETH);
@@ -268,7 +268,7 @@ Test(ranks, ranks_in_pid_namespaces_on_one_interface_reach_all_others)
 }
 
 /* Consecutive process ids and consecutive interfaces: the driver's group numbers collide. */
-Test(ranks, ranks_on_consecutive_interfaces_reach_all_others)
+Test(ranks, ranks_on_consecutive_interfaces_reach_each_other)
 {
 	static const char *const interfaces[RANKS] = { "r0", "r1", "r2", "r3" };
 

@@ -136,7 +136,7 @@ static void write_with_a_wrong_key(struct recorded *recorded)
 }
 
 /* A key that the peer does not know: both QPs fail, and both tell their side of it. */
-Test(record, both_ends_tell_why_they_failed)
+Test(record, both_ends_record_the_cause_of_a_failure)
 {
 	struct recorded recorded;
 	char *text = malloc(TEXT_BYTES), path[128];
@@ -164,7 +164,7 @@ Test(record, both_ends_tell_why_they_failed)
 }
 
 /* The story of end 0 cannot have its name, or cannot be written. */
-Test(record, of_two_files_there_are_both_or_none)
+Test(record, record_writes_both_files_or_none)
 {
 	static const char *const taken[] = { "txt", "txt.part", "pcapng", "pcapng.part" };
 	struct recorded recorded;
@@ -187,7 +187,7 @@ Test(record, of_two_files_there_are_both_or_none)
 }
 
 /* As a daemon does when it has begun. */
-Test(record, a_directory_stays_where_it_was_when_the_program_goes_elsewhere)
+Test(record, record_directory_survives_chdir)
 {
 	struct recorded recorded;
 	char text[TEXT_BYTES], path[128];
@@ -204,8 +204,8 @@ Test(record, a_directory_stays_where_it_was_when_the_program_goes_elsewhere)
 	close_recorded(&recorded);
 }
 
-/* The peer is gone: what was sent again and again is there, and that nothing came. */
-Test(record, a_silent_peer_is_seen)
+/* The peer is gone: the record contains the resends and no received frame. */
+Test(record, silent_peer_is_recorded)
 {
 	struct recorded recorded;
 	struct drivers_fault_config faults = { .loss = 1 };
@@ -254,8 +254,8 @@ static void send_behind(struct recorded *recorded, uint32_t count)
 	}
 }
 
-/* A peer that does not hear the NAK at once goes on sending. */
-Test(record, the_request_that_was_refused_is_there_whatever_comes_behind_it)
+/* A peer continues to send until it receives the NAK. */
+Test(record, refused_request_is_recorded_despite_later_frames)
 {
 	struct recorded recorded;
 	char *text = malloc(TEXT_BYTES), path[128];
@@ -274,7 +274,7 @@ Test(record, the_request_that_was_refused_is_there_whatever_comes_behind_it)
 }
 
 /* It is the first of as many frames as an lcore receives in a poll. */
-Test(record, the_request_that_was_refused_is_there_when_much_comes_with_it)
+Test(record, refused_request_is_recorded_at_the_start_of_a_burst)
 {
 	struct recorded recorded;
 	char *text = malloc(TEXT_BYTES), path[128];
@@ -312,8 +312,8 @@ static void *begin_and_end(void *argument)
 	return NULL;
 }
 
-/* The thread of the recorder comes with the first port and goes with the last one. */
-Test(record, two_threads_may_begin_and_end_at_once)
+/* The recorder's thread starts with the first port and ends with the last one. */
+Test(record, two_threads_may_start_and_stop_recording_at_once)
 {
 	struct recorded recorded;
 	struct port_of_two own[2] = { { &recorded, 0 }, { &recorded, 1 } };
@@ -337,8 +337,8 @@ Test(record, two_threads_may_begin_and_end_at_once)
 	close_recorded(&recorded);
 }
 
-/* So that a disk is not filled; and who misses a record is told why. */
-Test(record, the_last_story_says_that_it_is_the_last)
+/* The limit protects the disk, and the message explains the missing records. */
+Test(record, last_record_announces_the_limit)
 {
 	static const char *const words = "recorded its maximum number of failures";
 	struct recorded recorded;
@@ -361,8 +361,8 @@ Test(record, the_last_story_says_that_it_is_the_last)
 	cr_assert_eq(told, 1);
 }
 
-/* A port may come with the number of one that has gone, whose failures are not its own. */
-Test(record, a_new_recorder_does_not_tell_of_old_failures)
+/* A new port may reuse the number of a removed port, whose failures are not its own. */
+Test(record, new_recorder_ignores_earlier_failures)
 {
 	struct recorded recorded;
 	struct drivers_tap *tap;

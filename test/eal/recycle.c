@@ -140,7 +140,7 @@ static struct rte_mbuf *create_marked(uint32_t number)
 	return frame;
 }
 
-Test(recycle, what_was_received_last_is_sent_next_and_bears_no_marks)
+Test(recycle, last_received_mbuf_is_sent_next_without_marks)
 {
 	struct rte_mbuf *frame;
 
@@ -161,7 +161,7 @@ Test(recycle, what_was_received_last_is_sent_next_and_bears_no_marks)
 	close_all();
 }
 
-Test(recycle, traffic_takes_no_more_mbufs_however_long_it_goes_on)
+Test(recycle, long_traffic_needs_no_more_mbufs)
 {
 	open_connected();
 	for (uint32_t i = 0; i < MESSAGES; i++) {
@@ -177,7 +177,7 @@ Test(recycle, traffic_takes_no_more_mbufs_however_long_it_goes_on)
 }
 
 /* More in a poll than are kept; and frames that had marks, whose mbufs lie in the pool as they were. */
-Test(recycle, what_is_too_much_goes_back_to_its_pool)
+Test(recycle, surplus_mbufs_return_to_their_pool)
 {
 	struct rte_mbuf *frames[2 * SPARE_MBUFS];
 
@@ -196,7 +196,7 @@ Test(recycle, what_is_too_much_goes_back_to_its_pool)
 
 /* ---- mbufs that somebody else has a part in ---- */
 
-Test(recycle, what_somebody_still_holds_is_left_to_them)
+Test(recycle, held_mbufs_are_not_recycled)
 {
 	struct rte_mbuf *frame;
 
@@ -216,7 +216,7 @@ Test(recycle, what_somebody_still_holds_is_left_to_them)
 }
 
 /* The same mbuf twice in a burst: the second time it is the last one. */
-Test(recycle, what_comes_twice_is_taken_once)
+Test(recycle, mbuf_received_twice_is_recycled_once)
 {
 	struct rte_mbuf *frames[2];
 	uint32_t before;
@@ -231,7 +231,7 @@ Test(recycle, what_comes_twice_is_taken_once)
 	close_all();
 }
 
-Test(recycle, mbufs_of_another_pool_go_back_to_it)
+Test(recycle, mbufs_of_another_pool_return_to_it)
 {
 	struct rte_mempool *other = rte_pktmbuf_pool_create("other", 63, 0, 0, 2048, SOCKET_ID_ANY);
 	struct rte_mbuf *frames[BURST];
@@ -249,7 +249,7 @@ Test(recycle, mbufs_of_another_pool_go_back_to_it)
 	rte_mempool_free(other);
 }
 
-Test(recycle, segments_are_taken_apart_and_go_back)
+Test(recycle, segments_are_separated_and_returned)
 {
 	struct rte_mbuf *frame, *rest;
 
@@ -265,7 +265,7 @@ Test(recycle, segments_are_taken_apart_and_go_back)
 }
 
 /* Nobody may write to the buffer of a clone: it is that of another mbuf. */
-Test(recycle, a_clone_gives_up_the_buffer_that_is_not_its_own)
+Test(recycle, clone_detaches_its_foreign_buffer)
 {
 	struct rte_mbuf *frame, *clone;
 
@@ -299,7 +299,7 @@ static void return_buffer(void *buffer, void *nothing)
 	given_back++;
 }
 
-Test(recycle, a_buffer_from_elsewhere_is_given_back)
+Test(recycle, external_buffer_is_returned)
 {
 	static _Alignas(64) uint8_t buffer[4096];
 	uint16_t bytes = sizeof(buffer);
@@ -342,7 +342,7 @@ static struct rte_mempool *create_pinned(void)
 }
 
 /* The mbufs of this pool have their data outside of them, and their flag must stay: none is kept as a spare mbuf. */
-Test(recycle, mbufs_with_buffers_elsewhere_for_ever_come_and_go)
+Test(recycle, mbufs_with_pinned_external_buffers_are_not_recycled)
 {
 	struct rte_mempool *pool = create_pinned();
 	struct rte_mempool *const pools[2] = { pool, pool };
@@ -393,7 +393,7 @@ static void expect_moved(enum uroce_wr_opcode opcode, uint32_t few)
 }
 
 /* Each poll as many frames as there are mbufs. */
-Test(recycle, with_fewer_mbufs_than_a_burst_traffic_goes_on_with_those_there_are)
+Test(recycle, traffic_continues_with_fewer_mbufs_than_a_burst)
 {
 	static const uint32_t rows[] = { 2, 5, BURST / 2 + 1, BURST - 1 };
 

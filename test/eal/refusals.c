@@ -58,7 +58,7 @@ Test(refusals, a_queue_that_is_resized)
 
 /* ---- what is there before any queue pair ---- */
 
-Test(refusals, texts_that_nobody_knows)
+Test(refusals, invalid_texts)
 {
 	static const uint8_t junk[64];
 	struct uroce_frame_view view;
@@ -115,7 +115,7 @@ Test(refusals, engines_and_devices)
 	network_close(&network);
 }
 
-Test(refusals, what_is_still_used)
+Test(refusals, objects_in_use)
 {
 	struct uroce_srq_attr attr = { .max_wr = 2, .max_sge = 1 };
 	struct uroce_qp_init_attr init;
@@ -147,7 +147,7 @@ Test(refusals, what_is_still_used)
 	cr_assert_eq(drivers_loop_close(&network.loop), 0);
 }
 
-Test(refusals, who_looks_for_what_is_not_there)
+Test(refusals, inspection_of_missing_objects)
 {
 	struct uroce_lcore_view lcore;
 	struct uroce_port_view port;
@@ -167,7 +167,7 @@ Test(refusals, who_looks_for_what_is_not_there)
 	network_close(&network);
 }
 
-Test(refusals, an_lcore_that_nobody_polls)
+Test(refusals, unpolled_lcore)
 {
 	struct uroce_lcore_view lcore;
 
@@ -187,7 +187,7 @@ static void *call_from_elsewhere(void *argument)
 }
 
 /* Its thread has it, and does not poll: calls of others stay where they are. */
-Test(refusals, an_lcore_for_which_too_many_calls_wait)
+Test(refusals, full_mailbox_of_an_lcore)
 {
 	struct uroce_lcore *lcore;
 	pthread_t thread;
@@ -311,7 +311,7 @@ Test(refusals, a_wait_that_is_interrupted)
 
 /* ---- memory ---- */
 
-Test(refusals, regions_in_use_and_gone)
+Test(refusals, regions_in_use_and_deregistered)
 {
 	struct end *end = &network.ends[0];
 	struct uroce_mw_bind bind = { .length_bytes = 8, .access = UROCE_ACCESS_REMOTE_READ };
@@ -376,7 +376,7 @@ static void use_up_windows(struct uroce_pd *pd)
 		cr_assert_eq(uroce_mw_dealloc(windows[--count]), 0);
 }
 
-Test(refusals, more_than_there_is_room_for)
+Test(refusals, exhausted_tables)
 {
 	static struct uroce_qp *qps[64];
 	struct uroce_qp_init_attr init;
@@ -402,7 +402,7 @@ Test(refusals, more_than_there_is_room_for)
 
 /* ---- queue pairs ---- */
 
-Test(refusals, queue_pairs_that_cannot_be)
+Test(refusals, invalid_queue_pairs)
 {
 	struct uroce_pd *pd;
 	struct uroce_qp_init_attr init = { .max_send_sge = 1, .max_recv_sge = 1 };
@@ -442,7 +442,7 @@ Test(refusals, queue_pairs_that_cannot_be)
 }
 
 /* Of 64 receives that are flushed a CQ of 4 has no room for all. */
-Test(refusals, queues_that_have_overflowed)
+Test(refusals, overflowed_queues)
 {
 	struct uroce_qp_init_attr init;
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
@@ -528,7 +528,7 @@ static void *poll_until_done(void *lcore)
 }
 
 /* The owner of the queue pair is another thread, whose sentence has to come over, and whose own one stays. */
-Test(refusals, what_another_thread_refuses)
+Test(refusals, refusal_from_another_thread)
 {
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RTS };
 	struct uroce_lcore *lcore;
@@ -565,7 +565,7 @@ static int post_recv(uint32_t num_sge)
 	return uroce_qp_post_recv(network.ends[0].qp, &(struct uroce_recv_wr){ .num_sge = num_sge }, NULL);
 }
 
-Test(refusals, requests_that_cannot_be_posted)
+Test(refusals, invalid_requests)
 {
 	struct uroce_qp_attr attr = { .max_rd_atomic = 0 };
 
@@ -594,7 +594,7 @@ Test(refusals, requests_that_cannot_be_posted)
 	network_close(&network);
 }
 
-Test(refusals, queues_that_are_full)
+Test(refusals, full_queues)
 {
 	network_open_ends(&network);
 	network_connect(&network, false);

@@ -97,7 +97,7 @@ Test(refusals_cm, connections)
 }
 
 /* What leads nowhere, and queue pairs that their users move. */
-Test(refusals_cm, ways_and_moves)
+Test(refusals_cm, routes_and_user_moved_queue_pairs)
 {
 	struct uroce_addr own, stranger;
 	struct uroce_cm_options options = { .qp_num = 0x1000000 };
@@ -197,7 +197,7 @@ Test(refusals_cm, ports_and_services)
 	calls_close(&network, channel, listener);
 }
 
-Test(refusals_cm, an_engine_without_devices_leads_nowhere)
+Test(refusals_cm, engine_without_devices)
 {
 	struct uroce_engine_config config = { 0 };
 	struct uroce_addr far = network_address("9.9.9.9");
@@ -245,7 +245,7 @@ static void use_up_uds(const struct end *end)
 }
 
 /* More than there is room for, and a queue pair of another partition. */
-Test(refusals_cm, more_connections_than_there_can_be)
+Test(refusals_cm, too_many_connections)
 {
 	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .pkey = 0x8001 };
 	struct uroce_addr far = network_address("10.0.0.2");

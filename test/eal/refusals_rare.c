@@ -70,7 +70,7 @@ int __wrap_cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept 
 
 /* ---- engines and devices ---- */
 
-Test(refusals_rare, what_the_machine_does_not_have)
+Test(refusals_rare, unsupported_by_the_machine)
 {
 	struct uroce_qp_init_attr init;
 	struct uroce_qp *qp;
@@ -92,7 +92,7 @@ Test(refusals_rare, what_the_machine_does_not_have)
 	network_close(&network);
 }
 
-Test(refusals_rare, what_no_device_can_be_made_of)
+Test(refusals_rare, invalid_devices)
 {
 	struct uroce_device_config device = { .addr_count = 1, .mtu_bytes = 1024 };
 	struct uroce_device *none;
@@ -117,7 +117,7 @@ static int spin(void *nothing)
 	return 0;
 }
 
-Test(refusals_rare, memory_that_is_not_there)
+Test(refusals_rare, missing_memory)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	void *unreadable = mmap(NULL, 4096, PROT_NONE, flags, -1, 0);
@@ -137,7 +137,7 @@ Test(refusals_rare, memory_that_is_not_there)
 	network_close(&network);
 }
 
-Test(refusals_rare, an_lcore_that_is_in_use)
+Test(refusals_rare, lcore_in_use)
 {
 	const unsigned worker = 1;
 	struct uroce_engine_config config = { .lcore_ids = &worker, .lcore_count = 1 };
@@ -153,7 +153,7 @@ Test(refusals_rare, an_lcore_that_is_in_use)
 	cr_expect_eq(uroce_engine_destroy(engine), 0);
 }
 
-Test(refusals_rare, more_devices_than_there_can_be_and_tags_that_are_taken_off)
+Test(refusals_rare, too_many_devices_and_stripped_tags)
 {
 	struct uroce_engine_config config = { .lcore_count = 1 };
 	struct uroce_device_config given;
@@ -230,7 +230,7 @@ static void destroy_both(void)
 	}
 }
 
-Test(refusals_rare, a_path_over_a_port_that_the_lcore_does_not_serve)
+Test(refusals_rare, path_over_a_port_of_another_lcore)
 {
 	struct second second;
 	struct uroce_qp_attr attr;
@@ -246,7 +246,7 @@ Test(refusals_rare, a_path_over_a_port_that_the_lcore_does_not_serve)
 	network_close(&network);
 }
 
-Test(refusals_rare, a_path_that_is_armed_before_the_peer_was_heard)
+Test(refusals_rare, path_armed_before_the_peer_followed)
 {
 	const uint32_t mask = UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE;
 	struct second second;
@@ -302,7 +302,7 @@ Test(refusals_rare, devices_and_neighbours_of_an_id)
 	calls_close(&network, channel, NULL);
 }
 
-Test(refusals_rare, a_request_that_ends_while_it_is_accepted)
+Test(refusals_rare, request_that_ends_during_accept)
 {
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener, *id;

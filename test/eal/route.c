@@ -141,7 +141,7 @@ Test(route, a_peer_in_another_subnet_is_reached_through_the_gateway)
 	close_stand();
 }
 
-Test(route, paths_are_of_the_vlan_of_their_address)
+Test(route, paths_use_the_vlan_of_their_address)
 {
 	struct uroce_qp_attr attr;
 	struct uroce_device_info info;
@@ -159,7 +159,7 @@ Test(route, paths_are_of_the_vlan_of_their_address)
 	close_stand();
 }
 
-Test(route, without_a_gateway_it_is_unreachable_unless_the_router_is_named)
+Test(route, peer_without_a_gateway_is_unreachable_unless_router_is_named)
 {
 	uint32_t bad = 0;
 

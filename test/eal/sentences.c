@@ -170,7 +170,7 @@ Test(sentences, a_peer_that_is_gone)
 	network_close(&network);
 }
 
-Test(sentences, an_operation_that_the_peer_may_not_know)
+Test(sentences, operation_unsupported_by_the_peer)
 {
 	RULE("E-4");
 	open_usual();
@@ -198,7 +198,7 @@ Test(sentences, long_frames_to_the_peer_do_not_pass)
 }
 
 /* No peer of ours does that: one that was told of a gap waits for the packet. */
-Test(sentences, a_peer_that_misses_what_it_gets)
+Test(sentences, peer_that_reports_losses_on_every_retry)
 {
 	RULE("E-4");
 	retries = 0;
@@ -225,7 +225,7 @@ Test(sentences, long_frames_of_the_peer_do_not_pass)
 	network_close(&network);
 }
 
-Test(sentences, an_answer_is_lost_and_no_retry_is_left)
+Test(sentences, lost_answer_without_retries)
 {
 	RULE("E-4");
 	retries = 0;
@@ -263,7 +263,7 @@ Test(sentences, a_response_that_breaks_the_protocol)
 	network_close(&network);
 }
 
-Test(sentences, an_address_that_nobody_has)
+Test(sentences, address_without_a_station)
 {
 	struct uroce_qp_attr attr;
 
@@ -280,7 +280,7 @@ Test(sentences, an_address_that_nobody_has)
 	network_close(&network);
 }
 
-Test(sentences, an_idle_peer_that_is_gone)
+Test(sentences, dead_peer_of_an_idle_connection)
 {
 	struct uroce_qp_attr attr;
 
@@ -298,7 +298,7 @@ Test(sentences, an_idle_peer_that_is_gone)
 
 /* ---- what the peer refuses, at both ends ---- */
 
-Test(sentences, a_key_that_the_peer_does_not_know)
+Test(sentences, key_unknown_to_the_peer)
 {
 	RULE("E-4");
 	open_usual();
@@ -332,7 +332,7 @@ Test(sentences, a_key_of_another_domain_of_the_peer)
 	network_close(&network);
 }
 
-Test(sentences, a_key_that_gives_peers_no_right)
+Test(sentences, key_without_remote_access)
 {
 	struct uroce_mr *mr;
 
@@ -360,7 +360,7 @@ Test(sentences, a_range_outside_of_the_peers_region)
 	network_close(&network);
 }
 
-Test(sentences, an_operation_that_the_peer_does_not_allow)
+Test(sentences, operation_forbidden_by_the_peer)
 {
 	struct uroce_qp_attr attr;
 
@@ -397,7 +397,7 @@ Test(sentences, a_send_longer_than_its_receive)
 	network_close(&network);
 }
 
-Test(sentences, a_receive_whose_memory_is_gone)
+Test(sentences, receive_into_a_deregistered_region)
 {
 	struct uroce_mr *mr;
 
@@ -434,7 +434,7 @@ Test(sentences, a_key_of_another_domain)
 	network_close(&network);
 }
 
-Test(sentences, a_read_to_where_nothing_may_be_written)
+Test(sentences, read_into_a_region_without_local_write)
 {
 	struct uroce_mr *mr;
 
@@ -472,7 +472,7 @@ Test(sentences, a_message_of_more_than_2_GiB)
 	network_close(&network);
 }
 
-Test(sentences, a_read_of_a_queue_pair_that_may_have_none)
+Test(sentences, read_of_a_queue_pair_with_rd_atomic_zero)
 {
 	struct uroce_qp *qp;
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
@@ -490,7 +490,7 @@ Test(sentences, a_read_of_a_queue_pair_that_may_have_none)
 	network_close(&network);
 }
 
-Test(sentences, a_window_over_memory_that_takes_none)
+Test(sentences, window_over_a_region_without_bind_access)
 {
 	struct uroce_mw_bind bind;
 	struct uroce_mw *mw;
@@ -536,7 +536,7 @@ Test(sentences, a_completion_queue_that_is_full)
 	network_close(&network);
 }
 
-Test(sentences, a_request_behind_the_one_that_failed)
+Test(sentences, request_flushed_after_a_failure)
 {
 	RULE("E-4");
 	open_usual();
@@ -554,7 +554,7 @@ Test(sentences, a_request_behind_the_one_that_failed)
 }
 
 /* What is beside a failure, of a queue pair that is there, and of one that is gone. */
-Test(sentences, what_is_seen_beside_a_failure)
+Test(sentences, observations_next_to_a_failure)
 {
 	char line[UROCE_WHY_BYTES], cut[16];
 	uint32_t number;

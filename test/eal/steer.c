@@ -70,7 +70,7 @@ static void expect_no_order(const uint32_t *numbers, uint32_t shift, uint32_t ma
 	cr_expect_leq(most_alike(steps, MANY - 1), ALIKE_MAX, "%s: steps are alike", what);
 }
 
-Test(steer, numbers_are_distinct_and_come_in_no_order)
+Test(steer, numbers_are_distinct_and_unordered)
 {
 	static struct network network;
 	struct uroce_qp *qps[MANY];
@@ -96,7 +96,7 @@ Test(steer, numbers_are_distinct_and_come_in_no_order)
 }
 
 /* The place may be used at once, the number not: of sixteen others in its place one is drawn. */
-Test(steer, a_destroyed_number_is_not_given_out_again_at_once)
+Test(steer, destroyed_number_is_not_reused_at_once)
 {
 	static struct network network;
 	static uint32_t numbers[4096];
@@ -124,7 +124,7 @@ Test(steer, a_destroyed_number_is_not_given_out_again_at_once)
 }
 
 /* The longer of the two ACK timeouts counts, four times, between the floor and the cap. */
-Test(steer, a_number_rests_as_long_as_a_stale_packet_may_come)
+Test(steer, time_wait_covers_stale_packets)
 {
 	static const struct {
 		uint8_t timeout, alternate;

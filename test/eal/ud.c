@@ -87,7 +87,7 @@ static int post_datagram(struct datagrams *all, const struct uroce_ud_addr *to, 
 	return error;
 }
 
-/* U-4: what was sent arrives behind 40 bytes of GRH, with who sent it. */
+/* U-4: the datagram arrives after 40 bytes of GRH with the address of its sender. */
 Test(ud, a_datagram_arrives_behind_its_grh)
 {
 	static struct datagrams all;
@@ -132,7 +132,7 @@ Test(ud, a_datagram_arrives_behind_its_grh)
 }
 
 /* Nothing of it is executed, and each has a counter of its own. */
-Test(ud, what_does_not_fit_is_dropped_and_counted)
+Test(ud, invalid_datagrams_are_dropped_and_counted)
 {
 	static struct datagrams all;
 	struct uroce_ud_addr to, wrong;
@@ -166,7 +166,7 @@ Test(ud, what_does_not_fit_is_dropped_and_counted)
 	close_uds(&all);
 }
 
-Test(ud, what_cannot_be_sent_is_refused)
+Test(ud, invalid_datagram_requests_are_refused)
 {
 	static struct datagrams all;
 	struct uroce_ud_addr to, stranger;
@@ -203,7 +203,7 @@ Test(ud, a_datagram_reaches_the_lcore_of_its_queue_pair)
 }
 
 /* C-18: a service is found by its port, and one that there is not is told so. */
-Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
+Test(ud, datagram_service_is_found_by_address_and_port)
 {
 	static struct datagrams all;
 	struct uroce_addr dest = network_address("10.0.0.2");
@@ -232,8 +232,10 @@ Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
 	close_uds(&all);
 }
 
-/* Two queue pairs take from one SRQ; what is damaged or not for them takes nothing, and the limit is told. */
-Test(ud, receives_of_a_shared_queue)
+/*
+ * Two queue pairs take receives from one SRQ; damaged and foreign datagrams take none, and the limit raises an event.
+ */
+Test(ud, datagrams_use_a_shared_receive_queue)
 {
 	static struct datagrams all;
 	struct uroce_srq_attr shared = { .max_wr = 4, .max_sge = 1 };
@@ -291,7 +293,7 @@ Test(ud, receives_of_a_shared_queue)
 }
 
 /* An lcore with several sources may take more datagrams in one poll than it has places for completions. */
-Test(ud, datagrams_leave_room_for_what_another_packet_completes)
+Test(ud, datagrams_leave_completion_entries_for_other_packets)
 {
 	static struct datagrams all;
 	static const struct uroce_addr dest = { .bytes = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 } };
@@ -342,8 +344,8 @@ static struct uroce_cm_id *ask(struct uroce_cm_channel *channel, const char *wor
 	return id;
 }
 
-/* C-18: as rdma_cm's udaddy does. What is told is enough to send there. */
-Test(ud, each_asker_is_answered_by_the_user_of_the_service)
+/* C-18: like rdma_cm's udaddy. The answer suffices to send datagrams. */
+Test(ud, each_sidr_request_is_answered_by_the_service_user)
 {
 	static struct datagrams all;
 	struct uroce_cm_options answer = { .private_data = "here", .private_bytes = 5, .qkey = UROCE_CM_UD_QKEY };

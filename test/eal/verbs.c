@@ -62,8 +62,8 @@ static void drain(struct network *network, int end, int fd)
 		;
 }
 
-/* TC-C-11: every combination of what was armed and what came. */
-Test(verbs, a_cq_wakes_its_reader_once_for_what_he_asked)
+/* TC-C-11: every combination of arming and completion. */
+Test(verbs, armed_cq_wakes_its_reader_once)
 {
 	static struct network network;
 	static const struct {
@@ -106,7 +106,7 @@ Test(verbs, a_cq_wakes_its_reader_once_for_what_he_asked)
 	network_close(&network);
 }
 
-Test(verbs, any_stays_any_and_an_error_wakes_who_waits_for_solicited)
+Test(verbs, stronger_arming_stays_and_an_error_wakes_a_solicited_waiter)
 {
 	static struct network network;
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
@@ -131,7 +131,7 @@ Test(verbs, any_stays_any_and_an_error_wakes_who_waits_for_solicited)
 }
 
 /* TC-C-7, E-5: the CQ is shared by two QPs of two lcores; only one of them overflows it, both end. */
-Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
+Test(verbs, overflowed_cq_ends_all_its_qps)
 {
 	static struct network network;
 	struct uroce_qp_init_attr init = {
@@ -185,7 +185,7 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 }
 
 /* SGEs and peers address a region from where it was said to lie, and from nowhere else. */
-Test(verbs, a_region_lies_where_it_was_said_to)
+Test(verbs, region_is_addressed_from_its_given_start)
 {
 	static struct network network;
 	const uint64_t va = 1ull << 40;
@@ -384,7 +384,7 @@ Test(verbs, windows_open_a_part_of_a_region)
  * TC-F-7, P-2, P-7: a connection that was reset leaves its numbers alone for a while, and the next one starts
  * elsewhere.
  */
-Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
+Test(verbs, reset_qp_enters_time_wait_and_starts_at_another_psn)
 {
 	static struct network network;
 	struct uroce_qp_attr attr, before;
@@ -420,8 +420,8 @@ Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
 	network_close(&network);
 }
 
-/* P-2: the user's choice, 0 too, when the user says so; else the random one, whatever sq_psn holds. */
-Test(verbs, a_connection_starts_at_the_psn_that_was_asked_for)
+/* P-2: the user's start PSN, including 0, when its mask bit is set; otherwise a random one, whatever sq_psn holds. */
+Test(verbs, connection_starts_at_the_requested_psn)
 {
 	static struct network network;
 	static const uint32_t wanted[] = { 0, 0xFFFFFF };
@@ -531,7 +531,7 @@ Test(verbs, a_send_longer_than_its_receive_is_explained_at_both_ends)
 }
 
 /* E-4: every cause, as requester and responder: it fits, and only a request that left is said to be unanswered. */
-Test(verbs, an_explanation_says_nothing_of_answers_that_nobody_awaited)
+Test(verbs, explanation_mentions_missing_answers_only_for_sent_requests)
 {
 	RULE("E-4");
 	for (uint8_t cause = UROCE_CAUSE_TIMEOUT; cause < UROCE_CAUSES; cause++) {
@@ -559,7 +559,7 @@ Test(verbs, an_explanation_says_nothing_of_answers_that_nobody_awaited)
 	}
 }
 
-/* W-8: who is asked for and never answers is not waited for without end. */
+/* W-8: an address that never answers is not awaited forever. */
 Test(verbs, a_peer_without_a_mac_fails_after_a_while)
 {
 	static struct network network;

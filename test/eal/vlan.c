@@ -76,7 +76,7 @@ static void transfer(struct network *network)
 }
 
 /* Requests, answers, ACKs and the questions for addresses: all of them carry the tag, and the priority of who sends. */
-Test(vlan, every_frame_of_a_path_carries_its_tag_and_is_heard)
+Test(vlan, every_frame_of_a_path_carries_its_tag)
 {
 	static const struct {
 		uint16_t vlan_ids[2];
@@ -104,7 +104,7 @@ Test(vlan, every_frame_of_a_path_carries_its_tag_and_is_heard)
 	}
 }
 
-/* Another VLAN is another network: nobody hears, each frame is counted by that name. */
+/* Frames of another VLAN are not received, and each is counted as such. */
 Test(vlan, a_frame_of_another_vlan_is_dropped_and_counted)
 {
 	static const uint16_t rows[][2] = { { 100, 200 }, { 100, 0 }, { 0, 100 } };

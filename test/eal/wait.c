@@ -134,7 +134,7 @@ static void *send_frame(void *nothing)
 	return nothing;
 }
 
-Test(wait, a_frame_to_a_packet_socket_ends_it_and_nothing_else_does)
+Test(wait, frame_to_a_packet_socket_ends_the_wait)
 {
 	struct site site;
 	long before;
@@ -154,7 +154,7 @@ Test(wait, a_frame_to_a_packet_socket_ends_it_and_nothing_else_does)
 	close_site(&site);
 }
 
-Test(wait, an_interface_that_goes_down_ends_one_wait_and_not_each)
+Test(wait, interface_down_ends_only_one_wait)
 {
 	struct site site;
 	int returns = 0;
@@ -172,7 +172,7 @@ Test(wait, an_interface_that_goes_down_ends_one_wait_and_not_each)
 	close_site(&site);
 }
 
-Test(wait, a_descriptor_of_the_caller_ends_it)
+Test(wait, descriptor_of_the_caller_ends_the_wait)
 {
 	struct network network;
 	int fds[2] = { eventfd(0, 0), eventfd(1, 0) };
@@ -243,7 +243,7 @@ static void expect_calm(struct uroce_lcore *lcore)
 	cr_assert_leq(waits, 10);
 }
 
-Test(wait, a_post_of_another_thread_ends_it_and_so_does_a_call)
+Test(wait, post_or_call_of_another_thread_ends_the_wait)
 {
 	struct network network;
 
@@ -269,7 +269,7 @@ static uint16_t drop_all(uint16_t port, uint16_t queue, struct rte_mbuf **burst,
 	return 0;
 }
 
-Test(wait, a_timer_that_is_due_ends_it)
+Test(wait, due_timer_ends_the_wait)
 {
 	struct uroce_wc wc = { .wr_id = 0 };
 	struct network network;

@@ -45,7 +45,7 @@ static bool wait_for_one(int fd, struct uroce_wc *wc)
 }
 
 /* TC-L-5 */
-Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
+Test(wakeup, completion_during_arming_wakes_the_reader)
 {
 	const char *given = getenv("UROCE_WAKE_UPS");
 	uint64_t times = given ? strtoull(given, NULL, 0) : 20000, slept = 0;
@@ -97,7 +97,7 @@ static uint64_t take_from(int fd)
 }
 
 /* A pipe for the CQs of both ends tells which of them it was, once for each arming. */
-Test(wakeup, a_pipe_of_the_callers_tells_which_of_many_cqs_it_was)
+Test(wakeup, shared_pipe_identifies_the_cq)
 {
 	int pipe_fds[2], own;
 
@@ -125,7 +125,7 @@ Test(wakeup, a_pipe_of_the_callers_tells_which_of_many_cqs_it_was)
 	cr_assert_eq(fcntl(pipe_fds[1], F_GETFD), FD_CLOEXEC, "it stays the caller's");
 }
 
-Test(wakeup, a_pipe_that_is_full_loses_no_wake_up)
+Test(wakeup, full_pipe_loses_no_wake_up)
 {
 	uint64_t filler[512] = { 0 };
 	int pipe_fds[2];
@@ -167,7 +167,7 @@ static uint16_t note_order(uint16_t port, uint16_t queue, struct rte_mbuf **mbuf
 }
 
 /* A program that ends with its last completion takes its stack along. */
-Test(wakeup, what_is_completed_was_acknowledged_before)
+Test(wakeup, ack_leaves_before_its_completion)
 {
 	struct uroce_recv_wr receive = { .wr_id = 1 };
 	struct order order = { 0 };

@@ -69,7 +69,7 @@ for package in $(grep -- '-dev$' "$root/have"); do
 	grep -q "^ $package\b" "$source/config/debian/control" || echo "control lacks $package" >>"$root/log.deb"
 done
 [ ! -s "$root/log.deb" ]
-report $? debian_packages_have_what_they_are_built_with "$root/log.deb"
+report $? debian_control_lists_the_build_packages "$root/log.deb"
 # What systemd does not understand, it only remarks upon.
 if command -v systemd-analyze >/dev/null; then
 	sed "s|^ExecStart=[^ ]*|ExecStart=$root$prefix/bin/uroce-nvmet|" \
@@ -77,7 +77,7 @@ if command -v systemd-analyze >/dev/null; then
 	systemd-analyze verify --man=no "$root/uroce-nvmet.service" >"$root/log" 2>&1 && [ ! -s "$root/log" ]
 	report $? systemd_understands_the_unit "$root/log"
 	systemd-analyze security --offline=true --threshold=40 --no-pager "$root/uroce-nvmet.service" >"$root/log" 2>&1
-	report $? the_unit_may_do_little "$root/log"
+	report $? unit_has_few_rights "$root/log"
 fi
 # Every id that a public header cites stands in the list that it names.
 for id in $(grep -ohE '\([A-Z]+-[0-9]+\)' "$root$prefix"/include/uroce/*.h | tr -d '()' | sort -u); do
@@ -163,7 +163,7 @@ cc -D_GNU_SOURCE -DAPP_DPDK_VERSION='"none"' -DAPP_IBVERBS_VERSION='"none"' -Wal
 report $? nvmet_builds_with_pkg_config_static "$root/log"
 set -- --nqn nqn.2026-01.org.example:disk --memory 16M --ip 10.0.0.1/24 -d loop
 "$root/nvmet" --dry-run "$@" >"$root/log" 2>&1
-report $? nvmet_tells_what_it_would_serve "$root/log"
+report $? nvmet_dry_run_succeeds "$root/log"
 timeout --preserve-status 1 "$root/nvmet" "$@" >"$root/log" 2>&1 &&
 	grep -q "nvme connect .*nqn.2026-01.org.example:disk" "$root/log" && grep -q "0 commands" "$root/log"
 report $? nvmet_runs "$root/log"

@@ -34,7 +34,7 @@ def measure(directory, *arguments):
 
 
 @case
-def wrong_options_are_refused_in_one_line(_):
+def invalid_options_are_refused_in_one_line(_):
     for words in (["--limit", "--verify"], ["--limit", "--nb-cores", "2"], ["--limit", "--loss", "0.1"],
                   ["--lose", "1"], ["--lose", "0"], ["--lose"], ["--junk", "foo"], ["--junk"], ["--lcores", "9"],
                   ["--junk", "qpn", "--limit"], ["--junk", "qpn", "--lcores", "2"], ["--lcores", "2", "-d", "loop"],
@@ -47,7 +47,7 @@ def wrong_options_are_refused_in_one_line(_):
 
 
 @case
-def limit_measures_beside_every_payload_the_least_that_must_be_done(directory):
+def limit_measures_the_least_possible_work_per_payload(directory):
     """A fraction of what it measured itself, for payloads; atomics are measured without."""
     results, out = measure(directory, "--limit", "--op", "write", "--op", "read", "--op", "send", "--op", "fadd", "-s",
                            "4096,60", "-D", "0.06")
@@ -104,7 +104,7 @@ def junk_frames_are_refused_under_their_name(directory):
 
 
 @case
-def lcores_are_measured_all_at_once_and_each_alone(directory):
+def lcores_are_measured_together_and_alone(directory):
     """Two lcores with QPs of their own, of every operation; atomics run on the first alone."""
     results, _ = measure(directory, "--lcores", "2", "-q", "3", "-s", "3000", "-D", "0.06")
     want(len(results) == 10, results)
@@ -117,13 +117,13 @@ def lcores_are_measured_all_at_once_and_each_alone(directory):
 
 
 @case
-def two_cores_tell_how_far_apart_they_are(directory):
+def two_cores_report_their_distance(directory):
     results, _ = measure(directory, "--nb-cores", "2", "--op", "write", "--mode", "bw", "-n", "1000")
     want(len(os.sched_getaffinity(0)) == 1 or results[0]["hand_over_ns"] > 0, results)
 
 
 @case
-def memif_in_one_process_has_a_limit_too(directory):
+def memif_in_one_process_has_a_limit(directory):
     results, _ = measure(directory, "-d", "memif", "--limit", "--mode", "bw", "--mode", "lat", "--op", "write", "-D",
                          "0.06")
     want(results[0]["fraction_of_limit"] > 0 and results[1]["rtt_over_bare"] > 0, results)

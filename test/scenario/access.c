@@ -128,7 +128,7 @@ static void check_row(const struct row *row)
 }
 
 /* TC-C-10, TC-D-2, TC-D-5, TC-D-6, TC-D-8, TC-D-9 */
-Test(access, what_the_key_covers_and_nothing_else_is_reached)
+Test(access, access_is_limited_to_the_range_of_the_key)
 {
 	RULE("S-4");
 	RULE("K-ACC");
@@ -139,7 +139,7 @@ Test(access, what_the_key_covers_and_nothing_else_is_reached)
 }
 
 /* TC-D-1: a sum that wraps. */
-Test(access, an_address_that_wraps_is_refused)
+Test(access, wrapping_address_is_refused)
 {
 	static const struct {
 		uint8_t opcode;
@@ -197,7 +197,7 @@ Test(access, a_zero_based_region_is_addressed_from_zero)
 }
 
 /* TC-D-7: gone in mid-message. */
-Test(access, a_write_whose_key_goes_is_refused_at_the_next_packet)
+Test(access, write_is_refused_at_the_packet_after_deregistration)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = pair_region(pair, B, 1, AT, BYTES, EVERYTHING);
@@ -219,7 +219,7 @@ Test(access, a_write_whose_key_goes_is_refused_at_the_next_packet)
 }
 
 /* The PSN is that of the first response that is not sent (K-ACC), and no data goes with it (K-0). */
-Test(access, a_read_whose_key_goes_is_refused_at_the_first_response_not_sent)
+Test(access, read_is_refused_at_the_first_unsent_response)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 	uint32_t key = pair_region(pair, B, 1, AT, BYTES, EVERYTHING);
@@ -242,8 +242,8 @@ Test(access, a_read_whose_key_goes_is_refused_at_the_first_response_not_sent)
 	pair_close(pair);
 }
 
-/* The READ came again while it was answered: what has left once has left, and the peer may be past it (K-ACC). */
-Test(access, a_read_begun_anew_is_refused_at_the_first_response_that_never_left)
+/* A repeated READ: responses that have left once count as sent, because the peer may be past them (K-ACC). */
+Test(access, restarted_read_is_refused_at_the_first_unsent_response)
 {
 	RULE("K-ACC");
 	RULE("S-9");
@@ -266,7 +266,7 @@ Test(access, a_read_begun_anew_is_refused_at_the_first_response_that_never_left)
 }
 
 /* TC-D-7: earlier requests are answered first, though all came in one burst. */
-Test(access, a_refusal_comes_after_the_answers_to_earlier_requests)
+Test(access, refusal_follows_answers_to_earlier_requests)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	struct wire_packet bad = write_packet(pair, OP_WRITE_ONLY, 4, 0, 8, 8);
@@ -298,7 +298,7 @@ Test(access, a_refusal_comes_after_the_answers_to_earlier_requests)
 }
 
 /* The entry that the WRITE would have used tells of it, and the event is the general one. */
-Test(access, a_write_with_immediate_under_a_bad_key_completes_its_receive)
+Test(access, write_with_immediate_and_bad_key_completes_its_receive)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	struct wire_packet bad = write_packet(pair, OP_WRITE_ONLY_IMM, 0, 0, 8, 8);
@@ -313,8 +313,8 @@ Test(access, a_write_with_immediate_under_a_bad_key_completes_its_receive)
 	pair_close(pair);
 }
 
-/* A fatal request came behind the READ; then the READ's key goes. One failure, one event, and the NAK is the READ's. */
-Test(access, a_read_that_is_refused_after_a_later_failure_has_the_last_word)
+/* A fatal request follows the READ, then the READ's key is removed: one failure, one event, and the READ's NAK. */
+Test(access, refused_read_overrides_a_later_failure)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet read = read_packet(pair, 0, AT, 3000);
@@ -336,8 +336,8 @@ Test(access, a_read_that_is_refused_after_a_later_failure_has_the_last_word)
 	pair_close(pair);
 }
 
-/* A duplicate's ACK is owed behind a READ whose key goes: the NAK says all there is to say. */
-Test(access, a_refusal_takes_the_place_of_a_repeated_acknowledge)
+/* A duplicate's ACK is owed after a READ whose key is removed: the NAK covers both. */
+Test(access, refusal_replaces_a_repeated_ack)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	uint32_t key = pair_region(pair, B, 1, AT, BYTES, EVERYTHING);
@@ -358,8 +358,8 @@ Test(access, a_refusal_takes_the_place_of_a_repeated_acknowledge)
 	pair_close(pair);
 }
 
-/* A slot whose region has gone has key 0, and all else of it: who says 0 must not be led there. */
-Test(access, key_zero_leads_nowhere_also_where_a_region_was)
+/* The slot of a removed region holds key 0 with its old fields: a request with key 0 must not reach it. */
+Test(access, key_zero_is_refused_even_in_a_used_slot)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct side *target = &pair->side[B];

@@ -25,7 +25,7 @@ static struct pair *open_with_writes(uint32_t start, uint32_t count)
 }
 
 /* TC-E-2 */
-Test(ack, one_acknowledge_completes_all_before_it_in_order)
+Test(ack, one_ack_completes_all_earlier_messages_in_order)
 {
 	struct pair *pair = open_with_writes(0xFFFFFE, 4);
 
@@ -60,7 +60,7 @@ Test(ack, a_message_completes_with_its_last_packet)
 }
 
 /* TC-E-1, TC-E-4, P-5: U = start + 4, N = start + 9. */
-Test(ack, the_window_decides_what_is_used_what_is_stale_and_what_is_a_ghost)
+Test(ack, ack_psn_is_used_stale_or_ghost_by_the_window)
 {
 	static const struct {
 		int32_t offset; /* from the start PSN */
@@ -109,7 +109,7 @@ Test(ack, the_window_decides_what_is_used_what_is_stale_and_what_is_a_ghost)
 }
 
 /* TC-E-1 */
-Test(ack, with_nothing_under_way_the_next_psn_is_a_ghost)
+Test(ack, with_nothing_in_flight_the_next_psn_is_a_ghost)
 {
 	struct pair *pair = open_with_writes(0, 2);
 
@@ -124,7 +124,7 @@ Test(ack, with_nothing_under_way_the_next_psn_is_a_ghost)
 	pair_close(pair);
 }
 
-/* TC-E-7: ignored and counted, whatever PSN it has; the timer goes on. */
+/* TC-E-7: ignored and counted with any PSN; the timer continues. */
 Test(ack, a_reserved_syndrome_is_ignored_and_counted)
 {
 	uint32_t rows = 0;
@@ -153,7 +153,7 @@ Test(ack, a_reserved_syndrome_is_ignored_and_counted)
 	cr_assert_eq(rows, 256 - 64 - 4);
 }
 
-/* TC-E-6, K-REQ: the owner of the NAK's PSN fails, what came before has succeeded, what came after is flushed. */
+/* TC-E-6, K-REQ: the owner of the NAK's PSN fails, earlier requests succeed, later ones are flushed. */
 Test(ack, a_fatal_nak_fails_the_request_that_owns_its_psn)
 {
 	static const struct {
@@ -204,7 +204,7 @@ Test(ack, a_fatal_nak_fails_the_request_that_owns_its_psn)
 }
 
 /* More flushes than one outbox holds: the event that they explain waits for the last of them. */
-Test(ack, the_event_of_a_failure_comes_after_all_its_flushes)
+Test(ack, failure_event_follows_all_flushes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 1024 });
 
@@ -228,7 +228,7 @@ Test(ack, the_event_of_a_failure_comes_after_all_its_flushes)
 	pair_close(pair);
 }
 
-/* A NAK after an unanswered READ says that its response was lost, and nothing else (K-REQ, Q-8). */
+/* A NAK after an unanswered READ means only that its response was lost (K-REQ, Q-8). */
 Test(ack, a_nak_behind_an_unanswered_read_restarts_the_read)
 {
 	static const uint8_t syndromes[] = { SYNDROME_INVALID, SYNDROME_ACCESS, SYNDROME_OPERATIONAL, SYNDROME_SEQUENCE,
@@ -259,7 +259,7 @@ Test(ack, a_nak_behind_an_unanswered_read_restarts_the_read)
 }
 
 /* TC-E-4 */
-Test(ack, a_sequence_nak_completes_what_came_before_and_resends_the_rest)
+Test(ack, sequence_nak_completes_earlier_requests_and_resends_the_rest)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 0xFFFFFE });
 
@@ -332,7 +332,7 @@ static void take_acks(struct rc_qp *qp, uint32_t bits, struct rc_outbox *out)
 }
 
 /* What the engine relies on when it takes only the last one (lib/engine/receive.c). */
-Test(ack, acknowledges_in_a_row_are_worth_the_last_of_them)
+Test(ack, consecutive_acks_equal_the_last_one)
 {
 	struct pair *pair = open_with_writes(0xFFFFFE, IN_FLIGHT);
 	struct rc_qp *qp = pair->side[A].qp, before, each;

@@ -72,7 +72,7 @@ Test(ackreq, sqd_drains_unsignaled_requests_without_a_timeout)
 }
 
 /* In mid-message SQD has to finish it first, and its last packet asks by itself or an empty WRITE does. */
-Test(ackreq, sqd_in_mid_message_ends_with_one_question)
+Test(ackreq, sqd_in_mid_message_sends_one_empty_write)
 {
 	struct pair *pair = open_pair();
 	uint64_t start_ns = pair->now_ns;
@@ -90,7 +90,7 @@ Test(ackreq, sqd_in_mid_message_ends_with_one_question)
 	pair_close(pair);
 }
 
-/* E-2: the fault has to wait for requests that nobody has asked about. */
+/* E-2: the fault waits for requests that carried no AckReq. */
 Test(ackreq, a_local_fault_behind_unsignaled_requests_needs_no_timeout)
 {
 	RULE("E-2");
@@ -125,7 +125,7 @@ Test(ackreq, a_local_fault_behind_unsignaled_requests_needs_no_timeout)
 }
 
 /* The fault lies behind the first packet of its message, which has left without asking. */
-Test(ackreq, a_fault_in_mid_message_asks_with_an_empty_write)
+Test(ackreq, fault_in_mid_message_sends_an_empty_write)
 {
 	struct pair *pair = open_pair();
 	struct uroce_sge sges[2] = {
@@ -149,7 +149,7 @@ Test(ackreq, a_fault_in_mid_message_asks_with_an_empty_write)
 }
 
 /* a fence waits for READs, which are answered without a question; the READ depth as well. Nobody repeats. */
-Test(ackreq, behind_a_read_there_is_nothing_to_ask)
+Test(ackreq, no_empty_write_follows_a_read)
 {
 	RULE("Q-4");
 	RULE("Q-3");
@@ -175,8 +175,8 @@ Test(ackreq, behind_a_read_there_is_nothing_to_ask)
 	}
 }
 
-/* What has asked is not asked again, and one question is enough, however often the host looks. */
-Test(ackreq, one_question_at_a_time)
+/* A second empty WRITE is not sent while one is unanswered, however often the host polls. */
+Test(ackreq, one_empty_write_at_a_time)
 {
 	struct pair *pair = open_pair();
 
@@ -210,7 +210,7 @@ Test(ackreq, one_question_at_a_time)
  * All of it was on its way once and is sent again, up to a packet whose source is not registered any more. What is
  * before that does not ask, for more was to follow; with seven retries they were all spent like that.
  */
-Test(ackreq, a_key_that_goes_before_a_resend_does_not_silence_it)
+Test(ackreq, deregistered_key_before_a_resend_still_solicits_an_ack)
 {
 	RULE("E-2");
 	RULE("Q-5");
@@ -239,8 +239,11 @@ Test(ackreq, a_key_that_goes_before_a_resend_does_not_silence_it)
 	}
 }
 
-/* No room for it now, then a key of what is in flight has gone: it asks all the same, and the ACK counts. */
-Test(ackreq, a_question_that_cannot_leave_does_no_harm)
+/*
+ * The empty WRITE finds no room, then a key of a request in flight is removed: it leaves all the same, and its ACK
+ * counts.
+ */
+Test(ackreq, delayed_empty_write_leaves_after_its_key_is_removed)
 {
 	struct pair *pair = open_pair();
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
@@ -273,8 +276,8 @@ Test(ackreq, a_question_that_cannot_leave_does_no_harm)
 	pair_close(pair);
 }
 
-/* What follows is not the packet that had to ask. */
-Test(ackreq, what_is_sent_after_a_question_does_not_ask)
+/* The next packet is not the one that had to carry the AckReq. */
+Test(ackreq, packet_after_an_empty_write_has_no_ackreq)
 {
 	struct pair *pair = open_pair();
 

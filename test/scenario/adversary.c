@@ -30,7 +30,7 @@ static uint32_t count_events(const struct pair *pair, enum side_name name)
 }
 
 /* TC-G-3: of all PSNs one is executed; every 1021st is tried, and all near it (long: every one). */
-Test(adversary, of_all_psns_one_is_executed, .timeout = 600)
+Test(adversary, one_psn_of_all_is_executed, .timeout = 600)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 0x123456, .receives = 64 });
 	uint32_t step = getenv("UROCE_ADVERSARY_SENDS") ? 1 : 1021, executed = 0;
@@ -104,7 +104,7 @@ Test(adversary, slow_sweep_raises_an_alarm_within_a_thousand_packets)
 }
 
 /* TC-G-4: the event is raised again each second while a sweep lasts, and not more often. */
-Test(adversary, the_alarm_counts_by_the_second)
+Test(adversary, alarm_counts_per_second)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -158,8 +158,8 @@ Test(adversary, gaps_and_duplicates_raise_no_alarm)
 	pair_close(pair);
 }
 
-/* A long READ owns many PSNs: asking for the rest of it again and again comes from far behind. */
-Test(adversary, a_read_asked_for_again_is_no_alarm_however_long)
+/* A long READ owns many PSNs, so repeated requests for its rest have PSNs far behind. */
+Test(adversary, repeated_long_read_raises_no_alarm)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .rd_atomic = 16 });
 	const uint32_t packets = PAIR_MEMORY_BYTES / 256, reads = ANOMALY_DISTANCE / packets + 2;
@@ -210,7 +210,7 @@ static const struct wire_packet *forgeries(uint32_t psn, uint32_t *count)
 }
 
 /* TC-G-8: of 2^24 PSNs only those under way are believed; a response with any other one does nothing at all. */
-Test(adversary, a_response_outside_of_the_window_changes_nothing)
+Test(adversary, response_outside_the_window_changes_nothing)
 {
 	struct pair *pair = open_with_work();
 	uint32_t count, sent = 0, outstanding = 1 + 3 + 3;
@@ -270,7 +270,7 @@ Test(adversary, a_sweep_of_psns_towards_a_requester_raises_an_alarm)
 }
 
 /* TC-G-8: what was acknowledged long ago is no honest answer either, though it was once sent. */
-Test(adversary, responses_to_what_was_done_long_ago_raise_an_alarm)
+Test(adversary, responses_to_long_completed_requests_raise_an_alarm)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	const uint32_t packets = 4096, reads = ANOMALY_DISTANCE / packets + 1;
@@ -321,7 +321,7 @@ Test(adversary, stale_responses_and_first_credits_raise_no_alarm)
  * TC-G-8: an RNR NAK with the longest wait, and its PSN is right. However many follow for it, or for what is not under
  * way, and NAKs of other kinds between them, requests go out again after that one wait.
  */
-Test(adversary, forged_rnr_naks_stall_no_longer_than_one_wait)
+Test(adversary, forged_rnr_naks_stall_at_most_one_wait)
 {
 	struct pair *pair = open_with_work();
 	uint64_t end = pair->now_ns + rc_codes_rnr_ns(0), slack = rc_codes_rnr_ns(0) / 10;
@@ -352,7 +352,7 @@ Test(adversary, forged_rnr_naks_stall_no_longer_than_one_wait)
 }
 
 /* TC-G-8: and the true ACK ends even that wait. */
-Test(adversary, the_true_acknowledge_ends_a_forged_wait)
+Test(adversary, true_ack_ends_a_forged_wait)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint64_t start = pair->now_ns;
@@ -371,10 +371,10 @@ Test(adversary, the_true_acknowledge_ends_a_forged_wait)
 }
 
 /*
- * TC-G-6: he is faster by a packet. What he wrote stands; the true WRITE comes as a duplicate with other data, and is
- * counted.
+ * TC-G-6: the forged WRITE arrives one packet earlier. Its data stays; the true WRITE arrives as a duplicate with
+ * other data and is counted.
  */
-Test(adversary, a_write_injected_before_the_true_one_is_noticed_by_its_duplicate)
+Test(adversary, write_injected_before_the_true_one_shows_as_duplicate)
 {
 	static const uint8_t evil[1024] = { 0xEE };
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -427,7 +427,7 @@ static uint64_t inject_sends(struct pair *pair, uint32_t flags)
 }
 
 /* TC-G-5 */
-Test(adversary, injected_sends_that_ask_for_acks_alarm_the_true_peer, .timeout = 600)
+Test(adversary, injected_sends_with_ackreq_alarm_the_true_peer, .timeout = 600)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint64_t sends;
@@ -449,7 +449,7 @@ Test(adversary, injected_sends_that_ask_for_acks_alarm_the_true_peer, .timeout =
 }
 
 /* TC-G-5 */
-Test(adversary, injected_sends_that_ask_for_nothing_show_in_what_was_received, .timeout = 600)
+Test(adversary, injected_sends_without_ackreq_show_in_receive_counters, .timeout = 600)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint64_t sends;
@@ -485,7 +485,7 @@ static struct wire_packet keyed_packet(const struct pair *pair, uint8_t opcode, 
 }
 
 /* TC-G-7: the first wrong key ends the connection; the right one, guessed next, comes to a QP that listens no more. */
-Test(adversary, a_guessed_key_has_one_try_a_connection)
+Test(adversary, guessed_key_has_one_try_per_connection)
 {
 	RULE("K-ACC");
 	RULE("K-RESP");
@@ -507,8 +507,8 @@ Test(adversary, a_guessed_key_has_one_try_a_connection)
 	}
 }
 
-/* TC-G-16: what comes back is the same whatever the key hit: a slot in use, one that was, one that never was, none. */
-Test(adversary, a_refusal_does_not_tell_what_was_hit)
+/* TC-G-16: the answer is equal for a key of a used, a former and a never used slot, and for no slot. */
+Test(adversary, refusal_does_not_reveal_key_slots)
 {
 	RULE("K-ACC");
 	for (uint32_t i = 0; i < sizeof(keyed); i++) {
@@ -532,7 +532,7 @@ Test(adversary, a_refusal_does_not_tell_what_was_hit)
  * TC-G-7: what would not end the connection says nothing about keys. A duplicate is answered, or is not, alike with any
  * key, and so is a request of no bytes.
  */
-Test(adversary, a_key_cannot_be_tried_where_a_wrong_one_does_no_harm)
+Test(adversary, key_cannot_be_tried_without_ending_the_connection)
 {
 	RULE("K-RULE");
 	RULE("S-4");
@@ -558,7 +558,7 @@ Test(adversary, a_key_cannot_be_tried_where_a_wrong_one_does_no_harm)
 }
 
 /* Of any kind, also of one that there is not: far behind, none of them is of an honest peer. */
-Test(adversary, old_psns_raise_an_alarm_whatever_they_come_with)
+Test(adversary, stale_psns_raise_an_alarm_with_any_opcode)
 {
 	static const uint8_t opcodes[] = { OP_SEND_ONLY, OP_WRITE_ONLY, OP_FETCH_ADD, 0x15 };
 

@@ -117,7 +117,7 @@ Test(arming, migreq_is_one_in_migrated_and_zero_in_rearm_and_armed)
 }
 
 /* What is sent again carries the bit of now, not that of its first time: a peer in REARM waits for it. */
-Test(arming, a_resend_carries_the_bit_of_now)
+Test(arming, resend_carries_the_current_migreq)
 {
 	struct ways ways = { .dead[A][0] = true };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -134,7 +134,7 @@ Test(arming, a_resend_carries_the_bit_of_now)
 }
 
 /* With MigReq 1 the peer says that it has no alternate path: to arm on that would be to migrate alone. */
-Test(arming, only_a_packet_with_migreq_zero_arms)
+Test(arming, only_migreq_zero_arms)
 {
 	struct ways ways = { .dead[A][0] = true };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -173,10 +173,10 @@ Test(arming, only_a_packet_with_migreq_zero_arms)
 }
 
 /*
- * The peer is armed by what it heard of us, and migrates before we have heard of it: it comes from the path that is
- * loaded here, with MigReq 1, and so has armed itself. Who waited for MigReq 0 would never hear of it again.
+ * The peer is armed by our packet and migrates before we have received its own. It arrives on the loaded path with
+ * MigReq 1, which shows that the peer has armed. A QP that waits for MigReq 0 would lose it.
  */
-Test(arming, a_peer_that_migrates_at_once_is_followed_from_rearm)
+Test(arming, peer_migrating_at_once_is_followed_from_rearm)
 {
 	struct ways ways = { .dead[B][0] = true };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -204,7 +204,7 @@ Test(arming, a_peer_that_migrates_at_once_is_followed_from_rearm)
 	pair_close(pair);
 }
 
-/* Whatever it is: the peer may have nothing to say but a request, a NAK, or what we have had before. */
+/* Any packet arms: a request, a NAK or a duplicate may be all that the peer sends. */
 Test(arming, any_packet_with_migreq_zero_arms)
 {
 	RULE("A-2");
@@ -240,7 +240,7 @@ static int lose_two(struct pair *pair, enum side_name from, uint32_t number, con
 }
 
 /* TC-I-4: it is the state of each packet that arms, not one message of a handshake, so none of them is missed. */
-Test(arming, both_sides_arm_whatever_is_lost)
+Test(arming, both_sides_arm_despite_losses)
 {
 	RULE("A-2");
 	for (uint32_t round = 0; round < 2 * 7 * 7; round++) {
@@ -287,7 +287,7 @@ static void expect_refused(struct pair *pair, const struct uroce_qp_attr *attr, 
 }
 
 /* TC-I-6: ARMED is the peer's doing, not software's; a value that cannot work is refused when it is set, by name. */
-Test(arming, what_cannot_work_is_refused_by_its_name)
+Test(arming, invalid_migration_settings_are_refused)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -342,7 +342,7 @@ Test(arming, a_loaded_path_waits_for_rearm)
 }
 
 /* What is in force, before and after: the alternate's values become the path's. */
-Test(arming, query_tells_what_is_in_force)
+Test(arming, query_returns_the_path_in_use)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .timeout = 12 });
@@ -428,10 +428,10 @@ Test(arming, reset_forgets_the_alternate_path)
 }
 
 /*
- * An idle peer has not heard of the migration: what says MigReq 0 would not make it follow. Refused until something of
- * the peer has come over the new path, be it an acknowledge or a request; then both arm again.
+ * An idle peer has not received the migration, so MigReq 0 would not make it follow. Rearming is refused until a
+ * packet of the peer has arrived over the new path, an ACK or a request; then both sides arm again.
  */
-Test(arming, nobody_rearms_before_the_peer_has_followed)
+Test(arming, rearm_before_the_peer_has_followed_is_refused)
 {
 	RULE("A-8");
 	RULE("A-6");
@@ -470,7 +470,7 @@ Test(arming, nobody_rearms_before_the_peer_has_followed)
 }
 
 /* Y-3: a stranger who knows addresses, QPN and P_Key still has to hit a PSN that a migrating peer might send. */
-Test(arming, a_forged_migration_needs_a_psn_that_fits)
+Test(arming, forged_migration_needs_a_valid_psn)
 {
 	static const struct {
 		bool response, fits;
@@ -534,8 +534,8 @@ Test(arming, a_migration_may_begin_with_a_long_read)
 	}
 }
 
-/* Who has been led by a packet of the peer need not wait for another; who has gone by itself has to, each time. */
-Test(arming, who_follows_may_rearm_and_who_leads_waits)
+/* A follower need not wait for another packet of the peer; a leader has to, at each migration. */
+Test(arming, follower_may_rearm_and_leader_waits)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });

@@ -20,7 +20,7 @@ static int post_atomic(struct pair *pair, uint64_t wr_id, enum uroce_wr_opcode o
 	return pair_post(pair, A, wr, local, 8);
 }
 
-Test(atomic, each_does_what_its_name_says_and_returns_what_was_there)
+Test(atomic, each_atomic_executes_and_returns_the_previous_value)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -54,7 +54,7 @@ Test(atomic, each_does_what_its_name_says_and_returns_what_was_there)
 }
 
 /* TC-D-9 */
-Test(atomic, an_address_that_is_not_aligned_is_refused)
+Test(atomic, unaligned_address_is_refused)
 {
 	RULE("S-7");
 	for (uint32_t offset = 1; offset < 8; offset++) {
@@ -70,7 +70,7 @@ Test(atomic, an_address_that_is_not_aligned_is_refused)
 	}
 }
 
-/* S-17: each sees what came before it, though all arrive in one burst and no answer has left yet. */
+/* S-17: each sees the results of earlier requests, though all arrive in one burst and no answer has left yet. */
 Test(atomic, a_read_and_an_atomic_see_every_earlier_request)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 8 });
@@ -93,7 +93,7 @@ Test(atomic, a_read_and_an_atomic_see_every_earlier_request)
 }
 
 /* A peer may leave anything in the field that only a compare-and-swap uses. */
-Test(atomic, an_addition_with_a_value_to_compare_is_done_once_and_answered_again)
+Test(atomic, fetch_add_with_compare_value_executes_once_and_is_replayed)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet packet = fetch_add_packet(pair, 0, 64, 5);
@@ -110,8 +110,8 @@ Test(atomic, an_addition_with_a_value_to_compare_is_done_once_and_answered_again
 	pair_close(pair);
 }
 
-/* The value of an atomic goes where its SGE says: a full one, or the post or the request fails. */
-Test(atomic, a_local_fault_is_found_when_the_value_is_placed_or_before)
+/* The result of an atomic is written to its SGE, or the post or the request fails. */
+Test(atomic, local_fault_is_found_before_or_at_placing)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = 0x999 };
@@ -132,7 +132,7 @@ Test(atomic, a_local_fault_is_found_when_the_value_is_placed_or_before)
 }
 
 /* */
-Test(atomic, another_answer_than_an_atomic_acknowledge_without_data_breaks_the_protocol)
+Test(atomic, any_other_answer_breaks_the_protocol)
 {
 	RULE("Q-12");
 	for (uint32_t compare = 0; compare < 2; compare++) {
@@ -162,7 +162,7 @@ Test(atomic, another_answer_than_an_atomic_acknowledge_without_data_breaks_the_p
 }
 
 /* A result is forgotten when its PSN is so far back that the window of PSNs no longer tells older from newer. */
-Test(atomic, what_is_out_of_reach_behind_one_is_forgotten)
+Test(atomic, results_outside_the_psn_window_are_forgotten)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
 	struct rc_qp *b = pair->side[B].qp;

@@ -18,7 +18,7 @@ static uint32_t one_call(struct pair *pair)
 }
 
 /* What follows a lost packet is sent in vain until its NAK is back: after a loss less is sent at a time for a while. */
-Test(burst, after_a_loss_less_goes_out_at_a_time_until_nothing_has_been_lost_for_long)
+Test(burst, loss_shortens_bursts_until_a_long_time_without_loss)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	uint32_t wr_id = 0, sent = 0;
@@ -123,10 +123,10 @@ static uint32_t one_answer(struct pair *pair)
 }
 
 /*
- * A READ that is asked for again tells of a loss: eight responses at a time, and with each 256 eight more. A WRITE that
- * comes again does not: only an ACK answers it.
+ * A repeated READ indicates a loss: eight responses at a time, and eight more with every 256. A repeated WRITE does
+ * not, because only an ACK answers it.
  */
-Test(burst, responses_are_few_at_a_time_after_a_read_has_come_again)
+Test(burst, repeated_read_shortens_response_bursts)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	const uint32_t bytes = 2000 * 256;
@@ -148,8 +148,8 @@ Test(burst, responses_are_few_at_a_time_after_a_read_has_come_again)
 	pair_close(pair);
 }
 
-/* What there is no room for waits, whatever a burst would be, and the ACK behind the responses has room of its own. */
-Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
+/* Packets without room wait, whatever the burst size, and the ACK after the responses has its own room. */
+Test(burst, responses_leave_room_for_the_following_ack)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 
@@ -170,7 +170,7 @@ Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
 }
 
 /* Responses count, and what lies in the outbox before them does not. */
-Test(burst, the_burst_of_responses_grows_by_responses)
+Test(burst, response_burst_grows_by_responses)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	struct rc_qp *qp = pair->side[B].qp;
@@ -191,8 +191,8 @@ Test(burst, the_burst_of_responses_grows_by_responses)
 	pair_close(pair);
 }
 
-/* Nothing has to be counted while nothing is lost. */
-Test(burst, what_is_full_stays_as_it_is)
+/* A full burst needs no counting without losses. */
+Test(burst, full_burst_stays_full)
 {
 	struct rc_burst burst;
 
@@ -221,7 +221,7 @@ static struct pair *lose_twice(void)
 	return pair;
 }
 
-Test(burst, after_losses_less_is_in_flight_and_more_again_as_it_is_acknowledged)
+Test(burst, losses_shrink_the_flight_and_acks_grow_it)
 {
 	struct pair *pair = lose_twice();
 
@@ -235,8 +235,8 @@ Test(burst, after_losses_less_is_in_flight_and_more_again_as_it_is_acknowledged)
 	pair_close(pair);
 }
 
-/* Nothing is known of what another path loses. */
-Test(burst, another_path_has_the_whole_window)
+/* The losses of another path are unknown. */
+Test(burst, new_path_has_the_full_window)
 {
 	struct pair *pair = lose_twice();
 

@@ -52,7 +52,7 @@ static void post_atomic(struct pair *pair, uint64_t wr_id)
 }
 
 /* TC-B-18 */
-Test(copies, eight_of_each_packet_in_any_order_do_what_one_does)
+Test(copies, eight_unordered_copies_act_like_one)
 {
 	RULE("S-8");
 	RULE("S-10");

@@ -84,7 +84,7 @@ Test(counters, duplicates_that_are_dropped)
 	pair_close(pair);
 }
 
-Test(counters, what_the_requester_retries)
+Test(counters, requester_retries)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rnr_retry = 7 });
 
@@ -112,7 +112,7 @@ Test(counters, what_the_requester_retries)
 	pair_close(pair);
 }
 
-/* What comes behind a gap is dropped, each packet of it. */
+/* Each packet after a gap is dropped. */
 Test(counters, responses_behind_a_gap)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .no_boards = true });
@@ -148,7 +148,7 @@ Test(counters, errors_and_flushes_on_both_sides)
 	pair_close(pair);
 }
 
-Test(counters, each_has_a_name_and_a_sentence_of_its_own)
+Test(counters, each_counter_has_a_name_and_description)
 {
 	RULE("O-1");
 	for (uint32_t i = 0; i < CNT_COUNTERS; i++) {

@@ -18,7 +18,7 @@ static struct pair *open_with_credits(uint32_t receives)
 }
 
 /* TC-E-18 */
-Test(credit, codes_grant_what_the_table_says_and_round_down)
+Test(credit, credit_codes_follow_the_table_and_round_down)
 {
 	static const struct {
 		uint32_t count, code;
@@ -35,7 +35,7 @@ Test(credit, codes_grant_what_the_table_says_and_round_down)
 	cr_assert_eq(rc_codes_credit_count(31), UINT32_MAX);
 }
 
-Test(credit, an_ack_tells_the_free_receive_entries)
+Test(credit, ack_carries_the_free_receive_entries)
 {
 	struct pair *pair = open_with_credits(6);
 
@@ -51,7 +51,7 @@ Test(credit, an_ack_tells_the_free_receive_entries)
 	pair_close(pair);
 }
 
-Test(credit, without_the_agreement_there_is_no_limit)
+Test(credit, without_credits_there_is_no_limit)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 
@@ -66,7 +66,7 @@ Test(credit, without_the_agreement_there_is_no_limit)
 }
 
 /* TC-E-18 */
-Test(credit, one_send_goes_before_the_first_news_then_as_many_as_granted)
+Test(credit, one_send_precedes_the_first_credits)
 {
 	struct pair *pair = open_with_credits(0);
 
@@ -92,7 +92,7 @@ Test(credit, one_send_goes_before_the_first_news_then_as_many_as_granted)
 	pair_close(pair);
 }
 
-Test(credit, requests_that_need_no_entry_wait_for_none)
+Test(credit, requests_without_a_receive_need_no_credit)
 {
 	struct pair *pair = open_with_credits(1);
 
@@ -107,7 +107,7 @@ Test(credit, requests_that_need_no_entry_wait_for_none)
 }
 
 /* TC-E-18 */
-Test(credit, when_the_news_is_lost_one_message_probes_after_an_ack_timeout)
+Test(credit, lost_credits_are_probed_after_an_ack_timeout)
 {
 	struct pair *pair = open_with_credits(1);
 	uint64_t start;
@@ -131,7 +131,7 @@ Test(credit, when_the_news_is_lost_one_message_probes_after_an_ack_timeout)
 	pair_close(pair);
 }
 
-Test(credit, news_after_a_read_names_the_psn_before_it)
+Test(credit, credits_after_a_read_carry_the_preceding_psn)
 {
 	struct pair *pair = open_with_credits(1);
 
@@ -194,7 +194,7 @@ static struct pair *open_with_sends(uint32_t count, uint32_t flags)
 }
 
 /* TC-E-19 */
-Test(credit, an_msn_behind_or_beyond_what_was_started_is_no_news)
+Test(credit, msn_outside_the_started_messages_carries_no_credit)
 {
 	struct pair *pair = open_with_sends(6, UROCE_SEND_SIGNALED);
 
@@ -239,7 +239,7 @@ Test(credit, the_message_number_wraps)
 }
 
 /* The peer may count a message after it has acknowledged its packets, when its slot here has been given back. */
-Test(credit, news_of_messages_that_were_reported_long_ago_counts)
+Test(credit, credits_of_long_completed_messages_count)
 {
 	struct pair *pair = open_with_sends(8, UROCE_SEND_SIGNALED);
 
@@ -258,7 +258,7 @@ Test(credit, news_of_messages_that_were_reported_long_ago_counts)
 }
 
 /* TC-E-18 */
-Test(credit, a_peer_that_says_no_limit_is_believed_until_it_says_otherwise)
+Test(credit, unlimited_credit_applies_until_revoked)
 {
 	struct pair *pair = open_with_sends(4, 0);
 
@@ -274,7 +274,7 @@ Test(credit, a_peer_that_says_no_limit_is_believed_until_it_says_otherwise)
 }
 
 /* Without an ACK timer there is a wait all the same: lost news must not stop it for ever. */
-Test(credit, a_qp_without_an_ack_timer_probes_too)
+Test(credit, qp_without_an_ack_timer_probes_for_credits)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .timeout = 255 });
 	uint64_t start;
@@ -298,7 +298,7 @@ Test(credit, a_qp_without_an_ack_timer_probes_too)
 }
 
 /* The last one that may go asks how many may follow; one before it need not. */
-Test(credit, the_message_that_uses_the_last_credit_asks_for_an_ack)
+Test(credit, message_with_the_last_credit_requests_an_ack)
 {
 	struct pair *pair = open_with_sends(4, 0);
 
@@ -342,7 +342,7 @@ Test(credit, every_operation_that_needs_an_entry_takes_a_credit)
 }
 
 /* An ACK timeout is worth one message, not one each from then on; and it is over when it has been told. */
-Test(credit, a_probe_is_one_message)
+Test(credit, credit_probe_is_one_message)
 {
 	struct pair *pair = open_with_sends(4, UROCE_SEND_SIGNALED);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -366,7 +366,7 @@ Test(credit, a_probe_is_one_message)
 }
 
 /* News of a message in the middle: those behind it have used entries already. */
-Test(credit, what_is_under_way_behind_the_news_counts)
+Test(credit, messages_in_flight_reduce_received_credits)
 {
 	struct pair *pair = open_with_sends(7, UROCE_SEND_SIGNALED);
 
@@ -379,8 +379,8 @@ Test(credit, what_is_under_way_behind_the_news_counts)
 	pair_close(pair);
 }
 
-/* The wait for a probe is counted from the newest news, though they bring nothing. */
-Test(credit, news_of_nothing_start_the_wait_anew)
+/* The wait for a probe restarts with the latest credits, though they grant nothing. */
+Test(credit, empty_credits_restart_the_probe_wait)
 {
 	struct pair *pair = open_with_sends(2, UROCE_SEND_SIGNALED);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -394,7 +394,7 @@ Test(credit, news_of_nothing_start_the_wait_anew)
 }
 
 /* A host that sleeps has to be woken by a post only when the peer waits to hear of it. */
-Test(credit, a_post_wakes_only_while_the_peer_waits_for_news)
+Test(credit, post_wakes_only_while_the_peer_waits_for_credits)
 {
 	struct pair *pair = open_with_credits(0);
 	struct rc_qp *qp = pair->side[B].qp;
@@ -432,8 +432,8 @@ Test(credit, a_failure_ends_every_wait)
 	}
 }
 
-/* Before RTR nobody is told anything, whatever is posted already. */
-Test(credit, nothing_is_told_before_the_qp_is_ready)
+/* Before RTR no credits are sent, whatever is posted. */
+Test(credit, no_credits_are_sent_before_rtr)
 {
 	struct pair *pair = open_with_credits(0);
 	struct rc_qp *qp = pair->side[B].qp;
@@ -454,7 +454,7 @@ Test(credit, nothing_is_told_before_the_qp_is_ready)
 }
 
 /* F-4: before the first request the ACK that brings credits has the PSN before the start, and no message behind it. */
-Test(credit, only_the_psn_before_the_start_brings_the_first_news)
+Test(credit, only_the_psn_before_the_start_carries_the_first_credits)
 {
 	struct pair *pair = open_with_sends(6, UROCE_SEND_SIGNALED);
 
@@ -471,7 +471,7 @@ Test(credit, only_the_psn_before_the_start_brings_the_first_news)
 }
 
 /* F-2: the AETH of any response tells, also that of a READ. */
-Test(credit, the_answer_to_a_read_brings_news)
+Test(credit, read_response_carries_credits)
 {
 	struct pair *pair = open_with_credits(0);
 	struct wire_packet answer = response_packet(OP_READ_RESPONSE_ONLY, 0, 8);
@@ -507,8 +507,8 @@ static void post_bind(struct pair *pair, uint32_t flags)
 	cr_assert_eq(rc_qp_post_bind(pair->side[A].qp, &wr, &bind), 0);
 }
 
-/* A local operation stands among the messages, and is none: news of the message before it counts those behind it. */
-Test(credit, a_local_operation_is_no_message)
+/* Credits of the message before a local operation count the messages after it, but not the operation. */
+Test(credit, local_operation_is_not_counted_as_message)
 {
 	struct pair *pair = open_with_sends(1, 0);
 
@@ -525,8 +525,8 @@ Test(credit, a_local_operation_is_no_message)
 	pair_close(pair);
 }
 
-/* The newest that has started is one that nobody could be told of yet: what the peer counts is before it. */
-Test(credit, news_finds_the_message_before_a_local_operation_that_is_done)
+/* The newest started request is a local operation unknown to the peer: its credits refer to the message before. */
+Test(credit, credits_skip_a_completed_local_operation)
 {
 	struct pair *pair = open_with_sends(1, UROCE_SEND_SIGNALED);
 
@@ -557,8 +557,11 @@ Test(credit, an_entry_in_use_is_not_offered)
 	pair_close(pair);
 }
 
-/* Of a message that was acknowledged before the peer counts it the news may come twice: the second brings no more. */
-Test(credit, the_same_news_again_is_no_news)
+/*
+ * A message may be acknowledged before the peer counts it, so its credits may arrive twice: the second grants
+ * nothing.
+ */
+Test(credit, repeated_credits_grant_nothing)
 {
 	struct pair *pair = open_with_sends(6, UROCE_SEND_SIGNALED);
 
@@ -574,7 +577,7 @@ Test(credit, the_same_news_again_is_no_news)
 }
 
 /* The slot of the message that the news is of has been posted into again, before the peer counts it. */
-Test(credit, news_of_a_message_whose_slot_is_another_ones_counts)
+Test(credit, credits_count_after_their_send_slot_is_reused)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
 	struct rc_qp *qp = pair->side[A].qp;

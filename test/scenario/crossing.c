@@ -68,8 +68,8 @@ static void expect_nothing_spent(struct pair *pair)
 	cr_assert_eq(pair->side[A].qp->loss.retries_left, pair->side[A].qp->loss.retry_cnt);
 }
 
-/* The peer has no receive: what its ACK says of the packet before comes in front of the NAK that says why. */
-Test(crossing, an_rnr_nak_behind_the_answer_to_an_ask_is_no_loss)
+/* The peer has no receive: the ACK of the preceding packet arrives before the RNR NAK. */
+Test(crossing, rnr_nak_after_an_answered_empty_write_is_no_loss)
 {
 	RULE("R-5");
 	RULE("T-6");
@@ -103,8 +103,8 @@ Test(crossing, an_rnr_nak_behind_the_answer_to_an_ask_is_no_loss)
 	}
 }
 
-/* The same between two ends of ours: a NAK acknowledges what is before it, and no ACK goes along. */
-Test(crossing, a_peer_without_a_receive_says_so_and_nothing_else)
+/* Between two uroce ends: the NAK acknowledges earlier packets, and no separate ACK is sent. */
+Test(crossing, peer_without_a_receive_sends_only_an_rnr_nak)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255, .rnr_timer = RNR_10_US }, false);
 
@@ -124,8 +124,10 @@ Test(crossing, a_peer_without_a_receive_says_so_and_nothing_else)
 	pair_close(pair);
 }
 
-/* Before the first request the peer tells its credits with the PSN before the start: that is no answer to our ask. */
-Test(crossing, the_first_credits_that_cross_an_ask_are_no_loss)
+/*
+ * Before the first request the peer sends credits with the PSN before the start: they do not answer the empty WRITE.
+ */
+Test(crossing, first_credits_that_cross_an_empty_write_are_no_loss)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 
@@ -153,7 +155,7 @@ Test(crossing, the_first_credits_that_cross_an_ask_are_no_loss)
 }
 
 /* Credits that were posted meanwhile repeat the newest ACK while a READ is being answered, and asked for. */
-Test(crossing, credits_that_cross_the_probe_of_a_read_are_no_loss)
+Test(crossing, credits_that_cross_a_read_probe_are_no_loss)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255 }, true);
 
@@ -177,10 +179,10 @@ Test(crossing, credits_that_cross_the_probe_of_a_read_are_no_loss)
 }
 
 /*
- * A probe has repeated a packet, and its answer is late: it comes when the next READ is asked about already, and says
- * of the packet before that READ what the ACK of the first copy has said.
+ * A probe has repeated a packet, and its answer is late. It arrives when the next READ has been probed, and covers
+ * only the packet before that READ, like the ACK of the first copy.
  */
-Test(crossing, an_answer_to_an_earlier_probe_says_nothing_of_what_was_sent_since)
+Test(crossing, answer_to_an_earlier_probe_reveals_no_later_loss)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ 0 }, false);
 
@@ -210,10 +212,10 @@ Test(crossing, an_answer_to_an_earlier_probe_says_nothing_of_what_was_sent_since
 }
 
 /*
- * The copies of a probe are on their way when the peer says that it is not ready. It posts a receive, takes the copy of
- * the oldest, and must not see a gap before what was sent again arrives.
+ * The probe's copies are in flight when the RNR NAK arrives. The peer posts a receive, accepts the copy of the oldest
+ * packet, and must see no gap before the resend.
  */
-Test(crossing, a_probe_that_meets_a_receive_posted_meanwhile_leaves_no_gap)
+Test(crossing, probe_that_meets_a_late_receive_leaves_no_gap)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255, .rnr_timer = RNR_10_US }, false);
 	struct side *a = &pair->side[A];
@@ -252,8 +254,8 @@ Test(crossing, a_probe_that_meets_a_receive_posted_meanwhile_leaves_no_gap)
 	pair_close(pair);
 }
 
-/* What is behind it was dropped already, and only who hears of that sends it again. */
-Test(crossing, an_rnr_nak_that_is_due_leaves_before_a_copy_is_taken)
+/* Later packets were dropped already, and the sender must receive the RNR NAK to resend them. */
+Test(crossing, due_rnr_nak_leaves_before_a_copy_is_processed)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255, .rnr_timer = RNR_10_US }, false);
 	struct side *a = &pair->side[A];
@@ -279,8 +281,8 @@ Test(crossing, an_rnr_nak_that_is_due_leaves_before_a_copy_is_taken)
 	pair_close(pair);
 }
 
-/* What the peer says of the packet before a READ is an answer to a question only as long as that is the oldest. */
-Test(crossing, progress_takes_back_what_a_question_would_tell)
+/* An ACK of the packet before a READ answers a probe only while the READ is the oldest request. */
+Test(crossing, progress_cancels_the_pending_probe_answer)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ .mtu = 256 }, false);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -301,8 +303,8 @@ Test(crossing, progress_takes_back_what_a_question_would_tell)
 	pair_close(pair);
 }
 
-/* What stood behind a request that found no receive was dropped, and leaves anew behind the copies of that request. */
-Test(crossing, an_answer_to_a_copy_is_no_loss_of_what_a_wait_for_receives_held_back)
+/* Requests after the one without a receive were dropped, and leave again after the copies of that request. */
+Test(crossing, answer_to_a_copy_is_no_loss_during_an_rnr_wait)
 {
 	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255, .rnr_timer = RNR_10_US }, false);
 

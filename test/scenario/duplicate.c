@@ -10,7 +10,7 @@
 #include "rule.h"
 
 /* TC-B-6 */
-Test(duplicate, a_send_again_takes_no_receive_and_is_acknowledged_with_the_newest)
+Test(duplicate, duplicate_send_takes_no_receive_and_is_acked_with_the_newest)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
 
@@ -32,7 +32,7 @@ Test(duplicate, a_send_again_takes_no_receive_and_is_acknowledged_with_the_newes
 }
 
 /* TC-B-6, TC-B-8: with other bytes or another address, and with a key that never was. */
-Test(duplicate, a_write_again_touches_no_memory_and_checks_no_key)
+Test(duplicate, duplicate_write_touches_no_memory_and_checks_no_key)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet again;
@@ -85,7 +85,7 @@ Test(duplicate, the_repeated_acknowledge_stops_before_a_later_read_or_atomic)
 	pair_close(pair);
 }
 
-Test(duplicate, the_repeated_acknowledge_waits_for_responses_before_it)
+Test(duplicate, repeated_ack_waits_for_earlier_responses)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 
@@ -109,7 +109,7 @@ Test(duplicate, the_repeated_acknowledge_waits_for_responses_before_it)
 }
 
 /* TC-B-11, TC-B-9: the part from each packet on, and shorter than it was. */
-Test(duplicate, a_read_again_is_read_again_from_any_of_its_packets)
+Test(duplicate, duplicate_read_is_answered_from_any_of_its_packets)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -136,7 +136,7 @@ Test(duplicate, a_read_again_is_read_again_from_any_of_its_packets)
 	pair_close(pair);
 }
 
-Test(duplicate, a_read_again_shows_memory_as_it_is_now)
+Test(duplicate, duplicate_read_returns_current_memory)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint8_t *bytes;
@@ -155,7 +155,7 @@ Test(duplicate, a_read_again_shows_memory_as_it_is_now)
 }
 
 /* TC-B-9 */
-Test(duplicate, a_read_that_differs_from_the_first_is_dropped)
+Test(duplicate, duplicate_read_that_differs_is_dropped)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet other;
@@ -183,7 +183,7 @@ Test(duplicate, a_read_that_differs_from_the_first_is_dropped)
 }
 
 /* TC-B-10 */
-Test(duplicate, a_read_again_abandons_the_running_stream)
+Test(duplicate, duplicate_read_aborts_the_running_response_stream)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -200,7 +200,7 @@ Test(duplicate, a_read_again_abandons_the_running_stream)
 }
 
 /* TC-B-17: no NAK for a failure while serving a duplicate. */
-Test(duplicate, a_read_again_under_a_key_that_is_gone_is_dropped)
+Test(duplicate, duplicate_read_with_a_deregistered_key_is_dropped)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);
@@ -223,8 +223,8 @@ Test(duplicate, a_read_again_under_a_key_that_is_gone_is_dropped)
 	pair_close(pair);
 }
 
-/* The key goes while a duplicate streams: it just stops, and what follows is answered. */
-Test(duplicate, a_key_that_goes_while_a_duplicate_streams_draws_no_nak)
+/* The key is removed during a duplicate READ: its responses stop, and later requests are answered. */
+Test(duplicate, key_removed_during_a_duplicate_read_draws_no_nak)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);
@@ -248,7 +248,7 @@ Test(duplicate, a_key_that_goes_while_a_duplicate_streams_draws_no_nak)
 }
 
 /* TC-B-13, TC-B-14 */
-Test(duplicate, an_atomic_again_gets_the_first_result_and_is_not_done_again)
+Test(duplicate, duplicate_atomic_is_replayed_and_not_executed)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -270,7 +270,7 @@ Test(duplicate, an_atomic_again_gets_the_first_result_and_is_not_done_again)
 }
 
 /* TC-B-14 */
-Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
+Test(duplicate, duplicate_atomic_that_differs_is_dropped)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet other;
@@ -300,7 +300,7 @@ Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
 }
 
 /* Only a READ may come again from within: an atomic at such a PSN was never accepted, nor a READ behind the last. */
-Test(duplicate, what_is_not_from_within_an_earlier_read_is_unknown)
+Test(duplicate, request_inside_no_earlier_read_is_a_replay_miss)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -321,7 +321,7 @@ Test(duplicate, what_is_not_from_within_an_earlier_read_is_unknown)
 }
 
 /* TC-B-14, TC-B-12: the cache holds max_dest_rd_atomic entries, the oldest goes first, used or not. */
-Test(duplicate, the_oldest_entry_is_forgotten_first)
+Test(duplicate, oldest_replay_entry_is_evicted_first)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 2 });
 
@@ -385,7 +385,7 @@ Test(duplicate, a_read_from_half_the_psn_space_ago_does_not_hold_back_an_ack)
 }
 
 /* Nor does it hide a newer one from the search by what each owns. */
-Test(duplicate, a_read_from_half_the_psn_space_ago_hides_none)
+Test(duplicate, read_half_the_psn_space_ago_hides_no_newer_read)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -401,7 +401,7 @@ Test(duplicate, a_read_from_half_the_psn_space_ago_hides_none)
 }
 
 /* A repeated atomic whose READ behind it is still being answered: its answer leaves first (S-14). */
-Test(duplicate, a_repeated_answer_leaves_before_that_of_a_later_read_under_way)
+Test(duplicate, repeated_answer_precedes_a_later_running_read)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -430,7 +430,7 @@ static int lose_first_of_b(struct pair *pair, enum side_name from, uint32_t numb
 	return from == A || number != 0;
 }
 
-Test(duplicate, one_lost_answer_before_a_long_read_costs_one_retry)
+Test(duplicate, lost_answer_before_a_long_read_costs_one_retry)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -452,7 +452,7 @@ Test(duplicate, one_lost_answer_before_a_long_read_costs_one_retry)
 }
 
 /* TC-B-8: the first WRITE was not the peer's, perhaps; nothing is done about it but counting. */
-Test(duplicate, a_write_again_with_other_data_is_suspicious)
+Test(duplicate, duplicate_write_with_other_data_raises_a_suspicion)
 {
 	static const uint8_t other[1024] = { 1 };
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
@@ -500,7 +500,7 @@ Test(duplicate, a_write_again_with_other_data_is_suspicious)
 }
 
 /* S-15: no room for it now. */
-Test(duplicate, a_repeated_acknowledge_that_finds_no_room_leaves_later)
+Test(duplicate, repeated_ack_without_room_leaves_later)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 
@@ -526,7 +526,7 @@ static void set_depth(struct pair *pair, uint8_t depth)
 }
 
 /* In SQD the depth may change. A READ that is being answered is answered to its end, a cached one goes by its age. */
-Test(duplicate, another_depth_takes_away_cached_answers_but_none_that_are_owed)
+Test(duplicate, reduced_depth_evicts_cached_answers_but_none_owed)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
@@ -566,7 +566,7 @@ Test(duplicate, another_depth_takes_away_cached_answers_but_none_that_are_owed)
 }
 
 /* More are owed than the new depth allows: they are answered, and a new one is too many until then. */
-Test(duplicate, a_depth_below_what_is_owed_counts_from_then_on)
+Test(duplicate, reduced_depth_applies_after_owed_answers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };

@@ -29,8 +29,8 @@ static struct pair *open_resending(uint32_t resent)
 	return pair;
 }
 
-/* What is about to leave needs no restart; what has left again does, however much is still to leave. */
-Test(echo, a_nak_for_what_is_about_to_leave_is_an_echo)
+/* A packet about to leave needs no restart; a packet sent again does, however much is left to send. */
+Test(echo, nak_for_a_packet_about_to_leave_is_an_echo)
 {
 	RULE("T-5");
 	for (uint32_t resent = 1; resent < 3; resent++) {
@@ -44,8 +44,8 @@ Test(echo, a_nak_for_what_is_about_to_leave_is_an_echo)
 	}
 }
 
-/* Of what has gone out again a response can be an answer to that, of the rest it cannot. */
-Test(echo, a_response_to_what_has_left_again_counts_after_a_round_trip)
+/* A response may answer a resent packet, but not one that was not resent. */
+Test(echo, response_to_a_resent_packet_counts_after_a_round_trip)
 {
 	RULE("T-5");
 	RULE("Q-9");
@@ -59,8 +59,8 @@ Test(echo, a_response_to_what_has_left_again_counts_after_a_round_trip)
 	}
 }
 
-/* A flight goes forward from where it began: after a time-out nothing has been heard of it yet. */
-Test(echo, a_time_out_begins_a_flight_of_which_nothing_was_heard)
+/* The flight starts at its rewind: after a timeout it has no responses yet. */
+Test(echo, timeout_starts_a_flight_without_responses)
 {
 	struct pair *pair = open_resending(4);
 
@@ -78,7 +78,7 @@ Test(echo, a_time_out_begins_a_flight_of_which_nothing_was_heard)
 }
 
 /* What was first sent after the rewind can be answered by the new flight only: the last retry was in vain. */
-Test(echo, an_answer_to_what_is_newer_than_the_last_retry_ends_it)
+Test(echo, answer_to_a_later_request_ends_the_last_retry)
 {
 	struct pair *pair = open_resending(4);
 
@@ -95,7 +95,7 @@ Test(echo, an_answer_to_what_is_newer_than_the_last_retry_ends_it)
 }
 
 /* Waits for a receive are no losses: after them a NAK, or an answer that is missing, counts as soon as it may. */
-Test(echo, waits_for_the_receiver_make_nobody_deaf)
+Test(echo, rnr_waits_do_not_suppress_later_naks)
 {
 	RULE("T-5");
 	RULE("R-4");
@@ -128,7 +128,7 @@ Test(echo, waits_for_the_receiver_make_nobody_deaf)
 }
 
 /* The ACK that an empty WRITE draws is owed once: it begins the wait anew, and another one like it does not. */
-Test(echo, the_answer_to_an_empty_write_puts_the_timer_off_once)
+Test(echo, answer_to_an_empty_write_postpones_the_timer_once)
 {
 	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 	struct rc_qp *qp = pair->side[A].qp;

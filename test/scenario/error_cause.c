@@ -46,7 +46,7 @@ static void check(const struct pair *pair, enum side_name side, uint32_t n, uint
 /* ---- the requester ---- */
 
 /* Silence: each retry an ACK timeout, and the time since the packet went out first. */
-Test(error_cause, a_timeout_tells_retries_and_time)
+Test(error_cause, timeout_reports_retries_and_elapsed_time)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 2, .psn_a = 77 });
 	uint64_t sent_ns;
@@ -71,8 +71,8 @@ Test(error_cause, a_timeout_tells_retries_and_time)
 	pair_close(pair);
 }
 
-/* The first packet asks for no ACK, as more is to follow: its time is told all the same, and its timer runs. */
-Test(error_cause, the_time_is_that_of_the_oldest_packet_whichever_asks)
+/* The first packet carries no AckReq because more follow: its time is reported all the same, and its timer runs. */
+Test(error_cause, elapsed_time_starts_at_the_oldest_packet)
 {
 	RULE("E-4");
 	RULE("T-1");
@@ -106,7 +106,7 @@ Test(error_cause, the_time_is_that_of_the_oldest_packet_whichever_asks)
 }
 
 /* In mid-message: the PSN is the first that was not acknowledged, the time counts from that ACK. */
-Test(error_cause, progress_starts_retries_and_time_anew)
+Test(error_cause, progress_restarts_retries_and_elapsed_time)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 1 });
 
@@ -127,7 +127,7 @@ Test(error_cause, progress_starts_retries_and_time_anew)
 }
 
 /* The last trigger is the one that counts. */
-Test(error_cause, each_trigger_of_a_retry_has_its_name)
+Test(error_cause, each_retry_trigger_has_a_name)
 {
 	RULE("E-4");
 	for (uint32_t i = 0; i < 4; i++) {
@@ -169,7 +169,7 @@ Test(error_cause, each_trigger_of_a_retry_has_its_name)
 
 /* Two budgets: RNR waits are counted for an RNR failure, retries for the others. */
 /* The answers inside a READ carry none. */
-Test(error_cause, a_packet_without_an_aeth_leaves_the_last_one)
+Test(error_cause, packet_without_aeth_keeps_the_last_syndrome)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 
@@ -217,7 +217,7 @@ static void spoil(struct pair *pair, enum side_name side, struct uroce_sge *sge,
 }
 
 /* Each check of a local key, for data that goes out, that will come in, and that is of an atomic. */
-Test(error_cause, each_check_of_a_local_key_has_its_name)
+Test(error_cause, each_check_of_a_local_key_has_a_name)
 {
 	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_SEND, UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_READ,
 							UROCE_WR_ATOMIC_FETCH_AND_ADD, UROCE_WR_ATOMIC_WRITE };
@@ -253,7 +253,7 @@ Test(error_cause, each_check_of_a_local_key_has_its_name)
 }
 
 /* The request was sent, and then the memory of one of its pieces went: nothing is written, whichever piece it is. */
-Test(error_cause, a_read_whose_local_memory_goes_fails_at_its_answer)
+Test(error_cause, read_with_deregistered_local_memory_fails_at_its_response)
 {
 	RULE("E-4");
 	RULE("Q-11");
@@ -298,7 +298,7 @@ static void check_responder(const struct pair *pair, uint8_t status, uint32_t ca
 }
 
 /* Each check of the peer's key. Without a receive in use only the record tells; with one its completion does, too. */
-Test(error_cause, each_check_of_a_remote_key_has_its_name)
+Test(error_cause, each_check_of_a_remote_key_has_a_name)
 {
 	static const uint8_t opcodes[] = { OP_WRITE_ONLY, OP_WRITE_ONLY_IMM, OP_READ_REQUEST, OP_FETCH_ADD };
 	const uint32_t others = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_FLUSH_GLOBAL;
@@ -333,7 +333,7 @@ Test(error_cause, each_check_of_a_remote_key_has_its_name)
 }
 
 /* A receive entry that is of no use: a local key, but a request of the peer found it. */
-Test(error_cause, each_check_of_a_receive_has_its_name)
+Test(error_cause, each_check_of_a_receive_has_a_name)
 {
 	RULE("E-4");
 	RULE("K-OP");
@@ -352,7 +352,7 @@ Test(error_cause, each_check_of_a_receive_has_its_name)
 }
 
 /* A READ that is refused part-way: the PSN of the first response that was not sent. */
-Test(error_cause, a_read_whose_key_goes_is_named_by_its_first_missing_response)
+Test(error_cause, read_error_names_the_first_unsent_response)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet read = read_packet(pair, 0, 0, 3000);
@@ -367,7 +367,7 @@ Test(error_cause, a_read_whose_key_goes_is_named_by_its_first_missing_response)
 	pair_close(pair);
 }
 
-Test(error_cause, a_request_that_breaks_the_protocol_or_is_too_long_says_so)
+Test(error_cause, invalid_or_too_long_request_reports_its_cause)
 {
 	RULE("E-4");
 	RULE("S-6");
@@ -390,7 +390,7 @@ Test(error_cause, a_request_that_breaks_the_protocol_or_is_too_long_says_so)
 
 /* ---- the record ---- */
 
-Test(error_cause, the_first_failure_is_kept_and_reset_forgets_it)
+Test(error_cause, first_failure_is_kept_until_reset)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[B].qp;
@@ -437,7 +437,7 @@ Test(error_cause, err_by_software_is_no_failure)
 }
 
 /* The peer's request failed first, one of ours later and in the same way: the time is that of the latter alone. */
-Test(error_cause, the_time_of_a_later_failure_is_not_that_of_the_first)
+Test(error_cause, later_failure_reports_its_own_elapsed_time)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;

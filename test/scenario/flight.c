@@ -54,7 +54,7 @@ Test(flight, late_responses_of_the_old_flight_cost_no_retry)
 	pair_close(pair);
 }
 
-Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
+Test(flight, second_loss_is_detected_by_repeated_responses)
 {
 	struct flight rest[16];
 	uint32_t count;
@@ -77,7 +77,7 @@ Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
 }
 
 /* The port takes one packet of the resend; then an answer comes that is older than the one that showed the loss. */
-Test(flight, what_has_not_gone_out_again_cannot_be_what_is_answered)
+Test(flight, unsent_resend_cannot_be_answered)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4, .no_boards = true });
 	struct side *b = &pair->side[B];
@@ -113,8 +113,8 @@ Test(flight, what_has_not_gone_out_again_cannot_be_what_is_answered)
 	pair_close(pair);
 }
 
-/* The same, but the answer that comes late makes progress: the resend of what is behind it is still under way. */
-Test(flight, progress_by_an_old_answer_does_not_make_the_others_new)
+/* As above, but the late response makes progress: the resend of later requests is still in flight. */
+Test(flight, progress_by_a_stale_response_keeps_the_others_stale)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
 	struct side *b = &pair->side[B];
@@ -155,8 +155,8 @@ Test(flight, progress_by_an_old_answer_does_not_make_the_others_new)
 	pair_close(pair);
 }
 
-/* Restarted is what goes out first: what is behind it has no part in when an answer can have come (T-5). */
-Test(flight, a_restart_is_as_old_as_its_first_packet)
+/* The first packet sent determines the restart time; later packets do not (T-5). */
+Test(flight, restart_time_is_that_of_its_first_packet)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint64_t began_ns;

@@ -21,8 +21,8 @@ static int lose(struct pair *pair, enum side_name from, uint32_t number, const s
 	return from != (enum side_name)(uintptr_t)pair->user;
 }
 
-/* E-8: the completions are the same, whether all was executed or nothing; so nobody may conclude that nothing was. */
-Test(flushed, a_flushed_request_was_perhaps_executed_and_nothing_tells)
+/* E-8: the completions are the same whether all or no requests were executed. */
+Test(flushed, flushed_request_may_have_been_executed)
 {
 	RULE("E-8");
 	for (int executed = 0; executed < 2; executed++) {

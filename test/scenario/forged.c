@@ -27,7 +27,7 @@ static uint32_t count_events(const struct pair *pair, enum side_name side, const
 
 /* ---- source ports ---- */
 
-/* The port is none of the peer's set: nothing is kept, executed or answered, whatever the PSN. */
+/* The port is outside the peer's set: the packet is not kept, executed or answered, whatever its PSN. */
 Test(forged, request_from_an_unknown_port_is_dropped_and_raises_an_alarm)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 4 });
@@ -121,7 +121,7 @@ Test(forged, every_kind_of_packet_needs_a_port_of_the_peer)
 }
 
 /* A QP in RTR that has no start PSN yet does not know the ports of its peer: it takes it for one without SACKs. */
-Test(forged, qp_in_rtr_keeps_nothing)
+Test(forged, qp_in_rtr_keeps_no_packets)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 4 });
 	struct rc_qp *qp = pair->side[B].qp;
@@ -234,7 +234,7 @@ Test(forged, acceptable_pairs_of_psn_and_port_are_bounded)
 }
 
 /* 2^24 guesses, of which one is expected to be right; more than eight are with a probability of 10^-6. */
-Test(forged, sixteen_million_guesses_are_right_once)
+Test(forged, sixteen_million_guesses_hit_once)
 {
 	struct pair *pair = open_target(1);
 	uint64_t state = draw_start(3);
@@ -267,10 +267,10 @@ Test(forged, guesses_do_not_shorten_the_reach_of_the_peer)
 }
 
 /*
- * Behind a gap a packet from a port that has not been used arrives far ahead of what the peer has sent. SACKs do not
- * tell of it: the peer would take them for forged ones.
+ * After a gap a packet from an unused port arrives far ahead of the peer's packets. SACKs do not report it, because
+ * the peer would reject them as forged.
  */
-Test(forged, packet_that_is_not_believed_moves_no_sack)
+Test(forged, rejected_packet_does_not_change_the_sack)
 {
 	uint64_t lost = 1 << 0;
 	struct pair *pair = open_with((struct pair_options){ .receives = 0, .psn_a = 0x1000 });
@@ -291,7 +291,7 @@ Test(forged, packet_that_is_not_believed_moves_no_sack)
 /* ---- two copies that differ ---- */
 
 /* The forged copy of PSN 2 arrives before the honest one, or behind it; then what was missing arrives. */
-Test(forged, neither_of_two_copies_that_differ_is_trusted)
+Test(forged, differing_copies_are_both_discarded)
 {
 	RULE("S-21");
 	RULE("P-8");
@@ -323,7 +323,7 @@ Test(forged, neither_of_two_copies_that_differ_is_trusted)
 }
 
 /* A packet that is sent again asks for an ACK, which the first copy need not have done. */
-Test(forged, a_copy_that_asks_for_an_ack_does_not_differ)
+Test(forged, copy_with_ackreq_equals_the_original)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
 	struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, 2, 0, 8, 8);
@@ -434,7 +434,7 @@ Test(forged, probes_of_a_busy_peer_are_all_answered)
 }
 
 /* Before each PROBE a packet has overtaken another: what the peer loses a little of all the time is no attack. */
-Test(forged, probes_of_a_peer_that_goes_on_behind_gaps_are_all_answered)
+Test(forged, all_probes_of_a_peer_with_gaps_are_answered)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
 

@@ -44,8 +44,8 @@ static bool is_placed(const struct pair *pair, uint32_t psn)
 	return pair->side[A].memory[READ_AT + psn * MTU] == PACKETS_DATA;
 }
 
-/* As many holes as can be remembered: what makes one shorter is taken, what would make two of one is not. */
-Test(holes, a_full_list_takes_what_needs_no_room)
+/* With a full list, responses that shrink a hole are accepted, and those that split one are dropped. */
+Test(holes, full_hole_list_accepts_only_shrinking_responses)
 {
 	struct pair *pair = open_repairing();
 	const uint32_t hole = 100 * WIDTH, other = 200 * WIDTH;
@@ -65,8 +65,8 @@ Test(holes, a_full_list_takes_what_needs_no_room)
 	pair_close(pair);
 }
 
-/* What another QP knew of its requests says nothing about ours: the second READ lands across the first one. */
-Test(holes, a_board_that_another_qp_has_had_begins_anew)
+/* The board of another QP reveals nothing about ours: the second READ overlaps the first one. */
+Test(holes, recycled_board_is_empty)
 {
 	struct pair *pair = open_repairing();
 
@@ -84,7 +84,7 @@ Test(holes, a_board_that_another_qp_has_had_begins_anew)
 }
 
 /* As soon as the response to it should have come, and not before. */
-Test(holes, what_was_asked_for_is_asked_for_again_after_a_round_trip)
+Test(holes, repair_request_is_repeated_after_a_round_trip)
 {
 	struct pair *pair = open_repairing();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -107,8 +107,8 @@ Test(holes, what_was_asked_for_is_asked_for_again_after_a_round_trip)
 	pair_close(pair);
 }
 
-/* Each response to what was asked for shows that the next one is on its way; of what it has passed by it does not. */
-Test(holes, what_is_being_answered_is_not_asked_for_again)
+/* Each repair response shows that the next one is in flight; it does not for skipped ones. */
+Test(holes, repair_in_progress_is_not_requested_again)
 {
 	for (uint32_t any_order = 0; any_order < 2; any_order++) {
 		struct pair *pair = open_repairing();
@@ -146,7 +146,7 @@ Test(holes, what_is_being_answered_is_not_asked_for_again)
 }
 
 /* The window is behind the hole already: the rest is still to be sent again, until the peer shows that it has it. */
-Test(holes, what_is_sent_again_behind_a_hole_ends_when_the_peer_has_it)
+Test(holes, resend_behind_a_hole_ends_when_the_peer_has_it)
 {
 	struct pair *pair = open_repairing();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -176,7 +176,7 @@ Test(holes, what_is_sent_again_behind_a_hole_ends_when_the_peer_has_it)
 }
 
 /* Places that touch do not overlap, on whichever side. */
-Test(holes, a_read_into_the_places_beside_an_older_one_is_placed)
+Test(holes, read_into_adjacent_memory_is_placed)
 {
 	RULE("Q-15");
 	for (uint32_t behind = 0; behind < 2; behind++) {
@@ -192,7 +192,7 @@ Test(holes, a_read_into_the_places_beside_an_older_one_is_placed)
 }
 
 /* The first hole is being filled, and the answer to the ask for another one is overdue. */
-Test(holes, what_comes_in_turn_finds_what_is_overdue_behind_it)
+Test(holes, in_order_response_triggers_an_overdue_repair_request)
 {
 	struct pair *pair = open_repairing();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -215,7 +215,7 @@ Test(holes, what_comes_in_turn_finds_what_is_overdue_behind_it)
 }
 
 /* An RNR NAK shows that a response was lost, and the lcore has no core until long after. */
-Test(holes, timer_starts_when_the_hole_is_asked_for_again)
+Test(holes, timer_starts_with_the_repair_request)
 {
 	struct pair *pair = open_repairing();
 	struct rc_qp *qp = pair->side[A].qp;

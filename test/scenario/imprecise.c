@@ -67,8 +67,8 @@ Test(imprecise, a_fault_is_reported_at_once_on_the_oldest_or_in_its_place)
 	}
 }
 
-/* What is answered has succeeded; the oldest that is not fails, whether it asked for a completion or not (E-9). */
-Test(imprecise, the_oldest_is_the_first_that_is_not_answered)
+/* Answered requests have succeeded; the oldest unanswered one fails, signaled or not (E-9). */
+Test(imprecise, oldest_is_the_first_unanswered_request)
 {
 	struct pair *pair = open_pair(true);
 
@@ -89,7 +89,7 @@ Test(imprecise, the_oldest_is_the_first_that_is_not_answered)
 }
 
 /* With nothing before it, it is the oldest itself. */
-Test(imprecise, a_fault_with_nothing_before_it_is_its_own)
+Test(imprecise, fault_without_earlier_requests_is_reported_in_place)
 {
 	struct pair *pair = open_pair(true);
 
@@ -140,8 +140,8 @@ Test(imprecise, each_kind_of_local_fault_counts)
 	}
 }
 
-/* The key of a request that was sent already goes; the resend finds it. Precise: its turn has not come. */
-Test(imprecise, a_fault_that_a_resend_finds_is_reported_as_any_other)
+/* The key of a sent request is removed, and the resend finds it. Precise mode waits for its order. */
+Test(imprecise, fault_found_by_a_resend_is_reported_like_any_other)
 {
 	RULE("E-3");
 	RULE("E-2");
@@ -168,8 +168,8 @@ Test(imprecise, a_fault_that_a_resend_finds_is_reported_as_any_other)
 	}
 }
 
-/* Only local faults: what the peer refuses names its request, and what waits for its turn fails in its turn. */
-Test(imprecise, other_failures_stay_where_they_belong)
+/* Only local faults: a refusal by the peer names its request, and waiting requests fail in order. */
+Test(imprecise, other_failures_are_reported_in_place)
 {
 	struct pair *pair = open_pair(true);
 	struct uroce_send_wr wr = { .wr_id = 3, .opcode = UROCE_WR_LOCAL_INV, .rkey = 0x12345678 };

@@ -234,7 +234,7 @@ static void check_row(const struct row *row)
 	} while (0)
 
 /* TC-C-1 */
-Test(invalid, a_packet_out_of_its_message_is_refused)
+Test(invalid, packet_outside_its_message_is_refused)
 {
 	RULE("S-3");
 	RULE("K-INV");
@@ -243,7 +243,7 @@ Test(invalid, a_packet_out_of_its_message_is_refused)
 }
 
 /* TC-A-10, TC-D-5 */
-Test(invalid, an_opcode_that_is_reserved_unsupported_or_not_enabled_is_refused)
+Test(invalid, reserved_unsupported_or_disabled_opcode_is_refused)
 {
 	RULE("K-INV");
 	RULE("K-RESP");
@@ -259,7 +259,7 @@ Test(invalid, a_wrong_payload_length_or_pad_is_refused)
 }
 
 /* TC-D-3, TC-D-4 */
-Test(invalid, a_write_that_does_not_fit_its_length_is_refused_at_that_packet)
+Test(invalid, write_exceeding_its_length_is_refused_at_that_packet)
 {
 	RULE("S-5");
 	RULE("K-INV");
@@ -274,7 +274,7 @@ Test(invalid, of_two_faults_the_first_in_the_order_of_judgement_decides)
 }
 
 /* TC-C-2 */
-Test(invalid, a_send_longer_than_its_receive_completes_it_with_a_length_error)
+Test(invalid, send_longer_than_its_receive_completes_with_length_error)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -312,7 +312,7 @@ Test(invalid, a_send_is_found_too_long_at_the_packet_that_does_not_fit)
 }
 
 /* TC-B-15 */
-Test(invalid, a_read_beyond_the_depth_is_refused_after_the_earlier_ones_are_answered)
+Test(invalid, read_beyond_the_depth_is_refused_after_earlier_answers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 2 });
 
@@ -365,7 +365,7 @@ Test(invalid, with_depth_zero_reads_and_atomics_are_unsupported)
 }
 
 /* Its length is judged before an entry is taken (S-1): at the first packet none is in use, later one is (K-RESP). */
-Test(invalid, a_send_of_a_wrong_length_fails_a_receive_only_when_it_has_one)
+Test(invalid, send_of_a_wrong_length_fails_only_a_taken_receive)
 {
 	RULE("S-1");
 	RULE("K-RESP");

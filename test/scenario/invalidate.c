@@ -80,7 +80,7 @@ static struct wire_packet write_under(const struct pair *pair, uint32_t key, uin
 }
 
 /* Of one packet, of none, of several: the key travels with the last one. */
-Test(invalidate, the_last_packet_carries_the_key_and_the_completion_tells_it)
+Test(invalidate, last_packet_carries_the_key_and_the_completion_reports_it)
 {
 	static const uint32_t sizes[] = { 100, 0, 1024, 2500 };
 
@@ -112,7 +112,7 @@ Test(invalidate, the_last_packet_carries_the_key_and_the_completion_tells_it)
 }
 
 /* From the moment on that it takes effect, and not before: a WRITE before it, in the same burst, still lands. */
-Test(invalidate, the_key_opens_up_to_the_send_and_no_further)
+Test(invalidate, key_opens_memory_up_to_the_send_only)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	uint32_t key = open_window(pair, MR_WINDOW_2);
@@ -138,7 +138,7 @@ Test(invalidate, the_key_opens_up_to_the_send_and_no_further)
 }
 
 /* S-8: the window has been bound anew since, to the very key that the SEND named. */
-Test(invalidate, a_duplicate_invalidates_nothing)
+Test(invalidate, duplicate_send_invalidates_nothing)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	uint32_t key = open_window(pair, MR_WINDOW_2);
@@ -193,7 +193,7 @@ Test(invalidate, a_key_that_cannot_be_invalidated_is_refused_and_stays_valid)
 }
 
 /* What the requester makes of it. */
-Test(invalidate, the_requester_learns_that_its_key_was_refused)
+Test(invalidate, requester_receives_an_error_for_a_refused_key)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 
@@ -208,7 +208,7 @@ Test(invalidate, the_requester_learns_that_its_key_was_refused)
 }
 
 /* S-1: what is judged before the key decides; the key is as it was. */
-Test(invalidate, a_send_that_is_not_taken_for_another_reason_leaves_the_key_alone)
+Test(invalidate, send_refused_for_another_reason_keeps_the_key)
 {
 	RULE("S-1");
 	RULE("M-3");
@@ -241,7 +241,7 @@ Test(invalidate, a_send_that_is_not_taken_for_another_reason_leaves_the_key_alon
 }
 
 /* An RNR NAK, then a lost ACK: it is invalidated once, and completes once. */
-Test(invalidate, a_send_that_is_repeated_takes_effect_once)
+Test(invalidate, repeated_send_invalidates_once)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = open_window(pair, MR_WINDOW_2);

@@ -63,7 +63,7 @@ static void run_until(struct pair *pair, uint64_t end_ns)
 		pair->now_ns = end_ns;
 }
 
-Test(keepalive, it_is_off_unless_asked_for_and_again_after_reset)
+Test(keepalive, keepalive_is_off_by_default_and_after_reset)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -86,7 +86,7 @@ Test(keepalive, it_is_off_unless_asked_for_and_again_after_reset)
 }
 
 /* No PSN, no place in the queue, no completion: the peer sees something that it has had already. */
-Test(keepalive, an_idle_connection_asks_once_an_interval_and_nobody_notices)
+Test(keepalive, idle_connection_sends_one_keepalive_per_interval)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -108,7 +108,7 @@ Test(keepalive, an_idle_connection_asks_once_an_interval_and_nobody_notices)
 }
 
 /* The peer's PSN before the first: it has never had that, and answers all the same. */
-Test(keepalive, a_connection_that_has_sent_nothing_yet_is_kept_alive_as_well)
+Test(keepalive, keepalive_works_before_the_first_request)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -125,7 +125,7 @@ Test(keepalive, a_connection_that_has_sent_nothing_yet_is_kept_alive_as_well)
 	pair_close(pair);
 }
 
-Test(keepalive, work_that_is_done_puts_it_off)
+Test(keepalive, completed_work_postpones_keepalive)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 
@@ -140,7 +140,7 @@ Test(keepalive, work_that_is_done_puts_it_off)
 	pair_close(pair);
 }
 
-Test(keepalive, a_dead_peer_is_told_within_the_interval_and_the_retry_budget)
+Test(keepalive, dead_peer_is_reported_within_interval_and_retry_budget)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = RETRIES });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -182,7 +182,7 @@ static int lose_all_but_the_fourth(struct pair *pair, enum side_name from, uint3
 	return from == B || ++count % 4 == 0;
 }
 
-Test(keepalive, a_bad_link_costs_retries_and_nothing_else)
+Test(keepalive, lossy_link_costs_only_retries)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 3 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -197,7 +197,7 @@ Test(keepalive, a_bad_link_costs_retries_and_nothing_else)
 }
 
 /* What is posted while nobody answers fails as such, and not twice. */
-Test(keepalive, a_request_posted_meanwhile_takes_over)
+Test(keepalive, request_posted_during_keepalive_carries_the_failure)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 2 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -241,7 +241,7 @@ Test(keepalive, without_an_ack_timer_the_interval_is_the_timeout)
 }
 
 /* With an armed path the silence of the first one is answered as that of a request is. */
-Test(keepalive, an_armed_path_is_taken_when_the_first_one_is_dead)
+Test(keepalive, armed_path_replaces_a_dead_one)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 2 });
@@ -269,7 +269,7 @@ static void wait_until_due(struct pair *pair)
 	}
 }
 
-Test(keepalive, when_it_has_left_there_is_nothing_more_to_do)
+Test(keepalive, sent_keepalive_leaves_no_work)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 
@@ -283,7 +283,7 @@ Test(keepalive, when_it_has_left_there_is_nothing_more_to_do)
 }
 
 /* The timer is the keep-alive's while it asks, and nobody else's. */
-Test(keepalive, switched_off_it_takes_its_timer_along_and_no_other)
+Test(keepalive, disabled_keepalive_stops_only_its_own_timer)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -306,7 +306,7 @@ Test(keepalive, switched_off_it_takes_its_timer_along_and_no_other)
 }
 
 /* However long nothing had been said before. */
-Test(keepalive, it_asks_an_interval_after_it_was_switched_on)
+Test(keepalive, first_keepalive_leaves_one_interval_after_enabling)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 
@@ -320,7 +320,7 @@ Test(keepalive, it_asks_an_interval_after_it_was_switched_on)
 	pair_close(pair);
 }
 
-Test(keepalive, in_sqd_nobody_is_asked)
+Test(keepalive, sqd_sends_no_keepalive)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
@@ -332,7 +332,7 @@ Test(keepalive, in_sqd_nobody_is_asked)
 }
 
 /* It has not left yet, so there is no other that the failure could be told with. */
-Test(keepalive, a_request_that_was_posted_tells_that_the_peer_is_dead)
+Test(keepalive, posted_request_reports_the_dead_peer)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 255 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -352,7 +352,7 @@ Test(keepalive, a_request_that_was_posted_tells_that_the_peer_is_dead)
 }
 
 /* No answer to it: it is asked again, when there is room, and not counted again before. */
-Test(keepalive, a_retry_that_finds_no_room_is_one_retry)
+Test(keepalive, retry_without_room_counts_once)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -371,7 +371,7 @@ Test(keepalive, a_retry_that_finds_no_room_is_one_retry)
 }
 
 /* It answers what asked before the request left, which may be lost. */
-Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
+Test(keepalive, keepalive_answer_does_not_stop_a_request_timer)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	const struct rc_loss *loss = &pair->side[A].qp->loss;
@@ -391,7 +391,7 @@ Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
 }
 
 /* A request that leaves while the keep-alive waits has a timer and a budget of its own: it has only just been sent. */
-Test(keepalive, a_request_that_overtakes_it_is_given_its_whole_time)
+Test(keepalive, request_that_overtakes_keepalive_has_its_full_timeout)
 {
 	RULE("T-1");
 	RULE("T-3");
@@ -413,7 +413,7 @@ Test(keepalive, a_request_that_overtakes_it_is_given_its_whole_time)
 }
 
 /* Without an ACK timer the keep-alive has one, and requests have none (TC-E-12). */
-Test(keepalive, a_request_that_overtakes_it_inherits_no_timer_where_there_is_none)
+Test(keepalive, request_that_overtakes_keepalive_inherits_no_timer)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -434,7 +434,7 @@ Test(keepalive, a_request_that_overtakes_it_inherits_no_timer_where_there_is_non
 }
 
 /* The answer to a keep-alive that was overtaken is one of the past; what is asked about since is asked about. */
-Test(keepalive, overtaken_it_waits_for_nothing_any_more)
+Test(keepalive, overtaken_keepalive_awaits_no_answer)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -503,7 +503,7 @@ static void expect_no_loss(uint32_t sent, uint32_t early)
 	pair_close(pair);
 }
 
-Test(keepalive, answer_to_keepalive_does_not_answer_a_later_request_for_an_ack)
+Test(keepalive, keepalive_answer_does_not_answer_a_later_ackreq)
 {
 	RULE("C-33");
 	RULE("T-5");

@@ -10,7 +10,7 @@
 
 /* ---- what is visible ---- */
 
-Test(kept, nothing_is_visible_before_its_turn)
+Test(kept, out_of_order_packets_are_invisible_until_executed)
 {
 	uint64_t lost = 1 << 1;
 	struct pair *pair = open_losing(&lost, 2);
@@ -37,7 +37,7 @@ Test(kept, nothing_is_visible_before_its_turn)
 
 /* ---- who has not agreed, and who refuses ---- */
 
-Test(kept, a_peer_that_has_not_agreed_sees_plain_rc)
+Test(kept, peer_without_the_agreement_receives_plain_rc)
 {
 	uint64_t lost = 1 << 1;
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .psn_a = 5 });
@@ -57,8 +57,8 @@ Test(kept, a_peer_that_has_not_agreed_sees_plain_rc)
 	pair_close(pair);
 }
 
-/* The peer sends all behind an RNR NAK again, so nothing of it is kept, and nothing of what comes meanwhile. */
-Test(kept, an_rnr_nak_drops_what_is_kept)
+/* The peer resends all packets after an RNR NAK, so neither kept nor later packets are stored. */
+Test(kept, rnr_nak_drops_kept_packets)
 {
 	uint64_t lost = 1 << 0;
 	struct pair *pair = open_losing(&lost, 0);
@@ -86,7 +86,7 @@ Test(kept, an_rnr_nak_drops_what_is_kept)
 	close_agreed(pair);
 }
 
-/* What is behind the refused packet has not come, and nothing else is told of it; the NAK says so first. */
+/* Packets after the refused one are not reported; the NAK leaves first. */
 Test(kept, a_probe_behind_a_refused_packet_draws_the_nak_first)
 {
 	const struct wire_packet probe = { .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND, .probe_id = 3 };
@@ -110,7 +110,7 @@ Test(kept, a_probe_behind_a_refused_packet_draws_the_nak_first)
 	close_agreed(pair);
 }
 
-/* A stranger who knows all but the ICRC fills nothing. */
+/* A packet with all fields but the ICRC correct fills no gap. */
 Test(kept, a_packet_with_a_wrong_icrc_is_not_kept)
 {
 	struct pair *pair = open_agreed(0);
@@ -126,7 +126,7 @@ Test(kept, a_packet_with_a_wrong_icrc_is_not_kept)
 }
 
 /* Another gap lies behind the one that is filled: SACKs go on, and it is the same loss. */
-Test(kept, behind_a_filled_gap_another_one_is_told_of)
+Test(kept, sack_reports_a_second_gap_after_the_first_is_filled)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
 
@@ -194,7 +194,7 @@ Test(kept, fatal_nak_leaves_without_a_sack)
 }
 
 /* The missing packet arrives in the same burst: the ACK says it all. A PROBE is answered nevertheless. */
-Test(kept, gap_that_is_closed_before_anything_leaves_draws_an_ack_alone)
+Test(kept, gap_closed_within_a_burst_draws_only_an_ack)
 {
 	const struct wire_packet probe = { .opcode = OP_PROBE, .control_kind = WIRE_PROBE_KIND, .probe_id = 3 };
 
@@ -218,7 +218,7 @@ Test(kept, gap_that_is_closed_before_anything_leaves_draws_an_ack_alone)
 }
 
 /* A QP in error keeps nothing. */
-Test(kept, what_is_kept_behind_a_fatal_request_is_dropped)
+Test(kept, fatal_request_drops_kept_packets)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
 	struct wire_packet bad = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
@@ -233,8 +233,8 @@ Test(kept, what_is_kept_behind_a_fatal_request_is_dropped)
 	close_agreed(pair);
 }
 
-/* More than the outbox has completions for: the rest has its turn with the next call. */
-Test(kept, a_long_run_has_its_turn_in_parts)
+/* More kept packets than completion entries: the rest is executed in the next call. */
+Test(kept, long_run_of_kept_packets_is_executed_in_parts)
 {
 	struct pair *pair = open_with((struct pair_options){ .depth = 512, .receives = 400 });
 
@@ -283,8 +283,8 @@ static struct pair *open_with_holes(uint32_t blocks)
 	return pair;
 }
 
-/* SACKs are lost as well: what one told of a hole that is far from both ends is told again, though nothing new came. */
-Test(kept, every_block_is_told_of_again_while_packets_come)
+/* SACKs may be lost: blocks far from both ends are repeated though no new packet of them arrived. */
+Test(kept, every_block_is_repeated_in_sacks_while_packets_arrive)
 {
 	struct pair *pair = open_with_holes(5);
 	uint32_t told = 0, count = 0;
@@ -302,7 +302,7 @@ Test(kept, every_block_is_told_of_again_while_packets_come)
 	close_agreed(pair);
 }
 
-Test(kept, all_is_told_where_there_is_room_for_one_frame_at_a_time)
+Test(kept, all_blocks_are_reported_with_room_for_one_frame_at_a_time)
 {
 	struct pair *pair = open_with_holes(5);
 	uint32_t calls = 0, count = 0;
@@ -358,7 +358,7 @@ static void post_some(struct pair *pair, struct fate *fate, uint32_t count)
 	}
 }
 
-Test(kept, whatever_is_lost_all_completes_once_and_in_order)
+Test(kept, random_losses_keep_completions_once_and_in_order)
 {
 	RULE("S-21");
 	RULE("T-7");

@@ -64,7 +64,7 @@ Test(kept_share, a_holder_has_at_most_as_much_as_is_free)
 	close_sharing(pairs);
 }
 
-Test(kept_share, who_waits_for_long_makes_room_for_another)
+Test(kept_share, stalled_holder_is_evicted_for_another)
 {
 	struct pair *pairs[2];
 
@@ -83,7 +83,7 @@ Test(kept_share, who_waits_for_long_makes_room_for_another)
 }
 
 /* Else a peer that never fills its hole would hold the room again with its next packet, for as long. */
-Test(kept_share, who_has_made_room_gets_none_before_its_missing_packet_has_come)
+Test(kept_share, evicted_holder_gets_no_room_until_its_gap_is_filled)
 {
 	struct pair *pairs[2];
 
@@ -155,7 +155,7 @@ static void hoard(struct pair *pair, struct rc_qp *qp, uint32_t count)
 }
 
 /* Two that keep as much as they can leave room for a third one, and for all that follow. */
-Test(kept_share, third_holder_finds_room_beside_two_that_take_all_they_can)
+Test(kept_share, third_holder_finds_room_next_to_two_greedy_ones)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
@@ -184,10 +184,10 @@ Test(kept_share, third_holder_finds_room_beside_two_that_take_all_they_can)
 }
 
 /*
- * A thousand peers never fill their hole. They get no more memory than an lcore has for all, and a peer beside them
- * that loses a packet goes on: first without the room that they have taken, and with it once they have waited for long.
+ * A thousand peers never fill their hole. They get no more memory than an lcore has, and an honest peer with a loss
+ * continues: first without that memory, and with it after the timeout.
  */
-Test(kept_share, a_thousand_that_hoard_are_bounded_and_an_honest_peer_goes_on)
+Test(kept_share, thousand_hoarders_are_bounded_and_an_honest_peer_continues)
 {
 	uint64_t lost = 1 << 1;
 	struct pair *pair = open_losing(&lost, 0);
@@ -229,10 +229,10 @@ Test(kept_share, a_thousand_that_hoard_are_bounded_and_an_honest_peer_goes_on)
 }
 
 /*
- * The memory for what comes before its turn is full, and peers go on sending: those that found no room hold nothing,
- * and one that has waited for long gives its memory up for exactly as much as others get.
+ * The store is full and peers continue to send: those without room hold nothing, and a stalled holder gives up
+ * exactly as much as others get.
  */
-Test(kept_share, who_finds_no_room_holds_nothing_and_never_is_more_taken_than_there_is)
+Test(kept_share, holder_without_room_holds_nothing_and_the_store_is_bounded)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));

@@ -9,7 +9,7 @@
 
 #undef linux /* gcc defines it, and it is the name of the suite */
 
-/* It knows no credits and always says so: who waits for some, because it believed in an agreement, waits no more. */
+/* Linux has no credits and always advertises "no limit": a requester waiting for credits continues. */
 Test(linux, a_peer_without_credits_ends_the_limit)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -45,7 +45,7 @@ static uint32_t acknowledge_what_asks(struct pair *pair, uint32_t from, uint32_t
 }
 
 /* Half a megabyte in packets, requests of all kinds of length behind it: no timer is ever needed. */
-Test(linux, a_peer_that_acknowledges_only_on_request_is_never_waited_for_in_vain)
+Test(linux, peer_that_acks_only_on_request_causes_no_timeout)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024, .depth = 64 });
 	uint32_t seen = 0, before, acks = 0;

@@ -57,7 +57,7 @@ static uint32_t drain(struct pair *pair)
 }
 
 /* Without any loss: the first READ is still being answered when those behind it have moved ePSN far away. */
-Test(long_read, what_is_still_being_answered_is_not_thrown_away)
+Test(long_read, unfinished_read_is_not_evicted)
 {
 	struct pair *pair = open_large();
 	uint32_t half = LONGEST / 2 / MTU;
@@ -82,7 +82,7 @@ Test(long_read, what_is_still_being_answered_is_not_thrown_away)
 }
 
 /* A READ of 2^23 PSNs, a SEND behind it, and the last response is lost. */
-Test(long_read, the_last_response_of_the_longest_is_still_there_after_a_send)
+Test(long_read, last_response_of_the_longest_read_survives_a_send)
 {
 	struct pair *pair = open_large();
 	uint32_t packets = LONGEST / MTU;
@@ -106,8 +106,8 @@ Test(long_read, the_last_response_of_the_longest_is_still_there_after_a_send)
 	close_large(pair);
 }
 
-/* A part of what has never left comes anyway, in its order; the next request's answer does not overtake it. */
-Test(long_read, without_read_repair_a_part_does_not_end_an_answer_that_is_under_way)
+/* A part of unsent responses arrives in order anyway; the next request's answer does not overtake it. */
+Test(long_read, without_read_repair_a_part_does_not_end_a_running_answer)
 {
 	struct pair *pair = open_large();
 
@@ -135,7 +135,7 @@ Test(long_read, without_read_repair_a_part_does_not_end_an_answer_that_is_under_
 }
 
 /* It takes longer than an ACK timeout, and brings credits: a message before may find no entry. */
-Test(long_read, while_its_answer_is_owed_nobody_asks_for_credits)
+Test(long_read, owed_read_answer_suppresses_credit_probes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 	struct rc_qp *qp = pair->side[A].qp;

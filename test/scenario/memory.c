@@ -24,8 +24,8 @@ static uint8_t *map_region(struct pair *pair, uint64_t bytes, uint32_t *key)
 	return memory;
 }
 
-/* TC-D-11: nobody is told that it is gone. A child touches it, and dies of the signal: not silently. */
-Test(memory, that_is_unmapped_while_registered_ends_the_process_with_a_signal)
+/* TC-D-11: the process gets no notification. A child accesses the memory and dies of the signal. */
+Test(memory, unmapping_registered_memory_ends_the_process_with_a_signal)
 {
 	RULE("M-2");
 	for (uint32_t reads = 0; reads < 2; reads++) {
@@ -55,7 +55,7 @@ Test(memory, that_is_unmapped_while_registered_ends_the_process_with_a_signal)
 }
 
 /* TC-D-12: a QP that is connected to itself, and a WRITE onto what it reads: the packets one by one, and an end. */
-Test(memory, that_is_source_and_destination_is_copied_packet_by_packet)
+Test(memory, overlapping_source_and_destination_are_copied_per_packet)
 {
 	static const int32_t shifts[] = { 1, 100, 1024, 1500, -1, -100, -1024 };
 
@@ -101,7 +101,7 @@ Test(memory, that_is_source_and_destination_is_copied_packet_by_packet)
 }
 
 /* TC-D-3: 2^31 bytes are right where the region has as many; one less there, or one byte more, is not. */
-Test(memory, of_the_largest_message_is_accepted_where_it_is_all_there)
+Test(memory, largest_message_needs_complete_memory)
 {
 	RULE("P-4");
 	RULE("K-INV");
@@ -168,7 +168,7 @@ static void *add_locally(void *count)
 }
 
 /* TC-D-10: atomic with respect to other QPs on other lcores, and to the application's own instructions. */
-Test(memory, that_64_qps_and_the_application_add_to_has_the_sum)
+Test(memory, atomics_of_64_qps_and_the_application_add_up)
 {
 	pthread_t threads[THREADS], local;
 	uint64_t count = 0;

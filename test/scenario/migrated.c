@@ -54,7 +54,7 @@ Test(migrated, the_new_path_has_its_own_pkey_and_timeout)
 	pair_close(pair);
 }
 
-/* With nothing in flight nothing is sent again, and the first packet of the new path is timed (T-5). */
+/* With nothing in flight nothing is resent, and the first packet of the new path is timed (T-5). */
 Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
 {
 	struct ways ways = { 0 };
@@ -75,7 +75,7 @@ Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
 }
 
 /* The requests had been executed and only the answers were lost: a counter, a READ and a receive show it. */
-Test(migrated, what_the_peer_has_done_is_not_done_again)
+Test(migrated, executed_requests_are_not_executed_again)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1, .receives = 2 });
@@ -104,7 +104,7 @@ Test(migrated, what_the_peer_has_done_is_not_done_again)
 }
 
 /* Two of five responses had come over the old path: the new one carries the other three. */
-Test(migrated, a_read_goes_on_with_the_first_missing_response)
+Test(migrated, read_continues_with_the_first_missing_response)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 255 });
@@ -130,8 +130,8 @@ Test(migrated, a_read_goes_on_with_the_first_missing_response)
 	pair_close(pair);
 }
 
-/* The peer asked for the pause, on whatever path: the wait and the count of RNR go on as they were. */
-Test(migrated, a_migration_neither_shortens_a_wait_for_the_receiver_nor_fills_its_budget)
+/* The peer requested the pause on some path: the wait and the RNR count continue. */
+Test(migrated, migration_keeps_the_rnr_wait_and_its_budget)
 {
 	struct ways ways = { .dead[A][1] = true };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .rnr_retry = 1 });
@@ -168,7 +168,7 @@ Test(migrated, a_migration_neither_shortens_a_wait_for_the_receiver_nor_fills_it
 }
 
 /* The peer learns of it from an empty WRITE. */
-Test(migrated, idle_qp_that_migrates_shows_its_peer_the_new_path)
+Test(migrated, migrating_idle_qp_shows_its_peer_the_new_path)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -210,7 +210,7 @@ static struct pair *open_before_following(struct ways *ways)
 }
 
 /* TC-I-2: the peer has given the old path up, so what is unanswered there is as good as lost: no wait for a timer. */
-Test(migrated, the_peer_follows_and_sends_again_what_is_unanswered)
+Test(migrated, follower_resends_unanswered_requests)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = open_before_following(&ways);
@@ -235,7 +235,7 @@ Test(migrated, the_peer_follows_and_sends_again_what_is_unanswered)
 }
 
 /* It has migrated, whoever began: the whole budget for the new path, and no third path after it. */
-Test(migrated, the_follower_has_a_new_budget_too)
+Test(migrated, follower_has_a_full_budget_too)
 {
 	struct ways ways = { .dead[B][1] = true };
 	struct pair *pair = open_before_following(&ways);
@@ -261,7 +261,7 @@ Test(migrated, the_follower_has_a_new_budget_too)
 }
 
 /* An ACK over the new path says both: follow, and that this request has been answered. */
-Test(migrated, an_answer_over_the_new_path_still_answers)
+Test(migrated, answer_over_the_new_path_counts)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -284,7 +284,7 @@ Test(migrated, an_answer_over_the_new_path_still_answers)
 }
 
 /* A stream of responses that changes over in its middle arrives whole. */
-Test(migrated, a_read_being_answered_survives_the_migration_of_its_responder)
+Test(migrated, read_survives_the_migration_of_its_responder)
 {
 	RULE("A-6");
 	RULE("A-4");
@@ -307,7 +307,7 @@ Test(migrated, a_read_being_answered_survives_the_migration_of_its_responder)
 	}
 }
 
-/* Any packet will do, and what it is comes after: new, repeated or ahead of the expected PSN. */
+/* Any packet is followed: new, repeated or ahead of the expected PSN. */
 Test(migrated, any_packet_over_the_alternate_path_is_followed)
 {
 	static const char *const answers[] = {
@@ -396,7 +396,7 @@ static void ask_on_the_primary_path(struct pair *pair, uint32_t psn)
 }
 
 /* Both are armed, so MigReq 1 asks to migrate; to a path that is not the alternate one there is no going. */
-Test(migrated, migreq_on_the_primary_path_of_an_armed_qp_is_refused_once_per_arming)
+Test(migrated, unexpected_migreq_is_refused_once_per_arming)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -516,8 +516,8 @@ static void check_origin(enum uroce_path_mig_state state, bool migrated, enum or
 	pair_close(pair);
 }
 
-/* TC-I-3: MigReq 1 asks for nothing where no path is loaded; and no state makes another path welcome. */
-Test(migrated, what_comes_over_which_path_in_which_state)
+/* TC-I-3: MigReq 1 has no effect without a loaded path, and no state accepts another path. */
+Test(migrated, origin_and_migreq_are_judged_in_every_state)
 {
 	RULE("A-6");
 	RULE("W-5");
@@ -553,7 +553,7 @@ static void run_with_stranger(struct pair *pair, bool bit)
 }
 
 /* TC-A-4: all works with a peer that knows no migration, whatever it writes; but there is nowhere to go with it. */
-Test(migrated, a_peer_without_an_alternate_path_may_write_either_bit)
+Test(migrated, peer_without_an_alternate_path_may_send_either_migreq)
 {
 	RULE("A-7");
 	for (int row = 0; row < 4; row++) {

@@ -92,7 +92,7 @@ static void check_second_exhaustion(uint8_t option, uint32_t retries)
 }
 
 /* TC-I-5 */
-Test(migration, a_second_exhaustion_is_the_end)
+Test(migration, second_exhaustion_fails_the_qp)
 {
 	RULE("A-4");
 	RULE("T-4");
@@ -161,8 +161,8 @@ Test(migration, sequence_naks_and_implied_naks_migrate_alike)
 	}
 }
 
-/* T-5 with the new path's round trips: none is known, so what would be news on the old one is an echo here. */
-Test(migration, the_old_round_trip_says_nothing_of_the_new_path)
+/* T-5 with the new path's round trips: none is known, so a NAK that counts on the old path is an echo here. */
+Test(migration, old_round_trip_does_not_apply_to_the_new_path)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -193,8 +193,8 @@ Test(migration, the_old_round_trip_says_nothing_of_the_new_path)
 	pair_close(pair);
 }
 
-/* how long an answer took on the old path and how much got lost there says nothing of the new one. */
-Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
+/* round trips and losses of the old path do not apply to the new one. */
+Test(migration, new_path_has_initial_probe_and_window_state)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1, .mtu = 256 });

@@ -473,7 +473,7 @@ static uint64_t run_storm(uint64_t seed)
 	return migrations;
 }
 
-Test(migration_storm, every_request_of_both_sides_survives_paths_that_fail_by_turns, .timeout = 120)
+Test(migration_storm, requests_of_both_sides_survive_alternating_path_failures, .timeout = 120)
 {
 	const char *given = getenv("UROCE_STORM_SEED");
 	const char *runs = getenv("UROCE_STORM_RUNS");

@@ -1,7 +1,7 @@
 /* newops.c - ATOMIC WRITE and FLUSH: on the wire, answered like atomics, done in order */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What draws a NAK: refused.c.
+ * What draws a NAK: newops_invalid.c.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static struct wire_packet empty_answer(uint32_t psn)
 }
 
 /* The eight bytes are those of the buffer; what is around them stays; each is answered by an empty READ response. */
-Test(newops, each_travels_as_one_packet_and_is_answered)
+Test(newops, each_operation_is_one_packet_and_is_answered)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 0xFFFFFF, .rd_atomic = 8 });
 	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_FLUSH, .send_flags = UROCE_SEND_SIGNALED };
@@ -82,7 +82,7 @@ Test(newops, each_travels_as_one_packet_and_is_answered)
 	pair_close(pair);
 }
 
-Test(newops, posts_that_make_no_sense_are_refused)
+Test(newops, invalid_posts_are_refused)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_send_wr flush = { .opcode = UROCE_WR_FLUSH, .flush = GLOBAL, .flush_bytes = 8 };
@@ -137,7 +137,7 @@ Test(newops, an_atomic_write_may_be_inline)
 }
 
 /* they count with READs and atomics, and what is behind the one that waits waits too. */
-Test(newops, they_count_in_the_depth)
+Test(newops, operations_count_towards_the_depth)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 2 });
 
@@ -162,7 +162,7 @@ Test(newops, they_count_in_the_depth)
 }
 
 /* S-12, as the responder sees it: more at once than it has agreed to. */
-Test(newops, more_than_the_responder_has_room_for_is_refused)
+Test(newops, operations_beyond_the_responder_depth_are_refused)
 {
 	RULE("S-12");
 	RULE("S-20");
@@ -253,7 +253,7 @@ Test(newops, a_duplicate_that_differs_from_the_first_is_dropped)
 }
 
 /* From the other end: the timer brings the request out again, as it was. */
-Test(newops, a_lost_answer_is_asked_for_again)
+Test(newops, lost_answer_causes_a_resend)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -280,7 +280,7 @@ Test(newops, a_lost_answer_is_asked_for_again)
 }
 
 /* an ACK at or after it, or the answer to a later one, says that its own was lost. */
-Test(newops, an_ack_over_one_means_that_its_answer_was_lost)
+Test(newops, ack_beyond_an_operation_reveals_a_lost_answer)
 {
 	RULE("Q-8");
 	RULE("S-20");
@@ -312,7 +312,7 @@ Test(newops, an_ack_over_one_means_that_its_answer_was_lost)
 }
 
 /* */
-Test(newops, another_answer_than_an_empty_read_response_breaks_the_protocol)
+Test(newops, other_answers_break_the_protocol)
 {
 	RULE("Q-12");
 	RULE("S-20");
@@ -347,8 +347,8 @@ Test(newops, another_answer_than_an_empty_read_response_breaks_the_protocol)
 	}
 }
 
-/* R-9, K-REQ: what else a peer may say to them. */
-Test(newops, an_rnr_nak_is_waited_for_and_a_fatal_one_completes_it)
+/* R-9, K-REQ: the other answers to these operations. */
+Test(newops, rnr_nak_is_awaited_and_a_fatal_nak_completes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -371,7 +371,7 @@ Test(newops, an_rnr_nak_is_waited_for_and_a_fatal_one_completes_it)
 }
 
 /* the source of an ATOMIC WRITE, and a FLUSH of more than a message may have. */
-Test(newops, a_local_fault_is_found_when_it_is_sent)
+Test(newops, local_fault_is_found_when_the_operation_is_sent)
 {
 	RULE("Q-13");
 	for (uint32_t flush = 0; flush < 2; flush++) {
@@ -394,7 +394,7 @@ Test(newops, a_local_fault_is_found_when_it_is_sent)
 }
 
 /* S-17, S-8: in the order of requests, before later ones, and no ACK reaches over one that is not answered. */
-Test(newops, they_are_done_in_their_place)
+Test(newops, operations_execute_in_order)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 
@@ -417,8 +417,8 @@ Test(newops, they_are_done_in_their_place)
 	pair_close(pair);
 }
 
-/* The READ's buffer is what the ATOMIC WRITE sends: the answer to that has brought nothing that could stay there. */
-Test(newops, an_early_answer_to_an_atomic_write_leaves_no_data_out)
+/* The ATOMIC WRITE sends the READ's buffer; its early answer carries no data that could be kept. */
+Test(newops, early_atomic_write_answer_does_not_skip_read_data)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_READ, UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_WRITE };

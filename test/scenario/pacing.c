@@ -21,7 +21,7 @@ static void post(struct pair *pair, uint64_t wr_id, enum uroce_wr_opcode opcode,
 }
 
 /* A READ owns as many PSNs as its answer has packets, at least one. */
-Test(pacing, a_psn_a_packet_and_for_a_read_as_many_as_it_has_answers)
+Test(pacing, each_packet_owns_a_psn_and_a_read_one_per_response)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .psn_a = 0xFFFFFC, .mtu = 256, .rd_atomic = 8 });
 
@@ -56,7 +56,7 @@ Test(pacing, the_start_psn_is_random_unless_the_user_sets_it)
 }
 
 /* TC-E-21: the third READ waits, and what is behind it too, until the first is answered. */
-Test(pacing, no_more_reads_and_atomics_than_the_depth_are_outstanding)
+Test(pacing, outstanding_reads_and_atomics_are_limited_by_the_depth)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .rd_atomic = 2 });
 
@@ -109,7 +109,7 @@ Test(pacing, a_fenced_request_waits_for_earlier_reads_and_atomics)
 	pair_close(pair);
 }
 
-Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
+Test(pacing, ackreq_is_set_where_needed)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 
@@ -138,10 +138,10 @@ Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
 }
 
 /*
- * Small ones of which none reports: the last of the first outbox asks, for nothing in flight has; then one half a
- * window on, and the one that the window ends with. No other.
+ * Small unsignaled requests: the last of the first outbox carries AckReq, since none in flight does; then one half a
+ * window later, and the last of the window.
  */
-Test(pacing, of_unsignaled_requests_few_ask)
+Test(pacing, few_unsignaled_requests_carry_ackreq)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .depth = 512 });
 
@@ -166,8 +166,8 @@ static bool asks(const struct pair *pair, uint32_t line)
 	return strstr(pair->side[A].sent[line], "ackreq") != NULL;
 }
 
-/* Room for three packets at a time: who sends without having asked about anything in flight asks with the last. */
-Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_has)
+/* Room for three packets at a time: without an AckReq in flight the last packet carries one. */
+Test(pacing, last_packet_with_room_carries_ackreq_if_none_in_flight_does)
 {
 	RULE("Q-5");
 	for (uint32_t row = 0; row < 3; row++) {
@@ -199,7 +199,7 @@ Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_ha
 }
 
 /* More is posted, but there is no more room: the last packet asks, of many pieces as of one. */
-Test(pacing, a_pause_for_want_of_room_asks)
+Test(pacing, pause_without_room_sets_ackreq)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .depth = 16 });
 	struct uroce_sge sges[LIMIT_SGE];
@@ -225,7 +225,7 @@ Test(pacing, a_pause_for_want_of_room_asks)
 }
 
 /* Each ACK makes room for one packet, with which the window ends again: not every one of them asks. */
-Test(pacing, questions_do_not_spread_in_a_window_that_stays_full)
+Test(pacing, ackreqs_do_not_multiply_in_a_full_window)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 	uint32_t asked = 0;
@@ -287,7 +287,7 @@ Test(pacing, a_packet_of_pieces_waits_for_the_window_too)
  * Wherever the rooms of the outbox end: half a window behind one that asks another does, though its outbox has room for
  * more, and so does the one that the window ends with.
  */
-Test(pacing, a_long_message_asks_where_it_has_to_and_not_where_an_outbox_ends)
+Test(pacing, long_message_sets_ackreq_by_window_not_by_outbox)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 
@@ -304,7 +304,7 @@ Test(pacing, a_long_message_asks_where_it_has_to_and_not_where_an_outbox_ends)
 }
 
 /* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
-Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
+Test(pacing, long_message_stalls_at_the_window_and_continues)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0 });
 	uint32_t asked = 0, since = 0;
@@ -336,7 +336,7 @@ Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 }
 
 /* P-4 with READs: no more than 2^23 PSNs of answers are outstanding. Nothing of the 2 GiB is ever touched. */
-Test(pacing, reads_stall_at_half_of_all_psns)
+Test(pacing, reads_stall_at_half_of_the_psn_space)
 {
 	const uint64_t bytes = 1ull << 31;
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0, .rd_atomic = 8 });
@@ -365,8 +365,8 @@ Test(pacing, reads_stall_at_half_of_all_psns)
 	pair_close(pair);
 }
 
-/* One that owns them all goes alone: it waits until nothing is outstanding, and it is one packet. */
-Test(pacing, a_read_of_as_many_psns_as_may_be_outstanding_waits_for_the_one_before_it)
+/* Such a READ waits until no request is outstanding, and is one packet. */
+Test(pacing, read_of_the_largest_psn_range_waits_for_earlier_ones)
 {
 	const uint64_t bytes = 1ull << 31;
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
@@ -423,8 +423,8 @@ Test(pacing, a_message_of_two_gibibytes_starts)
 	munmap(huge, bytes);
 }
 
-/* The window ends so many packets behind one that asks: with less than an eighth of it in between nobody asks again. */
-Test(pacing, the_end_of_the_window_asks_unless_a_packet_shortly_before_it_has)
+/* With less than an eighth of the window between the last AckReq and its end no other AckReq is set. */
+Test(pacing, window_end_sets_ackreq_unless_a_recent_packet_has)
 {
 	RULE("Q-5");
 	for (uint32_t between = 31; between < 33; between++) {
@@ -441,7 +441,7 @@ Test(pacing, the_end_of_the_window_asks_unless_a_packet_shortly_before_it_has)
 }
 
 /* After losses only as many PSNs of READs are in flight as the quota says. */
-Test(pacing, after_losses_another_read_waits_for_room_in_the_quota)
+Test(pacing, losses_make_another_read_wait_for_the_quota)
 {
 	RULE("Q-10");
 	for (uint32_t more = 0; more < 2; more++) {
@@ -461,7 +461,7 @@ Test(pacing, after_losses_another_read_waits_for_room_in_the_quota)
 }
 
 /* The quota is for READs, and holds one at least. */
-Test(pacing, a_read_longer_than_the_quota_goes_alone_and_an_atomic_behind_it)
+Test(pacing, read_above_the_quota_leaves_alone_followed_by_an_atomic)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
@@ -476,7 +476,7 @@ Test(pacing, a_read_longer_than_the_quota_goes_alone_and_an_atomic_behind_it)
 }
 
 /* Nothing was lost while a whole quota was answered: the next READ finds twice as much. */
-Test(pacing, the_quota_of_reads_grows_while_nothing_is_lost)
+Test(pacing, read_quota_grows_without_losses)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
@@ -521,7 +521,7 @@ Test(pacing, a_message_may_end_where_its_region_does)
 }
 
 /* The memory of all that goes out together is judged before any of it does. */
-Test(pacing, of_a_message_whose_end_may_not_be_read_nothing_leaves)
+Test(pacing, message_with_an_unreadable_end_sends_nothing)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256 });
 	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 5 * 256 };

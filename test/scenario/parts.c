@@ -33,7 +33,7 @@ static struct pair *open_with_part(void)
 }
 
 /* each part is answered as a READ of its own; Linux goes on with MIDDLE, and ends each with LAST. */
-Test(parts, the_answer_to_a_part_begins_and_ends_in_each_peers_way)
+Test(parts, answer_to_a_part_may_use_first_or_middle)
 {
 	static const uint8_t firsts[] = { OP_READ_RESPONSE_FIRST, OP_READ_RESPONSE_MIDDLE };
 	char line[80];
@@ -69,8 +69,8 @@ Test(parts, the_answer_to_a_part_begins_and_ends_in_each_peers_way)
 	}
 }
 
-/* Only what fits nowhere is refused: an end where none of our requests ended, or more than a packet. */
-Test(parts, what_fits_no_part_is_refused)
+/* Only a response that fits no request is refused: a wrong end, or more than a packet. */
+Test(parts, response_that_fits_no_part_is_refused)
 {
 	RULE("Q-10");
 	RULE("Q-12");
@@ -116,7 +116,7 @@ static int lose_and_double(struct pair *pair, enum side_name from, uint32_t numb
 }
 
 /* S-9, Q-10: with losses of all kinds, and quotas that follow them. */
-Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
+Test(parts, no_part_is_requested_before_the_peer_has_the_whole_read)
 {
 	RULE("S-9");
 	RULE("Q-10");
@@ -147,8 +147,8 @@ Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
 	}
 }
 
-/* After the first loss in a long READ one window is asked for again, and the rest when that has come. */
-Test(parts, a_loss_in_a_long_read_asks_for_a_part)
+/* After the first loss in a long READ one window is requested, and the rest after it has arrived. */
+Test(parts, loss_in_a_long_read_requests_a_part)
 {
 	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
@@ -168,8 +168,8 @@ Test(parts, a_loss_in_a_long_read_asks_for_a_part)
 	pair_close(pair);
 }
 
-/* An outbox ends within the answer to a part: the rest of it leaves next, and what is acknowledged after that. */
-Test(parts, a_part_goes_on_where_there_was_no_room)
+/* An outbox ends within the answer to a part: its rest leaves next, followed by ACKs. */
+Test(parts, answer_to_a_part_continues_after_a_full_outbox)
 {
 	RULE("S-9");
 	RULE("S-14");
@@ -197,7 +197,7 @@ Test(parts, a_part_goes_on_where_there_was_no_room)
 }
 
 /* Asked for twice before it leaves, it leaves once, and the READ does not begin again. */
-Test(parts, what_is_owed_is_owed_once)
+Test(parts, part_requested_twice_is_answered_once)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 
@@ -213,7 +213,7 @@ Test(parts, what_is_owed_is_owed_once)
 }
 
 /* What there is no room to remember is answered all the same, as a READ that begins again there. */
-Test(parts, more_than_can_be_owed_is_answered_too)
+Test(parts, more_parts_than_recorded_are_answered_too)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 	uint32_t before;
@@ -229,7 +229,7 @@ Test(parts, more_than_can_be_owed_is_answered_too)
 }
 
 /* Another QP has had the board before: what that owed is not ours. */
-Test(parts, a_board_that_another_qp_has_had_begins_empty)
+Test(parts, recycled_board_of_parts_is_empty)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 	const struct rc_stretch old = { .end_psn = psn_make(1), .end_bytes = MTU };
@@ -245,7 +245,7 @@ Test(parts, a_board_that_another_qp_has_had_begins_empty)
 }
 
 /* The last response of all shows that the peer has every request: also of the second READ a part can be asked for. */
-Test(parts, what_has_answered_the_newest_has_all)
+Test(parts, last_response_shows_that_the_peer_has_all_requests)
 {
 	RULE("S-9");
 	for (uint32_t newest = 0; newest < 2; newest++) {
@@ -275,8 +275,8 @@ Test(parts, what_has_answered_the_newest_has_all)
 	}
 }
 
-/* What is asked for again fits the quota to the last packet: the second READ does not wait for the first one. */
-Test(parts, a_quota_holds_as_much_as_it_says)
+/* The repeated part fits the quota exactly: the second READ does not wait for the first one. */
+Test(parts, quota_holds_exactly_its_packets)
 {
 	RULE("Q-10");
 	for (uint32_t more = 0; more < 2; more++) {
@@ -299,7 +299,7 @@ Test(parts, a_quota_holds_as_much_as_it_says)
 }
 
 /* Sent again behind the first READ, the WRITE does not ask, for the second READ was to follow; but that has to wait. */
-Test(parts, what_waits_for_a_part_asks_about_what_is_before_it)
+Test(parts, part_wait_solicits_an_ack_of_earlier_requests)
 {
 	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE };
@@ -321,8 +321,8 @@ Test(parts, what_waits_for_a_part_asks_about_what_is_before_it)
 	pair_close(pair);
 }
 
-/* The rest of a READ waits for a part of it, of which nothing comes: that is asked about, resend or not. */
-Test(parts, a_part_that_is_not_answered_is_asked_about)
+/* The rest of a READ waits for an unanswered part, which is probed with or without a resend. */
+Test(parts, unanswered_part_is_probed)
 {
 	struct pair *pair = open_with_part();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -341,10 +341,10 @@ Test(parts, a_part_that_is_not_answered_is_asked_about)
 }
 
 /*
- * What an earlier request for the READ may still be answered with puts the ACK timer off, be it behind a gap or of old,
- * for the new answer comes behind it. It is so many packets and no more: what else comes is no sign of life.
+ * Responses that an earlier READ request may still draw postpone the ACK timer, since the new answer follows them.
+ * Their number is bounded: later responses are no sign of life.
  */
-Test(parts, the_timer_waits_for_the_rest_of_the_old_answer_and_no_longer)
+Test(parts, timer_waits_only_for_the_rest_of_the_old_answer)
 {
 	RULE("T-1");
 	RULE("T-5");
@@ -367,8 +367,8 @@ Test(parts, the_timer_waits_for_the_rest_of_the_old_answer_and_no_longer)
 	}
 }
 
-/* A part finds no room to leave, and then its region is gone: the credit that it would have told is not lost. */
-Test(parts, what_finds_no_room_grants_no_credits)
+/* A part finds no room, then its region is removed: its credit is not lost. */
+Test(parts, part_without_room_grants_no_credits)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 	uint32_t key = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);

@@ -150,7 +150,7 @@ Test(path_change, idle_side_that_migrates_takes_a_peer_in_rearm_along)
 }
 
 /* Nobody waits for an answer: the connection does not end, and a request that is posted then has all its retries. */
-Test(path_change, idle_side_whose_new_path_is_dead_goes_on_waiting)
+Test(path_change, idle_side_with_a_dead_new_path_stays_connected)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 2 });

@@ -102,7 +102,7 @@ Test(post, inline_data_is_copied_and_needs_no_key)
 }
 
 /* More of it than a packet holds: each takes its part, whether they leave at once or one at a time. */
-Test(post, inline_data_of_several_packets_arrives)
+Test(post, inline_data_spans_several_packets)
 {
 	static const uint32_t sizes[] = { 257, 300, 512 };
 
@@ -176,7 +176,7 @@ Test(post, the_solicited_bit_is_on_the_last_packet_only)
 }
 
 /* TC-E-22: unsignaled ones hold their slots until the next that reports. */
-Test(post, unsignaled_requests_free_their_slots_with_the_next_that_reports)
+Test(post, next_reported_request_frees_unsignaled_slots)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
 
@@ -253,7 +253,7 @@ Test(post, a_bad_request_is_refused_and_leaves_no_trace)
 }
 
 /* TC-F-2 */
-Test(post, the_state_decides_what_a_post_does)
+Test(post, state_decides_whether_a_post_waits_or_flushes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -346,7 +346,7 @@ Test(post, a_local_fault_is_reported_after_the_earlier_requests)
 }
 
 /* E-2: an earlier one fails after all: then its error is the one, and the fault is flushed with the rest. */
-Test(post, an_earlier_failure_comes_before_a_local_fault)
+Test(post, earlier_failure_precedes_a_local_fault)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 	struct uroce_sge sge = piece(pair, 0, 64);
@@ -366,8 +366,8 @@ Test(post, an_earlier_failure_comes_before_a_local_fault)
 	pair_close(pair);
 }
 
-/* Gone in mid-message: what was sent was sent, nothing more is read. */
-Test(post, a_key_that_goes_in_mid_message_is_a_local_fault)
+/* Sent packets stay sent, and no more memory is read. */
+Test(post, key_removed_in_mid_message_is_a_local_fault)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = pair_region(pair, A, 1, 0, 8192, UROCE_ACCESS_LOCAL_WRITE);
@@ -427,7 +427,7 @@ Test(post, packets_of_many_pieces_leave_as_there_is_room)
 }
 
 /* One ACK completes more than a poll has room for, or an error flushes as many: all in order, none twice. */
-Test(post, a_poll_that_runs_out_of_completions_goes_on_in_the_next)
+Test(post, poll_without_completion_room_continues_in_the_next)
 {
 	RULE("Q-6");
 	RULE("E-1");
@@ -509,8 +509,8 @@ Test(post, a_flushed_request_frees_its_slot)
 	pair_close(pair);
 }
 
-/* What has succeeded and finds no room is to be told the next time, and events wait behind it (V-1). */
-Test(post, completions_that_find_no_room_say_so_and_come_before_events)
+/* Successful completions without room are delivered in the next call, before events (V-1). */
+Test(post, completions_without_room_precede_events)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -540,8 +540,8 @@ Test(post, completions_that_find_no_room_say_so_and_come_before_events)
 	pair_close(pair);
 }
 
-/* Wherever it stands, also where a packet ends: nothing is read there, so nobody asks whether that may be done. */
-Test(post, a_piece_of_no_bytes_needs_no_key_to_be_sent)
+/* An empty piece reads no memory, so its key is not checked, even at the end of a packet. */
+Test(post, empty_piece_needs_no_key_to_be_sent)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint8_t *memory = pair->side[A].memory;

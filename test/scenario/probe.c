@@ -56,8 +56,8 @@ static uint64_t settle(struct pair *pair)
 	return pair->now_ns - began;
 }
 
-/* Which of the two packets was answered nobody knows, so the answer tells no round trip. */
-Test(probe, a_packet_that_was_asked_for_is_not_timed)
+/* The answer may belong to either copy, so it measures no round trip (Karn). */
+Test(probe, probed_packet_measures_no_round_trip)
 {
 	struct pair *pair = open_asking(0);
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -96,7 +96,7 @@ Test(probe, a_read_at_the_end_is_not_repeated)
 }
 
 /* The last packet of all: nothing behind it shows the gap. */
-Test(probe, a_lost_tail_is_asked_for_early)
+Test(probe, lost_tail_is_probed_early)
 {
 	struct pair *pair = open_asking(0);
 
@@ -116,7 +116,7 @@ Test(probe, a_lost_tail_is_asked_for_early)
 }
 
 /* The ACK: the peer has everything, and says so once more. */
-Test(probe, a_lost_acknowledge_is_asked_for_early)
+Test(probe, lost_ack_is_probed_early)
 {
 	struct pair *pair = open_asking(1);
 
@@ -132,10 +132,10 @@ Test(probe, a_lost_acknowledge_is_asked_for_early)
 }
 
 /*
- * The NAK: the peer is silent until the packet that it misses comes (K-SEQ), but answers an empty duplicate: first how
- * far it has come, then that this is all.
+ * The NAK is lost: the peer is silent until the missing packet arrives (K-SEQ), but answers an empty duplicate, first
+ * with its progress, then again without any.
  */
-Test(probe, a_lost_nak_is_made_up_for)
+Test(probe, lost_nak_is_recovered_by_a_probe)
 {
 	struct pair *pair = open_asking(0);
 
@@ -153,8 +153,8 @@ Test(probe, a_lost_nak_is_made_up_for)
 	pair_close(pair);
 }
 
-/* A READ's answer: an empty duplicate draws an ACK behind it, and what is missing is asked for again. */
-Test(probe, a_lost_answer_at_the_end_is_asked_for_early)
+/* The READ response is lost: an empty duplicate draws an ACK after it, and the missing part is requested. */
+Test(probe, lost_read_response_at_the_end_is_probed_early)
 {
 	struct pair *pair = open_asking(0);
 
@@ -194,7 +194,7 @@ Test(probe, a_dead_peer_is_found_by_the_ack_timer_alone)
 }
 
 /* Progress, an RNR wait and an empty window end it; without an ACK timer there is none. */
-Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
+Test(probe, no_probe_runs_without_unanswered_packets)
 {
 	struct pair *pair = open_asking(0);
 
@@ -217,7 +217,7 @@ Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
 }
 
 /* A slow answer costs a packet, and one without data, and nothing else. */
-Test(probe, an_answer_that_was_only_slow_is_taken)
+Test(probe, late_answer_is_accepted)
 {
 	struct pair *pair = open_asking(0);
 
@@ -250,8 +250,8 @@ static void post_faulty(struct pair *pair, enum uroce_wr_opcode opcode, uint64_t
 	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
 }
 
-/* A faulty READ waits for two lost ACKs: the probe repeats what was sent, and nothing behind the fault starts. */
-Test(probe, a_request_that_waits_with_a_fault_is_not_jumped_over)
+/* A faulty READ waits for two lost ACKs: the probe repeats sent packets, and no later request starts. */
+Test(probe, request_with_a_fault_is_not_skipped)
 {
 	struct pair *pair = open_asking(4);
 
@@ -268,8 +268,11 @@ Test(probe, a_request_that_waits_with_a_fault_is_not_jumped_over)
 	pair_close(pair);
 }
 
-/* What the probe would repeat last has lost its source: it is reported in its turn, and each probe asks (E-2). */
-Test(probe, a_key_that_goes_before_the_newest_is_repeated_does_not_silence_it)
+/*
+ * The last packet to repeat has lost its source: the fault is reported in order, and each probe requests an ACK
+ * (E-2).
+ */
+Test(probe, deregistered_key_does_not_silence_a_probe)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
@@ -299,7 +302,7 @@ Test(probe, a_key_that_goes_before_the_newest_is_repeated_does_not_silence_it)
 }
 
 /* A faulty SEND waits for a READ: the newest that was sent is the READ, which is not asked for from within its end. */
-Test(probe, the_newest_packet_is_the_newest_that_was_sent)
+Test(probe, newest_packet_is_the_newest_sent)
 {
 	struct pair *pair = open_asking(4);
 
@@ -316,7 +319,7 @@ Test(probe, the_newest_packet_is_the_newest_that_was_sent)
 }
 
 /* A probe that found no room is over when something else rewinds: then everything goes out again, in order. */
-Test(probe, a_rewind_ends_a_probe_that_had_no_room)
+Test(probe, rewind_cancels_a_probe_without_room)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 
@@ -341,7 +344,7 @@ Test(probe, a_rewind_ends_a_probe_that_had_no_room)
 }
 
 /* What shows a loss meanwhile does so for all that is behind it: a probe repeats two packets, a restart all. */
-Test(probe, a_missing_answer_turns_a_probe_into_a_restart)
+Test(probe, missing_answer_replaces_a_probe_by_a_restart)
 {
 	RULE("Q-8");
 	for (uint32_t out = 0; out < 2; out++) { /* packets of the probe that have left: nothing, or the oldest */
@@ -405,7 +408,7 @@ Test(probe, progress_starts_a_new_wait)
 	pair_close(pair);
 }
 
-/* In ERR there is nobody to be asked. */
+/* In ERR no probe runs. */
 Test(probe, a_failure_ends_the_wait)
 {
 	struct pair *pair = open_asking(0);
@@ -421,8 +424,8 @@ Test(probe, a_failure_ends_the_wait)
 	pair_close(pair);
 }
 
-/* What follows is no part of it, and asks only where it would have asked anyway. */
-Test(probe, what_is_sent_after_a_probe_does_not_ask)
+/* The next packet is no part of the probe and carries AckReq only where it would anyway. */
+Test(probe, packet_after_a_probe_has_no_extra_ackreq)
 {
 	struct pair *pair = open_asking(0);
 	const struct uroce_send_wr unsignaled = { .opcode = UROCE_WR_RDMA_WRITE };
@@ -445,7 +448,7 @@ Test(probe, what_is_sent_after_a_probe_does_not_ask)
 }
 
 /* Turned on while something is in flight: the next packet that asks starts the wait. */
-Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
+Test(probe, enabled_probes_start_with_the_next_ackreq)
 {
 	for (uint32_t bytes = 8; bytes <= 2000; bytes += 1992) {
 		struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -479,8 +482,8 @@ static void fire_probe(struct pair *pair)
 	rc_qp_timeout(qp, pair->now_ns);
 }
 
-/* What is new asks nothing about what is missing. Nor does it when all has been sent again and is missing once more. */
-Test(probe, what_is_new_goes_behind_it)
+/* New requests do not replace a probe, neither before nor after a resend. */
+Test(probe, new_requests_follow_a_probe_without_replacing_it)
 {
 	RULE("T-6");
 	for (uint32_t again = 0; again < 2; again++) {
@@ -502,7 +505,7 @@ Test(probe, what_is_new_goes_behind_it)
 }
 
 /* It has two packets, and there is room for one: the oldest goes. */
-Test(probe, where_there_is_room_for_one_packet_the_oldest_goes)
+Test(probe, room_for_one_packet_probes_the_oldest)
 {
 	struct pair *pair = open_asking(0);
 
@@ -520,7 +523,7 @@ Test(probe, where_there_is_room_for_one_packet_the_oldest_goes)
 }
 
 /* The buffer of its answer may not be written any more: an empty WRITE asks in its stead. */
-Test(probe, an_atomic_whose_key_has_gone_is_not_repeated)
+Test(probe, atomic_with_a_deregistered_key_is_not_repeated)
 {
 	struct pair *pair = open_asking(0);
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
@@ -544,7 +547,7 @@ Test(probe, an_atomic_whose_key_has_gone_is_not_repeated)
 }
 
 /* Its bytes lie in the request itself, and there is no key. */
-Test(probe, an_inline_message_is_repeated_with_its_bytes)
+Test(probe, inline_message_is_repeated_with_its_data)
 {
 	static const char bytes[] = "inline by itself";
 	struct pair *pair = open_asking(0);

@@ -57,8 +57,8 @@ static uint64_t exchange(struct pair *pair, uint64_t round_trip_ns)
 	return qp->counters[CNT_EARLY_PROBES] - before;
 }
 
-/* More is to follow, and what has asked is answered: of the rest nobody expects to hear. */
-Test(probe_backoff, nobody_waits_for_an_answer_that_nobody_owes)
+/* The last packet with AckReq is answered; the others draw no answer. */
+Test(probe_backoff, no_probe_runs_for_packets_without_ackreq)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -87,10 +87,10 @@ Test(probe_backoff, nobody_waits_for_an_answer_that_nobody_owes)
 }
 
 /*
- * Each question is put before the answer to the one before it comes, so that no round trip is ever timed (T-5). From
- * any round trip to any other, exact or drawn: in the end nobody is asked any more.
+ * Each probe is sent before the answer to the preceding one arrives, so no round trip is timed (T-5). From any round
+ * trip to any other, exact or drawn: in the end no probe is sent.
  */
-Test(probe_backoff, a_peer_that_has_become_slower_is_given_more_time)
+Test(probe_backoff, slower_peer_is_given_more_time)
 {
 	static const uint64_t usual_us[] = { 1, 5, 20, 50, 100, 500 };
 
@@ -119,7 +119,7 @@ Test(probe_backoff, a_peer_that_has_become_slower_is_given_more_time)
 }
 
 /* Karn's rule: progress alone does not make the wait short again, for whether it answers the question nobody knows. */
-Test(probe_backoff, after_a_question_waits_stay_long_until_a_round_trip_is_timed)
+Test(probe_backoff, probe_keeps_waits_long_until_an_rtt_is_measured)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -139,7 +139,7 @@ Test(probe_backoff, after_a_question_waits_stay_long_until_a_round_trip_is_timed
 }
 
 /* Where packets are lost it was right to ask, and is the next time. */
-Test(probe_backoff, who_has_seen_a_loss_asks_soon_again)
+Test(probe_backoff, loss_shortens_the_next_probe_wait)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -157,7 +157,7 @@ Test(probe_backoff, who_has_seen_a_loss_asks_soon_again)
 }
 
 /* The thread was away for a second while a round trip was timed: it goes on asking within the timeout. */
-Test(probe_backoff, who_was_away_does_not_give_up_asking)
+Test(probe_backoff, stalled_thread_keeps_probing_within_the_timeout)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -176,7 +176,7 @@ Test(probe_backoff, who_was_away_does_not_give_up_asking)
 }
 
 /* The very first packet is lost: what its second copy takes is no measure, as long as there is no other. */
-Test(probe_backoff, a_lost_first_packet_does_not_make_impatient)
+Test(probe_backoff, lost_first_packet_does_not_shorten_the_wait)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -198,8 +198,8 @@ Test(probe_backoff, a_lost_first_packet_does_not_make_impatient)
 	pair_close(pair);
 }
 
-/* No room for the question, and something is answered: a sign of life, so nothing goes. */
-Test(probe_backoff, a_question_that_had_no_room_does_not_become_a_restart)
+/* The probe finds no room, and an answer arrives: it is a sign of life, so nothing is resent. */
+Test(probe_backoff, probe_without_room_does_not_become_a_restart)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -228,8 +228,8 @@ Test(probe_backoff, a_question_that_had_no_room_does_not_become_a_restart)
 	pair_close(pair);
 }
 
-/* Progress between the deadline and the next chance to send: there is nothing to ask any more. */
-Test(probe_backoff, progress_takes_back_a_question_that_was_due)
+/* Progress between the deadline and the next transmission cancels the probe. */
+Test(probe_backoff, progress_cancels_a_due_probe)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -252,8 +252,8 @@ Test(probe_backoff, progress_takes_back_a_question_that_was_due)
 	pair_close(pair);
 }
 
-/* Turned off while a question waits for room: nothing goes out again, and on the way it was nothing changes. */
-Test(probe_backoff, a_question_that_had_no_room_is_forgotten_when_it_is_turned_off)
+/* Probes are disabled while one waits for room: nothing is resent. */
+Test(probe_backoff, disabling_cancels_a_probe_without_room)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -279,8 +279,8 @@ Test(probe_backoff, a_question_that_had_no_room_is_forgotten_when_it_is_turned_o
 	pair_close(pair);
 }
 
-/* What is missing of a READ was asked for, and the peer falls silent: that is asked for again, and nothing besides. */
-Test(probe_backoff, a_hole_that_was_asked_for_is_asked_for_early_again)
+/* A hole was requested and the peer falls silent: only that hole is requested again. */
+Test(probe_backoff, requested_hole_is_probed_early)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	struct rc_qp *qp = pair->side[A].qp;

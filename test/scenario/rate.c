@@ -45,7 +45,7 @@ static uint32_t leaves(struct pair *pair, enum side_name side)
 	return pair->side[side].packets - before;
 }
 
-Test(rate, after_a_notification_packets_leave_in_bursts_at_half_of_the_rate_of_the_line)
+Test(rate, notification_halves_the_rate_and_packets_leave_in_bursts)
 {
 	struct pair *pair = open_listening();
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -72,7 +72,7 @@ Test(rate, after_a_notification_packets_leave_in_bursts_at_half_of_the_rate_of_t
 	pair_close(pair);
 }
 
-Test(rate, what_was_not_sent_in_time_makes_one_burst_and_no_more)
+Test(rate, delayed_packets_leave_in_one_burst_only)
 {
 	struct pair *pair = open_listening();
 
@@ -87,8 +87,8 @@ Test(rate, what_was_not_sent_in_time_makes_one_burst_and_no_more)
 	pair_close(pair);
 }
 
-/* What a READ asks for counts, and what was ahead at one rate is less so at a higher one. */
-Test(rate, reads_are_asked_for_at_the_rate)
+/* The responses that a READ requests count; a higher rate shortens the wait. */
+Test(rate, read_requests_are_paced)
 {
 	struct pair *pair = open_listening();
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -109,7 +109,7 @@ Test(rate, reads_are_asked_for_at_the_rate)
 }
 
 /* The rate may rise meanwhile. */
-Test(rate, who_waits_for_long_looks_each_ms)
+Test(rate, long_wait_is_rechecked_each_millisecond)
 {
 	struct pair *pair = open_listening();
 
@@ -122,7 +122,7 @@ Test(rate, who_waits_for_long_looks_each_ms)
 	pair_close(pair);
 }
 
-Test(rate, read_responses_keep_to_it_as_well)
+Test(rate, read_responses_are_paced)
 {
 	struct pair *pair = open_listening();
 
@@ -137,7 +137,7 @@ Test(rate, read_responses_keep_to_it_as_well)
 }
 
 /* What others have put into the outbox before is not the QP's: a response and its own requests make one burst. */
-Test(rate, a_burst_counts_what_is_its_own)
+Test(rate, burst_counts_only_its_own_packets)
 {
 	struct pair *pair = open_listening();
 	uint32_t before;
@@ -157,8 +157,8 @@ Test(rate, a_burst_counts_what_is_its_own)
 	pair_close(pair);
 }
 
-/* B has asked for what takes 2 ms at its rate, and its peer would not wait for that. */
-Test(rate, responses_do_not_wait_for_what_was_asked)
+/* B has requested READs that take 2 ms at its rate; its responses do not wait for that. */
+Test(rate, responses_do_not_wait_for_paced_requests)
 {
 	struct pair *pair = open_listening();
 
@@ -195,8 +195,8 @@ static struct pair *open_waiting_for(uint64_t wait_ns)
 	return pair;
 }
 
-/* The wait may be longer than the ACK timer, and without probes nobody asks meanwhile. */
-Test(rate, what_has_not_asked_asks_before_a_long_wait_for_the_rate)
+/* The wait may exceed the ACK timer, and without probes no ACK is requested in between. */
+Test(rate, long_pacing_wait_solicits_an_ack)
 {
 	struct pair *pair = open_waiting_for(100000000);
 
@@ -207,7 +207,7 @@ Test(rate, what_has_not_asked_asks_before_a_long_wait_for_the_rate)
 }
 
 /* A probe would only fill the queue that the rate is to empty. */
-Test(rate, before_a_short_wait_for_the_rate_nobody_asks_and_then_the_next_packet_does)
+Test(rate, short_pacing_wait_defers_ackreq_to_the_next_packet)
 {
 	struct pair *pair = open_waiting_for(SHORT_NS);
 
@@ -224,7 +224,7 @@ Test(rate, before_a_short_wait_for_the_rate_nobody_asks_and_then_the_next_packet
 }
 
 /* B is ahead of its rate with requests of its own. */
-Test(rate, acks_do_not_wait)
+Test(rate, acks_are_not_paced)
 {
 	struct pair *pair = open_listening();
 
@@ -239,7 +239,7 @@ Test(rate, acks_do_not_wait)
 }
 
 /* A peer may draw any number of them, and what waits for the rate must not wait for ever. */
-Test(rate, acks_do_not_count)
+Test(rate, acks_do_not_count_towards_the_rate)
 {
 	struct pair *pair = open_listening();
 	const struct rc_qp *qp = pair->side[B].qp;
@@ -280,7 +280,7 @@ Test(rate, short_responses_do_not_wait)
 	pair_close(pair);
 }
 
-Test(rate, who_is_ahead_and_has_nothing_to_send_waits_for_nothing)
+Test(rate, paced_qp_without_work_has_no_deadline)
 {
 	struct pair *pair = open_listening();
 
@@ -295,8 +295,8 @@ Test(rate, who_is_ahead_and_has_nothing_to_send_waits_for_nothing)
 	pair_close(pair);
 }
 
-/* What waited is gone, and nothing is left to do that would look at the rate again. */
-Test(rate, the_wait_of_a_qp_in_error_ends)
+/* The waiting request is flushed, and no work remains that would check the rate. */
+Test(rate, qp_in_error_ends_its_pacing_wait)
 {
 	struct pair *pair = open_listening();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -315,7 +315,7 @@ Test(rate, the_wait_of_a_qp_in_error_ends)
 	pair_close(pair);
 }
 
-Test(rate, without_further_notifications_it_is_gone_after_a_while)
+Test(rate, rate_limit_ends_without_further_notifications)
 {
 	struct pair *pair = open_listening();
 
@@ -337,7 +337,7 @@ static int lose_some(struct pair *pair, enum side_name from, uint32_t number, co
 	return number % 7 != 3;
 }
 
-Test(rate, losses_are_mended_at_the_rate)
+Test(rate, losses_are_repaired_at_the_rate)
 {
 	struct pair *pair = open_listening();
 
@@ -357,7 +357,7 @@ Test(rate, losses_are_mended_at_the_rate)
 	pair_close(pair);
 }
 
-Test(rate, a_notification_from_elsewhere_is_dropped)
+Test(rate, notification_from_another_address_is_dropped)
 {
 	struct pair *pair = open_listening();
 	struct uroce_path elsewhere = pair->side[B].qp->path;
@@ -377,7 +377,7 @@ Test(rate, a_notification_from_elsewhere_is_dropped)
 }
 
 /* TC-G-4: a CNP has no PSN: who knows the QPN can send one. */
-Test(rate, notifications_beyond_what_was_sent_are_ignored_and_raise_an_anomaly)
+Test(rate, surplus_notifications_are_ignored_and_raise_an_anomaly)
 {
 	struct pair *pair = open_listening();
 	uint32_t mbps;
@@ -408,7 +408,7 @@ Test(rate, notifications_beyond_what_was_sent_are_ignored_and_raise_an_anomaly)
 	pair_close(pair);
 }
 
-Test(rate, who_does_not_listen_ignores_it)
+Test(rate, qp_without_dcqcn_ignores_notifications)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 
@@ -420,7 +420,7 @@ Test(rate, who_does_not_listen_ignores_it)
 }
 
 /* Anybody can send a marked packet. One of 2^15 PSNs lies within the window. */
-Test(rate, the_mark_of_a_packet_counts_near_the_expected_psn_only)
+Test(rate, ecn_mark_counts_only_near_the_expected_psn)
 {
 	static const struct {
 		uint8_t opcode;

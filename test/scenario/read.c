@@ -38,7 +38,7 @@ static void expect_placed(const struct pair *pair, uint32_t bytes)
 		cr_assert_eq(pair->side[A].memory[i], i < bytes ? PACKETS_DATA : EMPTY, "byte %u, placed %u", i, bytes);
 }
 
-Test(read, its_responses_are_placed_and_complete_it)
+Test(read, responses_are_placed_and_complete_the_read)
 {
 	struct pair *pair = open_with_read();
 
@@ -57,7 +57,7 @@ Test(read, its_responses_are_placed_and_complete_it)
 	pair_close(pair);
 }
 
-Test(read, a_response_acknowledges_what_came_before_it)
+Test(read, response_acknowledges_earlier_requests)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -77,10 +77,10 @@ Test(read, a_response_acknowledges_what_came_before_it)
 }
 
 /*
- * TC-E-3, TC-E-15: each says that the READ's first response was lost; the repeated request is the same, what follows
- * it comes too.
+ * TC-E-3, TC-E-15: each shows that the READ's first response was lost; the repeated request is equal, and later
+ * requests follow it.
  */
-Test(read, an_answer_to_something_later_restarts_it_at_once)
+Test(read, answer_to_a_later_request_restarts_the_read_at_once)
 {
 	static const char *const triggers[] = { "ACK of the WRITE", "ACK inside", "ACK of its last", "second response",
 						"last response" };
@@ -106,7 +106,7 @@ Test(read, an_answer_to_something_later_restarts_it_at_once)
 }
 
 /* TC-E-3 */
-Test(read, an_acknowledge_behind_an_atomic_restarts_it)
+Test(read, ack_after_an_atomic_restarts_it)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -125,8 +125,8 @@ Test(read, an_acknowledge_behind_an_atomic_restarts_it)
 	pair_close(pair);
 }
 
-/* TC-E-15: only what is missing is asked for, and only once, whatever else tells of the same loss. */
-Test(read, a_gap_asks_once_for_the_missing_bytes)
+/* TC-E-15: only missing responses are requested, once per loss. */
+Test(read, gap_requests_only_the_missing_bytes_once)
 {
 	struct pair *pair = open_with_read();
 
@@ -151,8 +151,8 @@ Test(read, a_gap_asks_once_for_the_missing_bytes)
 	pair_close(pair);
 }
 
-/* Linux goes on with MIDDLE and LAST where a READ was asked for again. */
-Test(read, both_ways_to_begin_an_answer_again_are_right)
+/* Linux continues a repeated READ with MIDDLE and LAST. */
+Test(read, restarted_answer_may_begin_with_first_or_middle)
 {
 	static const uint8_t opcodes[][2] = {
 		{ OP_READ_RESPONSE_FIRST, OP_READ_RESPONSE_LAST },
@@ -187,7 +187,7 @@ Test(read, both_ways_to_begin_an_answer_again_are_right)
 }
 
 /* Where an earlier READ was asked for again the next one does not begin, though it has the same PSN 2^24 later. */
-Test(read, an_answer_begins_again_only_where_its_own_request_did)
+Test(read, answer_restarts_only_where_its_request_did)
 {
 	struct pair *pair = open_with_read();
 	struct rc_sendwin *win = &pair->side[A].qp->win;
@@ -226,7 +226,7 @@ Test(read, middle_and_last_fit_where_the_first_request_began)
 }
 
 /* TC-E-15, TC-E-16 */
-Test(read, what_comes_twice_or_late_is_dropped)
+Test(read, duplicate_and_late_responses_are_dropped)
 {
 	struct pair *pair = open_with_read();
 
@@ -321,8 +321,8 @@ Test(read, a_response_that_breaks_the_protocol_fails_the_request)
 	}
 }
 
-/* TC-E-17: an answer with data for what has none; the requests before it have succeeded. */
-Test(read, an_answer_where_none_is_due_fails_the_request_of_its_psn)
+/* TC-E-17: an answer with data to a request without any; earlier requests have succeeded. */
+Test(read, unexpected_answer_fails_the_request_that_owns_its_psn)
 {
 	RULE("Q-12");
 	for (int i = 0; i < 4; i++) {
@@ -352,8 +352,11 @@ Test(read, an_answer_where_none_is_due_fails_the_request_of_its_psn)
 	}
 }
 
-/* The order of Q-12: what is missing comes first, so the same answer behind an unanswered READ is only a sign. */
-Test(read, a_missing_answer_is_noticed_before_a_wrong_one)
+/*
+ * The order of Q-12: a missing answer is detected first, so the same answer after an unanswered READ only indicates
+ * the loss.
+ */
+Test(read, missing_answer_is_detected_before_a_wrong_one)
 {
 	struct pair *pair = open_with_read();
 
@@ -367,7 +370,7 @@ Test(read, a_missing_answer_is_noticed_before_a_wrong_one)
 }
 
 /* The responder refuses the READ itself, part-way: that says more than the response lost before it (K-REQ). */
-Test(read, a_fatal_nak_inside_it_fails_it_though_a_response_is_missing)
+Test(read, fatal_nak_inside_a_read_fails_it_despite_a_missing_response)
 {
 	RULE("K-REQ");
 	for (uint32_t psn = 0; psn < 3; psn++) {
@@ -381,8 +384,8 @@ Test(read, a_fatal_nak_inside_it_fails_it_though_a_response_is_missing)
 	}
 }
 
-/* K-SEQ-REQ: inside a READ it asks for what is not placed, and counts as what it is. */
-Test(read, a_sequence_nak_inside_it_asks_for_the_bytes_not_placed)
+/* K-SEQ-REQ: inside a READ it requests the responses not placed, and is counted as a sequence NAK. */
+Test(read, sequence_nak_inside_a_read_requests_the_missing_bytes)
 {
 	RULE("K-SEQ-REQ");
 	RULE("Q-10");
@@ -403,7 +406,7 @@ Test(read, a_sequence_nak_inside_it_asks_for_the_bytes_not_placed)
 }
 
 /* Two READs; the answer to the second does not go where the first one's belongs, nor into its own place too early. */
-Test(read, an_answer_out_of_order_places_nothing)
+Test(read, out_of_order_answer_places_nothing)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .no_boards = true });
 	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_READ, .send_flags = UROCE_SEND_SIGNALED };
@@ -428,7 +431,7 @@ Test(read, an_answer_out_of_order_places_nothing)
 }
 
 /* A buffer that is only to be read from is not written to; found before the READ is sent, or when it lands. */
-Test(read, a_buffer_that_may_not_be_written_is_a_local_fault)
+Test(read, buffer_without_local_write_is_a_local_fault)
 {
 	RULE("Q-13");
 	RULE("Q-11");
@@ -519,7 +522,7 @@ static void check_mishap(uint32_t packets, const struct mishap *mishap)
 }
 
 /* TC-E-15 */
-Test(read, an_answer_lost_doubled_or_late_costs_what_is_missing)
+Test(read, lost_duplicate_or_late_answer_costs_only_the_missing_bytes)
 {
 	RULE("Q-9");
 	RULE("Q-10");
@@ -556,7 +559,7 @@ Test(read, a_response_with_a_wrong_pad_fails_the_request)
 }
 
 /* A piece of no bytes is nowhere, so its key is not looked at, wherever it stands. */
-Test(read, a_piece_of_no_bytes_needs_no_key)
+Test(read, empty_piece_needs_no_key)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_sge sges[3] = {

@@ -25,7 +25,7 @@ static struct uroce_sge piece(const struct pair *pair, uint64_t offset, uint32_t
 }
 
 /* TC-C-12 */
-Test(receive, a_completion_says_length_immediate_source_and_solicited)
+Test(receive, completion_reports_length_immediate_source_and_solicited)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
 	struct wire_packet packet = send_packet(OP_SEND_ONLY_IMM, 0, 20);
@@ -55,7 +55,7 @@ Test(receive, a_completion_says_length_immediate_source_and_solicited)
  * TC-C-3, TC-C-12, R-1: the entry is wanted at the packet with the immediate, not before; the data of the WRITE lies
  * there already.
  */
-Test(receive, a_write_with_immediate_asks_for_a_receive_at_its_last_packet)
+Test(receive, write_with_immediate_takes_a_receive_at_its_last_packet)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet last = write_packet(pair, OP_WRITE_LAST_IMM, 1, 0, 0, 476);
@@ -77,7 +77,7 @@ Test(receive, a_write_with_immediate_asks_for_a_receive_at_its_last_packet)
 }
 
 /* TC-C-3: an RNR NAK for a SEND comes at its first packet; once it has begun, its entry is its own. */
-Test(receive, a_send_asks_for_a_receive_at_its_first_packet_only)
+Test(receive, send_takes_a_receive_at_its_first_packet_only)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 
@@ -118,7 +118,7 @@ Test(receive, sixteen_pieces_are_filled_in_order)
 	pair_close(pair);
 }
 
-Test(receive, posts_are_refused_as_the_header_says)
+Test(receive, invalid_posts_return_documented_errors)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
 	struct uroce_sge sges[17] = { { 0 } };
@@ -135,7 +135,7 @@ Test(receive, posts_are_refused_as_the_header_says)
 }
 
 /* TC-C-8: no packet of a peer can cause K-OP, and the peer's data goes nowhere. */
-Test(receive, an_entry_that_cannot_be_used_is_an_operational_error)
+Test(receive, unusable_receive_is_an_operational_error)
 {
 	static const char *const names[] = { "unknown key",  "another domain", "no local write",
 					     "past the end", "wraps",          "second piece" };
@@ -176,8 +176,8 @@ Test(receive, an_entry_that_cannot_be_used_is_an_operational_error)
 	}
 }
 
-/* A WRITE with immediate uses the entry, not its buffers: whatever they say. */
-Test(receive, a_write_with_immediate_does_not_look_at_the_buffers)
+/* A WRITE with immediate uses the entry, but not its buffers. */
+Test(receive, write_with_immediate_does_not_check_the_buffers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_sge sge = { .addr = 1, .length = 4, .lkey = 0x999 };
@@ -190,8 +190,8 @@ Test(receive, a_write_with_immediate_does_not_look_at_the_buffers)
 	pair_close(pair);
 }
 
-/* An empty SEND writes nothing, so it does not matter what the key of its only buffer is worth. */
-Test(receive, an_empty_send_does_not_look_at_the_buffer)
+/* An empty SEND writes nothing, so the key of its only buffer is not checked. */
+Test(receive, empty_send_does_not_check_the_buffer)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_sge sge = { .addr = 1, .length = 4, .lkey = 0x999 };

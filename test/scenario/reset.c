@@ -46,7 +46,7 @@ static void post_unsignaled(struct pair *pair, uint64_t wr_id, uint32_t bytes)
 }
 
 /* Sent, not sent and posted to receive: it has gone, and the first thing that flushes does not bring it back. */
-Test(reset, what_was_posted_is_not_flushed_in_the_next_life)
+Test(reset, reset_discards_posted_work_without_flush)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
@@ -67,7 +67,7 @@ Test(reset, what_was_posted_is_not_flushed_in_the_next_life)
 }
 
 /* The next peer may be farther away. */
-Test(reset, what_it_knew_of_the_round_trip_ends_with_the_connection)
+Test(reset, reset_forgets_the_round_trip)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -79,7 +79,7 @@ Test(reset, what_it_knew_of_the_round_trip_ends_with_the_connection)
 }
 
 /* Neither of the timers, also that of a QP that asks early. */
-Test(reset, no_timer_outlives_its_connection)
+Test(reset, reset_stops_all_timers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -97,7 +97,7 @@ Test(reset, no_timer_outlives_its_connection)
 }
 
 /* An answer that has not left yet does not leave, however the QP is asked for it. */
-Test(reset, no_answer_is_owed)
+Test(reset, reset_drops_owed_answers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -113,7 +113,7 @@ Test(reset, no_answer_is_owed)
 }
 
 /* Half a window without an AckReq was nearly full; the next one begins empty. */
-Test(reset, the_half_window_that_asks_for_an_ack_begins_anew)
+Test(reset, reset_restarts_the_ackreq_count)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 
@@ -136,8 +136,8 @@ Test(reset, the_half_window_that_asks_for_an_ack_begins_anew)
 	pair_close(pair);
 }
 
-/* A READ had been asked for again from PSN 1 on, where FIRST fits then; in the next life it does not. */
-Test(reset, a_read_is_asked_for_from_its_start)
+/* A READ was requested again from PSN 1, where FIRST is valid; after the reset it is not. */
+Test(reset, read_after_reset_starts_at_its_first_response)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -161,8 +161,8 @@ Test(reset, a_read_is_asked_for_from_its_start)
 	pair_close(pair);
 }
 
-/* An ask that had no room was about packets of that life. */
-Test(reset, a_packet_that_was_to_ask_is_forgotten)
+/* The pending empty WRITE refers to packets before the reset. */
+Test(reset, reset_cancels_a_pending_empty_write)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_qp_attr drain = { .qp_state = UROCE_QPS_SQD };
@@ -190,7 +190,7 @@ Test(reset, a_packet_that_was_to_ask_is_forgotten)
 }
 
 /* Guesses at PSNs that did not suffice for an alarm. */
-Test(reset, a_sweep_of_psns_is_counted_anew)
+Test(reset, reset_restarts_the_psn_sweep_count)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	const uint32_t far = 2 * ANOMALY_DISTANCE;
@@ -211,8 +211,8 @@ Test(reset, a_sweep_of_psns_is_counted_anew)
 	pair_close(pair);
 }
 
-/* A host that sleeps need not be woken by posts of receives: there is nobody to be told of them. */
-Test(reset, nobody_waits_for_news_of_receives)
+/* After a reset posts of receives need not wake a sleeping host. */
+Test(reset, reset_ends_credit_wake_ups)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[B].qp;
@@ -231,7 +231,7 @@ Test(reset, nobody_waits_for_news_of_receives)
  * A post that another thread had begun lies in the queue of the next life. It has no connection to go out on; being
  * ready to send forgets it.
  */
-Test(reset, a_post_that_the_reset_overtook_goes_nowhere)
+Test(reset, post_racing_a_reset_is_discarded)
 {
 	struct uroce_sge nothing = { 0 };
 	const struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_SEND, .sg_list = &nothing, .num_sge = 1 };
@@ -258,8 +258,8 @@ Test(reset, a_post_that_the_reset_overtook_goes_nowhere)
 	}
 }
 
-/* What modify need not set is as if the QP were new, as the header says. */
-Test(reset, attributes_that_need_not_be_set_have_their_defaults_again)
+/* Optional attributes of modify have the defaults of a new QP, as documented in the header. */
+Test(reset, reset_restores_default_attributes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -288,7 +288,7 @@ Test(reset, attributes_that_need_not_be_set_have_their_defaults_again)
 }
 
 /* How little may be in flight after losses, and how long the peer is waited for before it is asked. */
-Test(reset, nothing_is_remembered_of_losses)
+Test(reset, reset_forgets_losses)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	struct rc_qp *qp = pair->side[A].qp;

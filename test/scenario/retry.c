@@ -24,7 +24,7 @@ static struct pair *open_measured(uint8_t retry_cnt)
 }
 
 /* TC-E-12, TC-E-13 */
-Test(retry, the_timer_fires_no_earlier_than_coded_and_hardly_later)
+Test(retry, timer_fires_between_its_nominal_time_and_the_tolerance)
 {
 	RULE("T-1");
 	RULE("T-2");
@@ -77,7 +77,7 @@ Test(retry, code_zero_is_no_timer)
 	pair_close(pair);
 }
 
-Test(retry, the_timer_starts_anew_with_progress_and_with_nothing_else)
+Test(retry, only_progress_restarts_the_timer)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .timeout = 10 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -132,7 +132,7 @@ static void check_count(uint8_t option, uint32_t resends)
 }
 
 /* TC-E-11 */
-Test(retry, retry_cnt_counts_the_resends_and_seven_is_seven)
+Test(retry, retry_cnt_counts_resends_and_seven_is_finite)
 {
 	RULE("T-3");
 	RULE("T-4");
@@ -144,7 +144,7 @@ Test(retry, retry_cnt_counts_the_resends_and_seven_is_seven)
 }
 
 /* TC-E-3: one budget for timeouts, sequence NAKs and implied NAKs; the cause is that of the last. */
-Test(retry, all_triggers_draw_on_one_budget)
+Test(retry, all_retry_triggers_share_one_budget)
 {
 	RULE("T-3");
 	RULE("T-4");
@@ -202,7 +202,7 @@ Test(retry, progress_fills_the_budget)
 	pair_close(pair);
 }
 
-Test(retry, a_nak_that_makes_progress_fills_the_budget_and_then_costs_one)
+Test(retry, nak_with_progress_refills_the_budget_and_costs_one)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = 1 });
 
@@ -226,7 +226,7 @@ Test(retry, a_nak_that_makes_progress_fills_the_budget_and_then_costs_one)
 }
 
 /* TC-E-5: an answer to the resend takes a round trip; a NAK that is here sooner speaks of the old packets. */
-Test(retry, a_nak_that_cannot_be_about_the_resend_is_a_repetition)
+Test(retry, nak_older_than_the_resend_is_a_repetition)
 {
 	struct pair *pair = open_measured(7);
 
@@ -271,7 +271,7 @@ Test(retry, a_nak_for_another_psn_is_a_new_failure)
 	pair_close(pair);
 }
 
-/* The ACK of a resend may be that of the first try: it says nothing of the round trip. */
+/* The ACK of a resend may answer the first copy, so it measures no round trip. */
 Test(retry, a_resend_measures_no_round_trip)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
@@ -285,7 +285,7 @@ Test(retry, a_resend_measures_no_round_trip)
 	pair_close(pair);
 }
 
-/* the old flight ends with what had been sent; an answer to something newer tells of a second loss. */
+/* the old flight ends with the last packet sent; an answer to a newer one shows a second loss. */
 Test(retry, an_answer_beyond_the_old_flight_is_a_new_sign)
 {
 	struct pair *pair = open_measured(7);
@@ -336,7 +336,7 @@ Test(retry, a_flood_of_naks_is_bounded)
 }
 
 /* A peer that is only deaf for a while costs time, not data. */
-Test(retry, what_was_lost_is_done_once)
+Test(retry, resent_requests_are_executed_once)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .receives = 2 });
 
@@ -357,7 +357,7 @@ Test(retry, what_was_lost_is_done_once)
 }
 
 /* TC-E-12: off is off, after an ACK for a part of what is in flight as well. */
-Test(retry, without_a_timer_progress_starts_none)
+Test(retry, progress_starts_no_disabled_timer)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .timeout = 255 });
 
@@ -373,8 +373,8 @@ Test(retry, without_a_timer_progress_starts_none)
 	pair_close(pair);
 }
 
-/* What acknowledges packets before the one that asked tells nothing of its round trip. */
-Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
+/* ACKs of packets before the timed one do not end its round trip. */
+Test(retry, round_trip_ends_with_the_answer_to_the_timed_packet)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 	uint64_t sent_ns = pair->now_ns + 8000;
@@ -395,8 +395,8 @@ Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 	pair_close(pair);
 }
 
-/* T-5, TC-E-5: what comes before a round trip and four times its deviation are over is an echo. */
-Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
+/* T-5, TC-E-5: a NAK within a round trip plus four deviations is an echo. */
+Test(retry, rtt_mean_and_deviation_bound_repetitions)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .retry_cnt = 7 });
 	struct rc_rtt *trip = &pair->side[A].qp->rtt;
@@ -428,7 +428,7 @@ Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 }
 
 /* One packet at a time is timed: the first of all, then the first that asks, once, until it is answered. */
-Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
+Test(retry, round_trip_starts_with_the_first_ackreq)
 {
 	struct pair *pair = pair_open_cut(&(struct pair_options){ 0 });
 	const struct rc_rtt *trip = &pair->side[A].qp->rtt;

@@ -67,7 +67,7 @@ Test(rnr, each_of_the_32_codes_is_waited_for_no_less_and_hardly_more)
 	}
 }
 
-Test(rnr, a_new_qp_asks_for_the_default_time)
+Test(rnr, new_qp_uses_the_default_rnr_timer)
 {
 	struct rc_qp_config config = { .qpn = 5,
 				       .pd = 1,
@@ -103,8 +103,8 @@ Test(rnr, the_responder_sends_its_own_code)
 	}
 }
 
-/* Nothing was lost behind the NAKed packet: what goes out again after a wait, and after a loss, has its own counter. */
-Test(rnr, what_a_receiver_was_not_ready_for_is_no_loss)
+/* Packets after the NAKed one were not lost: resends after a wait and after a loss have separate counters. */
+Test(rnr, resend_after_an_rnr_wait_is_not_counted_as_loss)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint64_t naks;
@@ -132,8 +132,8 @@ Test(rnr, what_a_receiver_was_not_ready_for_is_no_loss)
 	pair_close(pair);
 }
 
-/* What comes before the NAK's PSN is done; at it and after it nothing leaves, new requests neither. */
-Test(rnr, nothing_at_or_after_the_psn_leaves_during_the_wait)
+/* Packets before the NAK's PSN are done; none from it on leaves, including new requests. */
+Test(rnr, no_packet_from_the_rnr_psn_on_leaves_during_the_wait)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -203,7 +203,7 @@ Test(rnr, rnr_retry_counts_the_resends)
 }
 
 /* TC-E-10 */
-Test(rnr, seven_is_without_limit_and_ends_by_modify)
+Test(rnr, rnr_retry_seven_is_unlimited_until_modified)
 {
 	struct pair *pair = open_with_send(&(struct pair_options){ .rnr_retry = 7, .retry_cnt = 255 });
 
@@ -227,7 +227,7 @@ Test(rnr, seven_is_without_limit_and_ends_by_modify)
 }
 
 /* TC-E-14: two budgets, neither pays for the other; both are full again after an answer. */
-Test(rnr, the_two_budgets_are_apart)
+Test(rnr, rnr_and_loss_budgets_are_separate)
 {
 	struct pair *pair = open_with_send(&(struct pair_options){ .rnr_retry = 2, .retry_cnt = 2 });
 
@@ -257,7 +257,7 @@ Test(rnr, the_two_budgets_are_apart)
 }
 
 /* An RNR NAK may come for anything: a READ in the middle as well. */
-Test(rnr, any_kind_of_request_copes_with_it)
+Test(rnr, each_request_kind_recovers_from_an_rnr_nak)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -336,7 +336,7 @@ Test(rnr, an_acknowledge_ends_the_wait)
 }
 
 /* Answers of the READ that came before the packet for which there is no receive do not end the wait for it. */
-Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
+Test(rnr, answers_to_earlier_requests_do_not_end_the_wait)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024, .rnr_timer = 14 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -366,10 +366,10 @@ Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
 }
 
 /*
- * A peer without a receive has dropped the READ behind the SEND, and would take a copy of the SEND as soon as it has
- * one: whatever is new behind the copy would look like a gap, though nothing was lost.
+ * A peer without a receive has dropped the READ after the SEND, and accepts a copy of the SEND as soon as it has one:
+ * a new request after the copy would look like a gap.
  */
-Test(rnr, a_message_is_not_repeated_in_front_of_a_read)
+Test(rnr, message_is_not_repeated_before_a_read)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 1 });
 

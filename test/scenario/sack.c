@@ -12,7 +12,7 @@
 
 /* ---- what is sent ---- */
 
-Test(sack, a_lost_packet_is_sent_again_alone)
+Test(sack, only_the_lost_packet_is_resent)
 {
 	uint64_t lost = 1 << 2;
 	struct pair *pair = open_losing(&lost, 0);
@@ -43,7 +43,7 @@ Test(sack, a_lost_packet_is_sent_again_alone)
 	close_agreed(pair);
 }
 
-Test(sack, a_tail_that_is_lost_is_asked_about)
+Test(sack, lost_tail_is_probed)
 {
 	uint64_t lost = 7 << 2;
 	struct pair *pair = open_losing(&lost, 0);
@@ -62,7 +62,7 @@ Test(sack, a_tail_that_is_lost_is_asked_about)
 }
 
 /* Each loss of a copy costs a round trip: what left behind it shows it, or a PROBE, and no timer. */
-Test(sack, a_packet_that_is_lost_over_and_over_costs_no_timer)
+Test(sack, repeatedly_lost_packet_costs_no_timeout)
 {
 	for (uint32_t copies = 1; copies < 6; copies++) {
 		uint64_t lost = 1 << 1;
@@ -81,7 +81,7 @@ Test(sack, a_packet_that_is_lost_over_and_over_costs_no_timer)
 }
 
 /* Nothing is acknowledged: so many leave as both ends have agreed upon, and after a rewind few. */
-Test(sack, so_many_packets_are_in_flight_as_were_agreed_upon)
+Test(sack, agreed_window_bounds_packets_in_flight)
 {
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
@@ -105,8 +105,8 @@ Test(sack, so_many_packets_are_in_flight_as_were_agreed_upon)
 	close_agreed(pair);
 }
 
-/* The SACK says that all has come, and A believes it: yet what completes a request is the ACK. */
-Test(sack, a_sack_completes_nothing)
+/* The SACK reports all packets, and A accepts it: only an ACK completes a request. */
+Test(sack, sack_completes_no_request)
 {
 	struct pair *pair = open_agreed(0);
 	struct wire_packet sack = { .opcode = OP_SACK, .cack_psn = 0xFFFFFF, .psn = 0xFFFFFF };
@@ -124,7 +124,7 @@ Test(sack, a_sack_completes_nothing)
 	close_agreed(pair);
 }
 
-Test(sack, a_sack_of_what_was_never_sent_is_dropped)
+Test(sack, invalid_sack_is_dropped)
 {
 	static const struct {
 		const char *what;
@@ -157,7 +157,7 @@ Test(sack, a_sack_of_what_was_never_sent_is_dropped)
 	close_agreed(pair);
 }
 
-Test(sack, while_nothing_is_in_flight_the_next_packet_has_not_come)
+Test(sack, idle_connection_rejects_a_sack_of_the_next_packet)
 {
 	struct wire_packet answer = { .opcode = OP_SACK, .control_kind = WIRE_SACK_OF_PROBE };
 	struct pair *pair = open_agreed(0);
@@ -199,7 +199,7 @@ static void tell(struct pair *pair, uint32_t cack, uint32_t newest, uint64_t map
 			   });
 }
 
-Test(sack, only_what_left_before_what_has_come_is_lost)
+Test(sack, only_packets_sent_before_received_ones_are_lost)
 {
 	struct pair *pair = open_sent(6);
 
@@ -213,7 +213,7 @@ Test(sack, only_what_left_before_what_has_come_is_lost)
 }
 
 /* It came in order before A got round to sending it again. */
-Test(sack, what_has_come_meanwhile_is_not_sent_again)
+Test(sack, packet_acknowledged_before_its_resend_is_not_resent)
 {
 	struct pair *pair = open_sent(6);
 	const struct wire_packet later = { .opcode = OP_SACK, .cack_psn = 102, .sack_offset = 64 };
@@ -230,7 +230,7 @@ Test(sack, what_has_come_meanwhile_is_not_sent_again)
 }
 
 /* A READ has a PSN for each of its responses, and one packet. */
-Test(sack, of_a_read_one_packet_can_be_lost)
+Test(sack, one_lost_packet_counts_once_for_a_read)
 {
 	struct pair *pair = open_with((struct pair_options){ .psn_a = 100 });
 
@@ -247,8 +247,8 @@ Test(sack, of_a_read_one_packet_can_be_lost)
 	close_agreed(pair);
 }
 
-/* The ACK timer sends all again: what comes of the copies that left before it shows nothing to be lost. */
-Test(sack, a_rewind_forgets_what_was_told)
+/* The ACK timer resends all: SACKs of earlier copies show no loss. */
+Test(sack, rewind_forgets_sacks)
 {
 	struct pair *pair = open_sent(4);
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -267,7 +267,7 @@ Test(sack, a_rewind_forgets_what_was_told)
 }
 
 /* Few leave again after a rewind, and the oldest of them is lost once more: a PROBE's answer says so, and no timer. */
-Test(sack, of_what_a_rewind_has_sent_again_the_answer_to_a_probe_tells)
+Test(sack, probe_answer_reports_losses_after_a_rewind)
 {
 	struct pair *pair = open_with((struct pair_options){ 0 });
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -301,10 +301,10 @@ Test(sack, of_what_a_rewind_has_sent_again_the_answer_to_a_probe_tells)
 }
 
 /*
- * An ACK request that was put off is an empty WRITE. When its ACK says that the packet behind has not come, nothing is
- * sent again for that: a PROBE asks, and its answer tells what is missing.
+ * A deferred ACK request is an empty WRITE. When its ACK shows that the next packet is missing, nothing is resent: a
+ * PROBE is sent, and its answer reports the missing packets.
  */
-Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
+Test(sack, gap_shown_by_an_ack_starts_a_probe)
 {
 	struct uroce_send_wr unsignaled = { .wr_id = 7, .opcode = UROCE_WR_RDMA_WRITE };
 	struct pair *pair = open_with((struct pair_options){ 0 });
@@ -333,8 +333,8 @@ Test(sack, who_learns_from_an_ack_that_something_is_missing_asks_by_a_probe)
 	close_agreed(pair);
 }
 
-/* All that left before the PROBE is acknowledged when its answer comes: of what left since that says nothing. */
-Test(sack, an_answer_that_is_overtaken_says_nothing_of_what_left_behind_its_probe)
+/* All packets sent before the PROBE are acknowledged when its answer arrives: it does not cover later ones. */
+Test(sack, overtaken_probe_answer_reveals_no_later_loss)
 {
 	struct pair *pair = open_sent(1);
 
@@ -361,7 +361,7 @@ Test(sack, an_answer_that_is_overtaken_says_nothing_of_what_left_behind_its_prob
 }
 
 /* That a packet is still missing is no news: it gives neither time nor retries back. */
-Test(sack, an_answer_that_tells_nothing_new_puts_no_timer_off)
+Test(sack, probe_answer_without_news_postpones_no_timer)
 {
 	struct pair *pair = open_sent(1);
 	const struct rc_loss *loss = &pair->side[A].qp->loss;
@@ -393,10 +393,10 @@ static int lose_long_ones(struct pair *pair, enum side_name from, uint32_t numbe
 }
 
 /*
- * The path passes no packet of the path MTU, but shorter ones, and answers to PROBEs. A PROBE's answer brings no time
- * and no retry, and after a few that tell nothing new only the oldest packet leaves, once a PROBE timer.
+ * The path drops packets of the path MTU, but passes shorter ones and answers to PROBEs. A PROBE's answer refunds no
+ * time and no retry, and after a few without news only the oldest packet leaves, once per PROBE timer.
  */
-Test(sack, what_never_arrives_while_all_else_does_ends_with_the_retries)
+Test(sack, path_losing_only_long_packets_exhausts_the_retries)
 {
 	struct pair *pair = open_agreed(0);
 	uint32_t fired = 0, long_ones = 0;
@@ -417,8 +417,8 @@ Test(sack, what_never_arrives_while_all_else_does_ends_with_the_retries)
 	close_agreed(pair);
 }
 
-/* A was told that PSN 100 has come, and B waits for it. Each rewind has the rest told again, which is no progress. */
-Test(sack, what_is_told_again_after_a_rewind_gives_no_retry_back)
+/* A knows that PSN 100 has arrived, and B waits for it. Each rewind repeats the report, which is no progress. */
+Test(sack, repeated_sacks_after_a_rewind_refund_no_retry)
 {
 	struct pair *pair = open_sent(4);
 
@@ -433,8 +433,8 @@ Test(sack, what_is_told_again_after_a_rewind_gives_no_retry_back)
 	close_agreed(pair);
 }
 
-/* SACKs that tell nothing new and packets that are sent again may go on for ever: a PROBE leaves nevertheless. */
-Test(sack, what_tells_nothing_new_puts_no_probe_off)
+/* SACKs without news and resends may continue forever: a PROBE leaves nevertheless. */
+Test(sack, sack_without_news_postpones_no_probe)
 {
 	struct pair *pair = open_sent(6);
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -463,8 +463,8 @@ Test(sack, what_tells_nothing_new_puts_no_probe_off)
 	close_agreed(pair);
 }
 
-/* B keeps what it is sent and gives it up again, over and over, and PSN 100 never comes: that is no progress either. */
-Test(sack, what_was_given_up_gives_neither_time_nor_retries_back_when_it_comes_again)
+/* B repeatedly keeps and drops packets, and PSN 100 never arrives: that is no progress either. */
+Test(sack, repeatedly_dropped_packets_refund_neither_time_nor_retries)
 {
 	struct pair *pair = open_sent(4);
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -488,7 +488,7 @@ Test(sack, what_was_given_up_gives_neither_time_nor_retries_back_when_it_comes_a
 	close_agreed(pair);
 }
 
-Test(sack, who_waits_for_a_receive_does_not_listen)
+Test(sack, rnr_wait_ignores_sacks)
 {
 	struct pair *pair = open_sent(4);
 
@@ -500,8 +500,8 @@ Test(sack, who_waits_for_a_receive_does_not_listen)
 	close_agreed(pair);
 }
 
-/* What B said it kept it gives up: the answer to a PROBE says so, and all is sent again. */
-Test(sack, what_was_given_up_is_sent_again)
+/* B drops kept packets: the answer to a PROBE reports it, and all are resent. */
+Test(sack, dropped_kept_packets_are_resent)
 {
 	uint64_t lost = 1 << 1;
 	struct pair *pair = open_losing(&lost, 0);

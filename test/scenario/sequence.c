@@ -10,7 +10,7 @@
 #include "rule.h"
 
 /* TC-B-1, TC-B-2 */
-Test(sequence, a_gap_draws_one_nak_until_the_expected_request_comes)
+Test(sequence, gap_draws_one_nak_until_the_expected_request_arrives)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
 
@@ -32,7 +32,7 @@ Test(sequence, a_gap_draws_one_nak_until_the_expected_request_comes)
 	pair_close(pair);
 }
 
-Test(sequence, duplicates_are_served_while_a_gap_is_open)
+Test(sequence, duplicates_are_served_during_an_open_gap)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
 
@@ -51,7 +51,7 @@ Test(sequence, duplicates_are_served_while_a_gap_is_open)
 	pair_close(pair);
 }
 
-/* Reordered, not lost: what was missing came before the NAK had left. */
+/* Reordered, not lost: the missing packet arrives before the NAK has left. */
 Test(sequence, a_gap_that_closes_within_the_burst_draws_no_nak)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
@@ -130,7 +130,7 @@ Test(sequence, a_loss_anywhere_around_the_wrap_is_repaired)
 }
 
 /* TC-B-7: a peer that resends from the start of the message. */
-Test(sequence, the_start_of_an_open_message_may_come_again)
+Test(sequence, start_of_an_open_message_may_be_repeated)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -157,7 +157,7 @@ Test(sequence, the_start_of_an_open_message_may_come_again)
 }
 
 /* A packet that would be invalid at ePSN is only a gap ahead of it, and nothing at all behind it (TC-A-10). */
-Test(sequence, what_is_invalid_is_refused_at_the_expected_psn_only)
+Test(sequence, invalid_request_is_refused_only_at_the_expected_psn)
 {
 	static const uint8_t opcodes[] = { 0x15, 0x18, 0x1F, OP_SEND_MIDDLE, OP_WRITE_LAST, OP_FLUSH };
 
@@ -181,7 +181,7 @@ Test(sequence, what_is_invalid_is_refused_at_the_expected_psn_only)
 }
 
 /* The gap was on its way already when the receiver was found not ready (TC-C-4). */
-Test(sequence, a_gap_after_an_rnr_nak_draws_nothing)
+Test(sequence, gap_after_an_rnr_nak_draws_no_nak)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rnr_timer = 14 });
 
@@ -262,8 +262,8 @@ static int lose_first_of_each(struct pair *pair, enum side_name from, uint32_t n
 	return number != 0;
 }
 
-/* TC-B-3: nothing tells of the gap any more but the ACK timer; and with the gap the silence is over. */
-Test(sequence, a_lost_nak_costs_a_timeout_and_no_more)
+/* TC-B-3: only the ACK timer detects the gap; the responder's silence ends with the gap. */
+Test(sequence, lost_nak_costs_only_a_timeout)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
 
@@ -288,10 +288,10 @@ Test(sequence, a_lost_nak_costs_a_timeout_and_no_more)
 }
 
 /*
- * TC-B-16: a copy that was under way while all PSNs came by is judged by its PSN like any other packet: the one that is
- * expected by chance is believed, which nothing in the protocol can prevent.
+ * TC-B-16: a copy in flight over a full PSN cycle is judged by its PSN like any other packet: a matching one is
+ * accepted, which the protocol cannot prevent.
  */
-Test(sequence, a_packet_from_all_psns_ago_is_what_its_psn_says)
+Test(sequence, packet_from_a_full_psn_cycle_ago_is_judged_by_its_psn)
 {
 	static const struct {
 		int32_t ahead;
@@ -321,7 +321,7 @@ Test(sequence, a_packet_from_all_psns_ago_is_what_its_psn_says)
 }
 
 /* One burst brings a duplicate, then new requests: the ACK leaves last, and must not say less than the others did. */
-Test(sequence, the_acknowledge_of_a_duplicate_does_not_go_behind_what_came_after_it_in_the_burst)
+Test(sequence, ack_of_a_duplicate_covers_later_requests_of_its_burst)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 8 });
 
@@ -340,7 +340,7 @@ Test(sequence, the_acknowledge_of_a_duplicate_does_not_go_behind_what_came_after
 }
 
 /* Though it would fit exactly behind what that has written. */
-Test(sequence, the_rest_of_a_write_that_is_over_is_refused)
+Test(sequence, rest_of_a_completed_write_is_refused)
 {
 	for (uint32_t last = 0; last < 2; last++) {
 		struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });

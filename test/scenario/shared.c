@@ -1,7 +1,7 @@
 /* shared.c - a shared receive queue: who takes an entry, what an empty one does, its limit, and QPs that fail on it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TC-C-6, F-5. Many QPs: crowd.c.
+ * TC-C-6, F-5. Many QPs: srq_contention.c.
  */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -70,7 +70,7 @@ static void close_all(struct rc_srq *srq, struct pair *first, struct pair *secon
 	free(srq);
 }
 
-Test(shared, messages_take_entries_in_order_and_other_requests_take_none)
+Test(shared, only_messages_take_entries_and_in_order)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
@@ -96,8 +96,8 @@ Test(shared, messages_take_entries_in_order_and_other_requests_take_none)
 	close_all(srq, pair, NULL);
 }
 
-/* nothing is taken, nothing moves, until there is an entry. A WRITE with immediate needs it at its last packet. */
-Test(shared, an_empty_queue_draws_an_rnr_nak_and_a_post_lets_it_go_on)
+/* no progress until there is an entry. A WRITE with immediate needs it at its last packet. */
+Test(shared, empty_queue_draws_an_rnr_nak_until_a_post)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
@@ -123,8 +123,8 @@ Test(shared, an_empty_queue_draws_an_rnr_nak_and_a_post_lets_it_go_on)
 	close_all(srq, pair, NULL);
 }
 
-/* What is dropped, repeated or refused takes nothing from the others. */
-Test(shared, only_a_message_that_begins_takes_an_entry)
+/* Dropped, repeated and refused requests take no entry. */
+Test(shared, only_the_start_of_a_message_takes_an_entry)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
@@ -148,7 +148,7 @@ Test(shared, only_a_message_that_begins_takes_an_entry)
 }
 
 /* Two QPs: an entry is its QP's until the message ends, and the data of each lies where its own entry says. */
-Test(shared, an_entry_that_was_taken_belongs_to_its_qp_until_the_message_ends)
+Test(shared, taken_entry_belongs_to_its_qp_until_the_message_ends)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *one = open_on(srq), *two = open_beside(srq, one);
@@ -176,7 +176,7 @@ Test(shared, an_entry_that_was_taken_belongs_to_its_qp_until_the_message_ends)
 	close_all(srq, one, two);
 }
 
-/* The entry in hand tells of the failure on its QP; the other QP goes on with the next one. */
+/* The entry in use reports the failure on its QP; the other QP continues with the next one. */
 Test(shared, a_failed_send_completes_its_entry_on_its_own_qp)
 {
 	struct rc_srq *srq = make_srq(8);
@@ -203,7 +203,7 @@ Test(shared, a_failed_send_completes_its_entry_on_its_own_qp)
 }
 
 /* K-OP: an entry whose memory is not this QP's to use, because it is of another domain. */
-Test(shared, an_unusable_entry_is_an_operational_error_of_the_qp_that_took_it)
+Test(shared, unusable_entry_is_an_operational_error_of_its_qp)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
@@ -226,7 +226,7 @@ Test(shared, an_unusable_entry_is_an_operational_error_of_the_qp_that_took_it)
 }
 
 /* A peer that breaks the protocol, at every step of its message: the entry in hand, if any, says so. */
-Test(shared, a_qp_that_fails_by_itself_says_once_that_it_has_taken_its_last)
+Test(shared, failed_qp_reports_last_wqe_reached_once)
 {
 	RULE("M-4");
 	RULE("V-1");
@@ -259,7 +259,7 @@ Test(shared, a_qp_that_fails_by_itself_says_once_that_it_has_taken_its_last)
 }
 
 /* Its send side failed: nothing to do with receives, but it will not take one any more. */
-Test(shared, a_qp_whose_send_failed_has_taken_its_last_too)
+Test(shared, qp_with_a_failed_send_reports_last_wqe_reached)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = pair_open(&(struct pair_options){ .srq_b = srq, .retry_cnt = 255 });
@@ -287,8 +287,8 @@ static uint32_t count_done(const struct pair *pair, uint8_t status)
 	return count;
 }
 
-/* TC-F-5: at every step of an exchange; what was not taken stays for others, and is there for the QP's next life. */
-Test(shared, err_at_any_moment_flushes_the_entry_in_hand_and_leaves_the_others_alone)
+/* TC-F-5: at every step of an exchange; entries not taken stay for others, and for the QP after a reset. */
+Test(shared, err_flushes_only_the_entry_in_use)
 {
 	RULE("M-4");
 	RULE("E-6");
@@ -323,8 +323,8 @@ Test(shared, err_at_any_moment_flushes_the_entry_in_hand_and_leaves_the_others_a
 	}
 }
 
-/* RESET drops what is in hand silently; in each life the last one is told of once. */
-Test(shared, each_life_of_a_qp_has_its_own_last_one)
+/* RESET drops the entry in use silently; after each reset the event is raised once. */
+Test(shared, each_reset_allows_one_more_last_wqe_event)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
@@ -351,8 +351,8 @@ Test(shared, each_life_of_a_qp_has_its_own_last_one)
 	close_all(srq, pair, NULL);
 }
 
-/* F-2: how many entries there are says nothing about how many this QP will get. */
-Test(shared, a_qp_on_a_shared_queue_says_no_limit)
+/* F-2: the number of entries does not bound the share of this QP. */
+Test(shared, qp_on_a_shared_queue_advertises_no_limit)
 {
 	struct rc_srq *srq = make_srq(8);
 	struct pair *pair = open_on(srq);
@@ -374,7 +374,7 @@ Test(shared, a_qp_on_a_shared_queue_says_no_limit)
 }
 
 /* TC-C-6 */
-Test(shared, the_limit_is_told_by_the_qp_that_took_the_entry)
+Test(shared, limit_event_is_raised_by_the_qp_that_took_the_entry)
 {
 	struct rc_srq *srq = make_srq(16);
 	struct pair *one = open_on(srq), *two = open_beside(srq, one);
@@ -411,7 +411,7 @@ Test(shared, the_limit_is_told_by_the_qp_that_took_the_entry)
 }
 
 /* Nobody has room for the event now: it is not lost. */
-Test(shared, an_event_that_finds_no_room_comes_later)
+Test(shared, event_without_room_is_delivered_later)
 {
 	struct rc_srq *srq = make_srq(16);
 	struct pair *pair = open_on(srq);

@@ -77,8 +77,8 @@ static struct pair *lose_one_of_a_long_flight(void)
 	return pair;
 }
 
-/* All of the old flight comes, each packet long after what can be an answer to what was asked again. */
-Test(slow_peer, a_whole_old_flight_of_responses_costs_no_retry_and_no_request)
+/* The whole old flight arrives, each packet too late to answer the repeated request. */
+Test(slow_peer, old_flight_of_responses_costs_no_retry_and_no_request)
 {
 	struct pair *pair = lose_one_of_a_long_flight();
 	struct side *b = &pair->side[B];
@@ -100,7 +100,7 @@ Test(slow_peer, a_whole_old_flight_of_responses_costs_no_retry_and_no_request)
 }
 
 /* The same out of order: it may look like further losses, but there is life in it, and no time-out has passed. */
-Test(slow_peer, an_old_flight_out_of_order_does_not_end_the_connection)
+Test(slow_peer, unordered_old_flight_does_not_end_the_connection)
 {
 	RULE("T-5");
 	RULE("T-3");
@@ -125,7 +125,7 @@ Test(slow_peer, an_old_flight_out_of_order_does_not_end_the_connection)
 	}
 }
 
-/* With the last retry gone the ACK timer tells whether the peer is gone, too; where there is none, the next sign. */
+/* With no retry left the ACK timer decides whether the peer is gone; without a timer the next loss does. */
 Test(slow_peer, the_last_retry_is_judged_by_the_ack_timer)
 {
 	uint64_t resent_ns;
@@ -235,8 +235,8 @@ static void weigh(struct pair *pair, enum side_name at, enum side_name from, con
 	cr_assert(packet->flags & WIRE_ACKREQ, "who does not ask gets no answer");
 }
 
-/* T-6: whatever it is that is not answered, and however often that was asked. */
-Test(slow_peer, a_question_is_small_and_the_only_one_under_way)
+/* T-6: for any unanswered request, however often it was repeated. */
+Test(slow_peer, probe_is_small_and_the_only_one_in_flight)
 {
 	RULE("T-6");
 	for (uint32_t i = 0; i < 2 * sizeof(unanswered) / sizeof(unanswered[0]); i++) {
@@ -278,7 +278,7 @@ struct sign {
 	struct wire_packet packet;
 };
 
-Test(slow_peer, every_response_starts_the_wait_anew)
+Test(slow_peer, every_response_restarts_the_wait)
 {
 	const struct sign signs[] = {
 		{ "an ACK of old", ack_packet(0, SYNDROME_PLAIN_ACK, 1) },
@@ -317,8 +317,8 @@ Test(slow_peer, every_response_starts_the_wait_anew)
 	}
 }
 
-/* The same of a READ that is the oldest and has just been restarted: what comes is an echo, and no progress. */
-Test(slow_peer, an_echo_starts_the_wait_anew)
+/* The READ is the oldest request and was just restarted: the response is an echo without progress. */
+Test(slow_peer, echo_restarts_the_wait)
 {
 	const struct wire_packet signs[] = {
 		response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU),
@@ -350,7 +350,7 @@ Test(slow_peer, an_echo_starts_the_wait_anew)
 }
 
 /* The answer to a question about a READ that has been restarted since: an echo, and a sign of life. */
-Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
+Test(slow_peer, probe_answer_restarts_the_wait)
 {
 	struct pair *pair = open_measured(true);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -388,8 +388,8 @@ Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
 	pair_close(pair);
 }
 
-/* So does a NAK that comes once more while what it asks for is on its way. */
-Test(slow_peer, an_echo_of_a_nak_starts_the_wait_anew)
+/* A repeated NAK while its resend is in flight restarts the wait, too. */
+Test(slow_peer, echo_of_a_nak_restarts_the_wait)
 {
 	struct pair *pair = open_measured(true);
 	const struct rc_qp *qp = pair->side[A].qp;
@@ -413,7 +413,7 @@ Test(slow_peer, an_echo_of_a_nak_starts_the_wait_anew)
  * first credits were lost with its answer they may still be on their way, and an ACK is not believed: the timer
  * decides.
  */
-Test(slow_peer, the_first_request_of_all_can_be_asked_about)
+Test(slow_peer, first_request_of_a_connection_can_be_probed)
 {
 	RULE("T-6");
 	RULE("S-8");
@@ -450,7 +450,7 @@ Test(slow_peer, the_first_request_of_all_can_be_asked_about)
 }
 
 /* F-3: a question is no message. Neither side's count of messages, entries and credits learns of it. */
-Test(slow_peer, questions_do_not_count_as_messages)
+Test(slow_peer, probes_do_not_count_as_messages)
 {
 	uint32_t messages[2], msn[2], left[2];
 
@@ -523,8 +523,10 @@ static void expect_question(const struct unanswered *row, const char *first, con
 	pair_close(pair);
 }
 
-/* Two packets that together are not larger than one; the newest and nothing; what is not asked for again: nothing. */
-Test(slow_peer, the_first_question_is_the_oldest_and_the_newest_if_they_are_small)
+/*
+ * Two packets that together are not larger than one; the newest alone; a packet that is not repeated: an empty WRITE.
+ */
+Test(slow_peer, first_probe_is_the_oldest_and_newest_packet_if_small)
 {
 	static const char *const empty = "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0";
 
@@ -544,8 +546,8 @@ Test(slow_peer, the_first_question_is_the_oldest_and_the_newest_if_they_are_smal
 	expect_question(&(struct unanswered){ { MTU + 1, 8 }, { true, false } }, empty, NULL);
 }
 
-/* A packet whose source has gone cannot be repeated: the peer is asked all the same, and the fault told in its turn. */
-Test(slow_peer, what_cannot_be_repeated_is_asked_about)
+/* A packet without its source cannot be repeated: an empty WRITE is sent, and the fault is reported in order. */
+Test(slow_peer, unrepeatable_packet_is_probed_by_an_empty_write)
 {
 	struct pair *pair = open_measured(true);
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);

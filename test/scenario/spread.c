@@ -114,7 +114,7 @@ Test(spread, each_packet_takes_the_next_path)
 	close_agreed(pair);
 }
 
-Test(spread, short_requests_reads_and_atomics_take_turns_as_well)
+Test(spread, short_requests_reads_and_atomics_use_paths_round_robin)
 {
 	struct pair *pair = open_ways(4);
 
@@ -151,8 +151,8 @@ static int lose_first_answers(struct pair *pair, enum side_name from, uint32_t n
 	return from == A || pair->source_port != paths_of(pair, B)->paths[0].port;
 }
 
-/* All answers take one path; when the peer asks though nothing is missing they may not have come, and take another. */
-Test(spread, answers_take_another_path_when_they_do_not_come)
+/* All answers use one path; if the peer probes without a gap, they may be lost, and use another path. */
+Test(spread, probe_without_a_gap_changes_the_path_of_answers)
 {
 	struct pair *pair = open_spread(4, 0);
 
@@ -192,8 +192,8 @@ Test(spread, a_dead_path_of_answers_costs_no_retry)
 
 /* ---- what is lost ---- */
 
-/* Whatever overtakes a packet on another path shows nothing. */
-Test(spread, a_slow_path_has_nothing_sent_again)
+/* Overtaking on another path shows no loss. */
+Test(spread, slow_path_causes_no_resend)
 {
 	struct pair *pair = open_ways(PATHS);
 
@@ -213,7 +213,7 @@ Test(spread, a_slow_path_has_nothing_sent_again)
 }
 
 /* What left later on its own path shows it, and the copy takes another path. */
-Test(spread, a_lost_packet_is_sent_again_over_another_path)
+Test(spread, lost_packet_is_resent_over_another_path)
 {
 	struct pair *pair = open_ways(PATHS);
 
@@ -229,8 +229,8 @@ Test(spread, a_lost_packet_is_sent_again_over_another_path)
 	close_agreed(pair);
 }
 
-/* Nothing follows on their paths, so that PROBEs have to ask over these. */
-Test(spread, a_tail_that_is_lost_is_asked_about_over_its_paths)
+/* No packet follows on their paths, so PROBEs are sent over these. */
+Test(spread, lost_tail_is_probed_over_its_paths)
 {
 	struct pair *pair = open_ways(PATHS);
 
@@ -247,8 +247,8 @@ Test(spread, a_tail_that_is_lost_is_asked_about_over_its_paths)
 	close_agreed(pair);
 }
 
-/* A timer has asked about a READ, and the answer comes when other packets are on their way: it does not mean those. */
-Test(spread, an_answer_that_comes_late_tells_nothing_of_what_left_since)
+/* A timer has probed a READ, and the answer arrives when later packets are in flight: it does not cover them. */
+Test(spread, late_probe_answer_reveals_no_later_loss)
 {
 	struct pair *pair = open_ways(PATHS);
 	struct wire_packet answer = { .opcode = OP_SACK, .control_kind = WIRE_SACK_OF_PROBE, .cack_psn = 0xFFFFFD };
@@ -297,7 +297,7 @@ static void send_writes(struct pair *pair, uint32_t first, uint32_t count, uint3
 	}
 }
 
-Test(spread, a_dead_path_costs_no_retry_and_carries_nothing_until_a_probe_is_answered)
+Test(spread, dead_path_costs_no_retry_and_is_unused_until_probed)
 {
 	struct pair *pair = open_ways(PATHS);
 	const struct rc_spread_path *dead = &paths_of(pair, A)->paths[3];
@@ -332,10 +332,10 @@ Test(spread, a_dead_path_costs_no_retry_and_carries_nothing_until_a_probe_is_ans
 }
 
 /*
- * The peer says what has come behind the first packet that the dead path has lost. A PROBE asks after half of the time
- * that a response may take, and not only after silence; and if more comes meanwhile no timer is needed for it.
+ * The peer reports packets after the first lost one of the dead path. A PROBE is sent after half the expected
+ * response time, not only after silence; with further SACKs no timer is needed.
  */
-Test(spread, a_dead_path_is_asked_about_when_others_have_overtaken_it)
+Test(spread, overtaken_path_is_probed_early)
 {
 	for (uint32_t more = 0; more < 2; more++) {
 		struct pair *pair = open_ways(PATHS);
@@ -372,7 +372,7 @@ Test(spread, a_dead_path_is_asked_about_when_others_have_overtaken_it)
 }
 
 /* The copy of a lost packet leaves over a path that has just died, and nothing new leaves behind it. */
-Test(spread, a_dead_path_is_asked_about_when_it_has_the_copy)
+Test(spread, path_of_a_resent_packet_is_probed_early)
 {
 	struct pair *pair = open_ways(PATHS);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -402,8 +402,8 @@ Test(spread, a_dead_path_is_asked_about_when_it_has_the_copy)
 	close_agreed(pair);
 }
 
-/* PROBEs come through, data do not, and then data do as well: the least bad path goes on (W-10). */
-Test(spread, while_all_paths_are_bad_one_goes_on)
+/* PROBEs are answered, data is lost, then data passes as well: the least bad path is used (W-10). */
+Test(spread, one_path_remains_in_use_while_all_are_bad)
 {
 	struct pair *pair = open_ways(4);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -426,7 +426,7 @@ Test(spread, while_all_paths_are_bad_one_goes_on)
 	close_agreed(pair);
 }
 
-/* PROBEs over several paths may come in one poll: none of them goes without its answer. */
+/* PROBEs over several paths may arrive in one poll: each is answered. */
 Test(spread, each_probe_of_a_poll_is_answered)
 {
 	struct pair *pair = open_ways(PATHS);
@@ -477,7 +477,7 @@ static int ask_for(struct pair *pair, uint8_t paths, uint16_t window, uint32_t *
 	return result;
 }
 
-Test(spread, four_to_sixty_four_paths_may_be_asked_for_with_sacks)
+Test(spread, four_to_sixty_four_paths_are_accepted_with_sacks)
 {
 	static const struct {
 		uint8_t paths;
@@ -533,7 +533,7 @@ Test(spread, migration_begins_with_good_paths)
 	close_agreed(pair);
 }
 
-Test(spread, what_it_borrows_comes_back)
+Test(spread, reset_returns_borrowed_boards)
 {
 	struct pair *pair = open_ways(PATHS);
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RESET };

@@ -199,7 +199,7 @@ static void check_way(uint32_t from, uint32_t to)
 }
 
 /* TC-F-1 */
-Test(states, each_of_the_36_ways_takes_what_the_table_says)
+Test(states, each_of_the_36_transitions_follows_the_table)
 {
 	RULE("X-1");
 	for (uint32_t from = 0; from <= UROCE_QPS_ERR; from += from == UROCE_QPS_SQD ? 2 : 1) /* 5 is SQE, of verbs */
@@ -207,14 +207,14 @@ Test(states, each_of_the_36_ways_takes_what_the_table_says)
 			check_way(from, to);
 }
 
-Test(states, a_state_that_there_is_not_is_refused)
+Test(states, unknown_state_is_refused)
 {
 	RULE("X-1");
 	check_refused(UROCE_QPS_RTS, UROCE_QP_STATES, 0, UROCE_QP_STATE);
 	check_refused(UROCE_QPS_RTS, 1000, 0, UROCE_QP_STATE);
 }
 
-Test(states, a_value_out_of_range_is_refused_by_its_name)
+Test(states, value_out_of_range_is_refused_by_name)
 {
 	static const struct {
 		uint32_t bit;
@@ -287,7 +287,7 @@ Test(states, reset_drops_everything_silently)
 }
 
 /* TC-F-7: after RESET the QP is as new: fresh PSNs, message number, replay cache, counters of retries. */
-Test(states, a_reset_qp_starts_again_from_nothing)
+Test(states, reset_qp_starts_from_initial_state)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 100 });
 	const struct uroce_path path = pair->side[B].qp->path;
@@ -315,8 +315,8 @@ Test(states, a_reset_qp_starts_again_from_nothing)
 	pair_close(pair);
 }
 
-/* What was owed or about to be told belongs to the life before; the peer's first packet is news in each life. */
-Test(states, a_reset_qp_owes_nothing_of_its_earlier_life)
+/* Owed answers and pending events are dropped; the peer's first packet raises an event after each reset. */
+Test(states, reset_qp_drops_owed_answers_and_events)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	struct rc_qp *qp = pair->side[B].qp;
@@ -347,10 +347,10 @@ Test(states, a_reset_qp_owes_nothing_of_its_earlier_life)
 }
 
 /*
- * TC-F-7: the same number in a second life, at once. What is under way from the first, for either half, is a ghost, and
- * its timer has gone with it.
+ * TC-F-7: the same number is reused at once. Packets in flight from before are ghosts for both halves, and the timer
+ * is stopped.
  */
-Test(states, what_comes_late_from_an_earlier_life_does_nothing)
+Test(states, stale_packets_after_a_reset_have_no_effect)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -402,7 +402,7 @@ Test(states, what_comes_late_from_an_earlier_life_does_nothing)
 	pair_close(pair);
 }
 
-Test(states, a_reset_requester_counts_its_reads_anew)
+Test(states, reset_restarts_the_count_of_outstanding_reads)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_send_wr wr = { .wr_id = 9, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_FENCE };
@@ -428,8 +428,8 @@ Test(states, a_reset_requester_counts_its_reads_anew)
 	pair_close(pair);
 }
 
-/* A responder works in RTR, RTS and SQD: in ERR nothing is answered, what had been executed before neither. */
-Test(states, err_answers_nothing)
+/* A responder works in RTR, RTS and SQD: in ERR no request is answered, even if executed before. */
+Test(states, qp_in_err_sends_no_answers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 	uint32_t bad;
@@ -447,7 +447,7 @@ Test(states, err_answers_nothing)
 }
 
 /* TC-F-3 */
-Test(states, a_responder_works_in_rtr_and_says_once_that_the_peer_is_there)
+Test(states, responder_in_rtr_answers_and_raises_comm_est_once)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
 	struct rc_qp *qp = pair->side[B].qp;
@@ -471,7 +471,7 @@ Test(states, a_responder_works_in_rtr_and_says_once_that_the_peer_is_there)
 }
 
 /* TC-F-4 */
-Test(states, sqd_finishes_what_was_begun_and_goes_on_where_it_stopped)
+Test(states, sqd_finishes_started_messages_and_rts_resumes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t bad;
@@ -515,7 +515,7 @@ Test(states, sqd_finishes_what_was_begun_and_goes_on_where_it_stopped)
 	pair_close(pair);
 }
 
-Test(states, in_sqd_a_read_is_awaited_and_a_responder_answers)
+Test(states, in_sqd_a_read_completes_and_a_responder_answers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t bad;
@@ -570,8 +570,8 @@ Test(states, err_at_any_moment_flushes_each_request_once)
 	}
 }
 
-/* What was under way when it went into SQD is so when it comes back: timers, answers owed, results kept. */
-Test(states, back_from_sqd_nothing_is_forgotten)
+/* Timers, owed answers and cached results survive SQD. */
+Test(states, leaving_sqd_keeps_timers_and_answers)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint64_t deadline;

@@ -136,7 +136,7 @@ static void expect_bounded(const char *name, layout at, uint64_t dropped)
 	}
 }
 
-Test(steps, a_response_of_a_read_is_placed_in_bounded_time)
+Test(steps, read_response_is_placed_in_bounded_time)
 {
 	RULE("Q-15");
 	expect_bounded("one behind another", one_behind_another, 0);
@@ -180,7 +180,7 @@ static struct wire_packet draw_sack(const struct pair *pair, uint64_t *state)
 	};
 }
 
-Test(steps, a_sack_is_taken_in_bounded_time)
+Test(steps, sack_is_processed_in_bounded_time)
 {
 	struct pair *pair = open_wide();
 	uint64_t state = draw_start(1);
@@ -223,7 +223,7 @@ static struct wire_packet draw_request(const struct pair *pair, uint64_t *state)
 	}
 }
 
-Test(steps, a_request_is_taken_in_bounded_time)
+Test(steps, request_is_processed_in_bounded_time)
 {
 	struct pair *pair = open_wide();
 	uint64_t state = draw_start(1);

@@ -83,7 +83,7 @@ static struct wire_packet write_under(const struct pair *pair, uint32_t key, uin
 }
 
 /* WRITE, READ and atomic through it, and not a byte beyond it. */
-Test(window, a_peer_reaches_what_was_bound)
+Test(window, peer_accesses_only_the_bound_range)
 {
 	RULE("M-3");
 	RULE("Q-1");
@@ -109,7 +109,7 @@ Test(window, a_peer_reaches_what_was_bound)
 }
 
 /* Each key that opens nothing to this QP, and the rights that the window was not bound with. */
-Test(window, a_key_that_opens_nothing_is_refused)
+Test(window, invalid_window_key_is_refused)
 {
 	static const char *const names[] = { "never bound", "unbound",      "invalidated", "an old tag",
 					     "other QP",    "other domain", "no right" };
@@ -153,7 +153,7 @@ Test(window, a_key_that_opens_nothing_is_refused)
 }
 
 /* Gone in mid-message: of a WRITE the next packet is refused, of a READ the next response (S-4). */
-Test(window, a_message_under_a_key_that_goes_is_stopped)
+Test(window, message_is_stopped_when_its_window_key_is_removed)
 {
 	RULE("S-4");
 	RULE("M-3");
@@ -183,7 +183,7 @@ Test(window, a_message_under_a_key_that_goes_is_stopped)
 }
 
 /* A region that windows are bound to stays; then type 1 is bound to nothing, and type 2 made invalid. */
-Test(window, a_region_goes_when_its_windows_have_gone)
+Test(window, region_with_bound_windows_cannot_be_removed)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t one = open_window(pair, MR_WINDOW_1), two = open_window(pair, MR_WINDOW_2);
@@ -247,8 +247,8 @@ Test(window, a_local_invalidate_waits_for_all_earlier_requests)
 	}
 }
 
-/* Sent without a wish for an ACK, for more was to come; then what comes is one that waits for it. */
-Test(window, what_waits_behind_unsignaled_requests_needs_no_timeout)
+/* Requests sent without AckReq, because more were to follow; then a request follows that waits for their ACK. */
+Test(window, bind_after_unsignaled_requests_needs_no_timeout)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 	struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE };
@@ -298,7 +298,7 @@ Test(window, a_local_operation_waits_for_answers_too)
 	pair_close(pair);
 }
 
-/* Many of them and nothing else: none needs the peer. */
+/* Local operations only: none needs the peer. */
 Test(window, local_operations_alone_need_no_packet)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 8 });
@@ -321,7 +321,7 @@ Test(window, local_operations_alone_need_no_packet)
 }
 
 /* after the earlier ones, before the later ones, and an error completes whether it was asked for or not. */
-Test(window, a_local_invalidate_of_another_key_fails_in_its_place)
+Test(window, local_invalidate_of_another_key_fails_in_order)
 {
 	static const char *const names[] = { "a region", "nothing", "type 1", "other QP", "not bound" };
 
@@ -359,7 +359,7 @@ Test(window, a_local_invalidate_of_another_key_fails_in_its_place)
 	}
 }
 
-Test(window, a_bind_that_is_refused_fails_in_its_place)
+Test(window, refused_bind_fails_in_order)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_send_wr write = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
@@ -383,7 +383,7 @@ Test(window, a_bind_that_is_refused_fails_in_its_place)
 	pair_close(pair);
 }
 
-Test(window, posts_are_refused_as_other_posts_are)
+Test(window, invalid_bind_posts_are_refused)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 2 });
 	const struct uroce_send_wr odd = { .send_flags = 1u << 20 };
@@ -414,7 +414,7 @@ Test(window, posts_are_refused_as_other_posts_are)
 }
 
 /* SQD with a local operation next: it waits, SQD drains, and RTS goes on with it. */
-Test(window, sqd_drains_before_a_local_operation_and_rts_goes_on_with_it)
+Test(window, sqd_drains_before_a_local_operation_and_rts_executes_it)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_send_wr write = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE };

@@ -48,20 +48,20 @@ def sequence_nak(record):
 
 
 @test
-def a_clean_capture_ends_with_0(folder):
+def clean_capture_exits_with_0(folder):
     code, out, _ = run(data("perftest-ipv4.pcap"))
     expect(code == 0 and out.endswith("5 halves of connections, 0 wrong, 0 notes\n"), code, out)
 
 
 @test
-def the_version_is_told(folder):
+def version_is_printed(folder):
     for option in ("-V", "--version"):
         code, out, _ = run(option)
         expect(code == 0 and re.fullmatch(r"uroce-trace [\d.]+ \(DPDK \S+, libibverbs \S+\)\n", out), code, out)
 
 
 @test
-def what_linux_wastes_is_shown_and_not_called_wrong(folder):
+def inefficiency_of_linux_is_shown_but_not_wrong(folder):
     code, out, _ = run("--at", "10.9.0.2", data("linux-loss3-client.pcap"))
     expect(code == 0 and "610 request packets seen again" in out and "ms of silence before restarts" in out, code, out)
     expect("seen from the requester" in out, out)
@@ -77,19 +77,19 @@ def with_nak_twice(folder, name):
 
 
 @test
-def a_nak_that_was_sent_twice_ends_with_1(folder):
+def nak_sent_twice_exits_with_1(folder):
     code, out, _ = run(with_nak_twice(folder, "linux-loss3-server.pcap"))
     expect(code == 1 and "second_nak" in out and "1 wrong" in out, code, out)
 
 
 @test
-def a_nak_that_came_twice_may_have_been_doubled_on_its_way(folder):
+def nak_received_twice_may_be_duplicated_by_the_network(folder):
     code, out, _ = run(with_nak_twice(folder, "linux-loss3-client.pcap"))
     expect(code == 0 and "nak_again" in out, code, out)
 
 
 @test
-def an_rtu_that_was_sent_twice_ends_with_1(folder):
+def rtu_sent_twice_exits_with_1(folder):
     content = open(data("rping-cm.pcap"), "rb").read()
     at, end = list(records(content))[2]
     path = os.path.join(folder, "twice.pcap")
@@ -102,7 +102,7 @@ def an_rtu_that_was_sent_twice_ends_with_1(folder):
 
 
 @test
-def a_frame_with_a_wrong_icrc_has_not_come(folder):
+def frame_with_a_wrong_icrc_is_ignored(folder):
     content = bytearray(open(data("perftest-ipv4.pcap"), "rb").read())
     firsts = [end for at, end in records(content)
               if content[at + 16 + 36:at + 16 + 38] == b"\x12\xb7" and content[at + 16 + 42] == 0]
@@ -115,9 +115,9 @@ def a_frame_with_a_wrong_icrc_has_not_come(folder):
 
 
 @test
-def what_our_own_ends_send_under_loss_is_clean(folder):
+def own_traffic_under_loss_is_clean(folder):
     environment = dict(os.environ, UROCE_TRACE_FOLDER=folder, UROCE_STORM_SEED="5")
-    done = subprocess.run([OWN, "--filter", "own/what*"], env=environment, stdout=subprocess.PIPE,
+    done = subprocess.run([OWN, "--filter", "*/own_traffic_under_loss*"], env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     expect(done.returncode == 0, done.stdout)
     for end, view in ("A", "requester"), ("B", "responder"):
@@ -128,7 +128,7 @@ def what_our_own_ends_send_under_loss_is_clean(folder):
 
 
 @test
-def a_wrong_call_ends_with_2(folder):
+def wrong_usage_exits_with_2(folder):
     for arguments in ([], ["a", "b"], ["--at", "nowhere", "a"], ["--grace-us", "-1", "a"], ["--mtu", "1000", "a"],
                       ["--what", "a"]):
         code, _, error = run(*arguments)
@@ -138,7 +138,7 @@ def a_wrong_call_ends_with_2(folder):
 
 
 @test
-def a_file_that_cannot_be_read_ends_with_3(folder):
+def unreadable_file_exits_with_3(folder):
     for path in os.path.join(folder, "none.pcap"), data("README.md"):
         code, _, error = run(path)
         expect(code == 3 and path in error, path, code, error)

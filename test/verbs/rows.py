@@ -54,10 +54,10 @@ def devices():
               sees=(r"PORT_ACTIVE", r"link_layer:\s+Ethernet", r"GID\[  0\]:\s+::ffff:10\.0\.0\.1, RoCE v2",
                     r"active_width:\s+1X", r"active_speed:\s+10\.0 Gbps",  # what the kernel says of a veth
                     *(fr"max_{what}:\s+2147483647" for what in ("cq", "pd", "ah", "srq"))))  # as memory allows
-    yield Row("ibv_devinfo -v, of a port that passes less and says no speed", ["ibv_devinfo", "-v"],
+    yield Row("ibv_devinfo -v of a port with a smaller MTU and unknown speed", ["ibv_devinfo", "-v"],
               port="net_memif0,role=server,bsize=1200",
               sees=(r"max_mtu:\s+1024", r"active_mtu:\s+1024", r"active_width:\s+1X", r"active_speed:\s+2\.5 Gbps"))
-    yield Row("ibv_devinfo of a user who is not root", ["ibv_devinfo", "-v"], user=65534, port="net_ring0",
+    yield Row("ibv_devinfo of an unprivileged user", ["ibv_devinfo", "-v"], user=65534, port="net_ring0",
               sees=(r"PORT_ACTIVE",))
     yield Row("a program that finds libibverbs by dlvsym(), with nothing preloaded",
               ["env", "LD_PRELOAD=", f"{BUILD}/test/verbs/verbs-dlopened"],
@@ -77,14 +77,14 @@ def linked():
 
 
 def refusals():
-    yield Row("what is not supported is refused, and promised by no capability", [f"{BUILD}/test/verbs/verbs-refused"],
+    yield Row("unsupported features are refused and not advertised", [f"{BUILD}/test/verbs/verbs-refused"],
               complains=True, sees=(r"another size of a shared receive queue: as it should be",
                                     r"no queue pairs for raw packets are promised: as it should be",
                                     r"one queue pair more than max_qp says: as it should be"))
 
 
 def signals():
-    yield Row("signals of a process come to its own threads", [f"{BUILD}/test/verbs/verbs-signals"],
+    yield Row("signals are delivered to threads of the application", [f"{BUILD}/test/verbs/verbs-signals"],
               sees=(r"^400 signals, all came$",))
 
 
@@ -113,26 +113,26 @@ def halfway():
 def cores():
     """On the only core nothing can come before the stack's thread has run."""
     program = f"{BUILD}/test/verbs/verbs-one-core"
-    yield Row("a poll that finds nothing on the only core yields it", ["taskset", "-c", "0", program],
+    yield Row("empty poll on a single core yields it", ["taskset", "-c", "0", program],
               sees=(r"^20 of 20 polls have yielded$",))
-    yield Row("a poll that finds nothing beside other cores goes on", [program],
+    yield Row("empty poll with other cores does not yield", [program],
               sees=(r"^0 of 20 polls have yielded$",))
 
 
 def misuse():
     """One line with cause and remedy, and the exit code of all programs."""
-    yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
+    yield Row("invalid address", ["true"], address="10.0.0.x/24", status=2, complains=True,
               sees=(r"uroce-run: --ip 10\.0\.0\.x/24: an address like 10\.0\.0\.1/24",))
-    yield Row("an address that another program has",
+    yield Row("address in use by another program",
               ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3,
               sees=(r"--ip 10\.0\.0\.1/24: it is held by sh \(process \d+\) on this machine: use another one",))
-    yield Row("a program that is not there", ["./no-such-program"], status=2, complains=True,
+    yield Row("missing program", ["./no-such-program"], status=2, complains=True,
               sees=(r"uroce-run: ./no-such-program: No such file",))
-    yield Row("an interface that is not there", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,
+    yield Row("missing interface", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,
               sees=(r"uroce: there is no port nowhere0: no interface has that name",))
     yield Row("--check", ["true"], options=("--check",), sees=(r"ok: the system's libibverbs is compatible",
                                                               r"ok: the port can be opened"))
-    yield Row("--check, of an interface that is not there", ["true"], port="nowhere0", options=("--check",), status=3,
+    yield Row("--check of a missing interface", ["true"], port="nowhere0", options=("--check",), status=3,
               complains=True, sees=(r"missing: the port can be opened",))
 
 
@@ -163,7 +163,7 @@ def beside_each_other():
 def late_server():
     """Of shared memory: the device is opened when the other end is there."""
     run = f"{BUILD}/app/uroce-run -d net_memif0,socket=uroce-verbs-late,role"
-    yield Row("a memif client that begins before its server", ["sh", "-ec", f"""
+    yield Row("memif client that starts before its server", ["sh", "-ec", f"""
 {run}=client --ip 10.8.0.2/24 ibv_devinfo & client=$!
 sleep 2; {run}=server --ip 10.8.0.1/24 timeout 20 ibv_rc_pingpong -g 0 > /dev/null 2>&1 & server=$!
 wait $client; kill $server"""], complains=True,
@@ -263,16 +263,16 @@ def agreements():
               sees=(r"^uroce: UROCE_PATHS is '8': use 4 to 64, which requires SACKs$",), status=1)
     yield Row("too few paths", ["env", "UROCE_PATHS=3", *program, "1"], complains=True,
               sees=(r"^uroce: UROCE_PATHS is '3': use 4 to 64, which requires SACKs$",), status=1)
-    yield Row("a window of SACKs that there is not", ["env", "UROCE_SACK_WINDOW=300", *program, "1"], complains=True,
+    yield Row("unsupported SACK window", ["env", "UROCE_SACK_WINDOW=300", *program, "1"], complains=True,
               sees=(r"^uroce: UROCE_SACK_WINDOW is '300': use off, 256, 512, 1024 or 2048$",), status=1)
 
 
 def connections():
     """One after another, and nothing is left of them."""
     times = "10000"
-    yield Row(f"{times} connections, everything as before",
+    yield Row(f"{times} connections leave no resources",
               [f"{BUILD}/test/verbs/verbs-connections", "10.0.0.1", times],
-              sees=(rf"{times} connections, everything as before",), seconds=600)
+              sees=(rf"{times} connections leave no resources",), seconds=600)
 
 
 def mpi():

@@ -35,7 +35,7 @@ Test(active, private_data_of_any_length_arrives_whole)
 	}
 }
 
-Test(active, words_of_the_longest_kind_are_not_why_there_is_no_room)
+Test(active, connection_limit_is_reported_with_the_longest_private_data)
 {
 	static const uint8_t words[CM_USER_PRIVATE_BYTES];
 	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
@@ -50,7 +50,7 @@ Test(active, words_of_the_longest_kind_are_not_why_there_is_no_room)
 }
 
 /* C-2: nobody can foretell it, so no two are alike. */
-Test(active, each_request_has_a_transaction_id_of_its_own)
+Test(active, each_request_has_its_own_transaction_id)
 {
 	struct meet *meet = meet_open(NULL);
 	uint64_t ids[3];
@@ -66,7 +66,7 @@ Test(active, each_request_has_a_transaction_id_of_its_own)
 	meet_close(meet);
 }
 
-Test(active, the_alternate_way_of_a_request_is_kept)
+Test(active, alternate_path_of_a_request_is_kept)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
@@ -81,8 +81,8 @@ Test(active, the_alternate_way_of_a_request_is_kept)
 	meet_close(meet);
 }
 
-/* C-16: whoever connects looks first whose rest is over. */
-Test(active, ids_that_have_rested_are_free_for_the_next_one)
+/* C-16: a new connection first releases expired ids. */
+Test(active, expired_time_wait_ids_are_reused_by_the_next_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm *cm = meet->end[MEET_A].cm;
@@ -101,7 +101,7 @@ Test(active, ids_that_have_rested_are_free_for_the_next_one)
 }
 
 /* C-10: it is another question, so it has all its time and tries again. */
-Test(active, a_request_for_a_smaller_mtu_is_waited_for_anew)
+Test(active, retry_with_a_smaller_mtu_has_its_full_timeout)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .max_retries = 1 });
 	struct cm_message req, rej = { .kind = CM_REJ, .reason = CM_REJ_INVALID_MTU, .info_bytes = 1, .info = { 3 } };
@@ -127,7 +127,7 @@ Test(active, a_request_for_a_smaller_mtu_is_waited_for_anew)
 }
 
 /* C-13: the QP that answers is the one of before, whose process has gone. */
-Test(active, a_peer_that_answers_with_the_qp_of_before_began_anew)
+Test(active, reply_with_an_old_qpn_replaces_the_stale_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -154,7 +154,7 @@ Test(active, a_peer_that_answers_with_the_qp_of_before_began_anew)
 }
 
 /* C-14: the peer learns that its REP was in vain. */
-Test(active, a_qp_that_cannot_be_moved_ends_it_on_both_sides)
+Test(active, immovable_qp_ends_the_connection_on_both_sides)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message rej;
@@ -177,8 +177,8 @@ Test(active, a_qp_that_cannot_be_moved_ends_it_on_both_sides)
 	meet_close(meet);
 }
 
-/* What comes between a REP and the move of the QP: no smaller MTU is worth a try any more. */
-Test(active, a_refusal_for_the_mtu_that_comes_behind_the_reply_is_final)
+/* Between a REP and the move of the QP a smaller MTU is not tried. */
+Test(active, mtu_reject_after_the_reply_is_final)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message rep, rej = { .kind = CM_REJ, .reason = CM_REJ_INVALID_MTU, .info_bytes = 1, .info = { 3 } };

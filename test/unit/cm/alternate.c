@@ -22,7 +22,7 @@ static struct cm_message lap_of(struct meet *meet, uint32_t *a, uint32_t *b, str
 	return meet_take(meet, MEET_A, to_b);
 }
 
-Test(alternate, a_lap_says_which_connection_and_which_way)
+Test(alternate, lap_names_connection_and_path)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route to_b;
@@ -50,7 +50,7 @@ Test(alternate, a_lap_says_which_connection_and_which_way)
 }
 
 /* C-2: an answer is known by it. */
-Test(alternate, each_lap_has_a_transaction_id_of_its_own)
+Test(alternate, each_lap_has_its_own_transaction_id)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message lap, apr, next;
@@ -84,7 +84,7 @@ static struct cm_route along(const struct cm_path *path)
 }
 
 /* Both learn that their QPs have migrated, or only the one that speaks: the other answers where it was spoken to. */
-Test(alternate, messages_follow_a_qp_that_has_migrated)
+Test(alternate, messages_follow_a_migrated_qp)
 {
 	RULE("C-20");
 	for (int both = 0; both < 2; both++) {
@@ -114,7 +114,7 @@ Test(alternate, messages_follow_a_qp_that_has_migrated)
 }
 
 /* C-23: a path that the connection has never had is a stranger's. */
-Test(alternate, a_message_along_no_path_of_the_connection_is_dropped)
+Test(alternate, message_from_outside_the_paths_is_dropped)
 {
 	struct cm_path other = { .local_gid = { 3 }, .remote_gid = { 2 } };
 	struct meet *meet = meet_open(NULL);
@@ -133,7 +133,7 @@ Test(alternate, a_message_along_no_path_of_the_connection_is_dropped)
 	meet_close(meet);
 }
 
-Test(alternate, a_way_that_cannot_be_loaded_is_told)
+Test(alternate, failed_path_load_is_reported_with_its_status)
 {
 	static const struct {
 		int error;
@@ -171,7 +171,7 @@ Test(alternate, a_way_that_cannot_be_loaded_is_told)
 	}
 }
 
-Test(alternate, a_lap_for_another_qp_is_refused_for_that)
+Test(alternate, lap_for_another_qp_is_refused_with_its_status)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message lap, apr;
@@ -188,8 +188,8 @@ Test(alternate, a_lap_for_another_qp_is_refused_for_that)
 	meet_close(meet);
 }
 
-/* C-21: one of before told no order in its APR, and has no word for a LAP that goes first. */
-Test(alternate, a_peer_that_tells_no_order_is_believed)
+/* C-21: earlier versions send no order in their APR, and have no status for a LAP that goes first. */
+Test(alternate, apr_without_an_order_is_accepted)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message mine, theirs, apr = { .kind = CM_APR };
@@ -235,8 +235,8 @@ static struct cm_message refusal_of(struct meet *meet, struct cm_route *to_b)
 	return refusal;
 }
 
-/* It has loaded the way that goes first since it asked: that is the answer, and nothing is asked any more. */
-Test(alternate, one_that_has_loaded_what_goes_first_is_answered_by_that)
+/* The path of the preferred LAP is loaded already: that is the answer, and the own LAP ends. */
+Test(alternate, loaded_path_answers_the_crossing_lap)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message theirs, refusal;
@@ -257,8 +257,8 @@ Test(alternate, one_that_has_loaded_what_goes_first_is_answered_by_that)
 	meet_close(meet);
 }
 
-/* What goes first is still under way: it is waited for as long as for an answer, from now on. */
-Test(alternate, one_that_yields_waits_anew)
+/* The preferred LAP is still in flight: it is awaited for a full timeout from now on. */
+Test(alternate, yielding_side_restarts_its_wait)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm *cm = meet->end[MEET_B].cm;
@@ -283,8 +283,8 @@ Test(alternate, one_that_yields_waits_anew)
 	meet_close(meet);
 }
 
-/* A host that tells twice what it has done once. */
-Test(alternate, a_move_that_was_not_asked_for_is_no_answer)
+/* A host reports the same move twice. */
+Test(alternate, unsolicited_move_sends_no_answer)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message lap;
@@ -304,7 +304,7 @@ Test(alternate, a_move_that_was_not_asked_for_is_no_answer)
 	meet_close(meet);
 }
 
-Test(alternate, one_that_was_not_answered_may_be_loaded_again)
+Test(alternate, unanswered_load_may_be_repeated)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route to_b;
@@ -321,7 +321,7 @@ Test(alternate, one_that_was_not_answered_may_be_loaded_again)
 }
 
 /* The peer's LAP crosses our DREQ, or arrives when the connection has ended. */
-Test(alternate, a_lap_of_a_connection_that_ends_is_told_that)
+Test(alternate, lap_for_a_closing_connection_is_refused)
 {
 	RULE("C-20");
 	for (int closed = 0; closed < 2; closed++) {

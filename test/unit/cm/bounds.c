@@ -68,7 +68,7 @@ static int connect_from_b(struct meet *meet, uint32_t qpn, uint32_t *b)
 }
 
 /* All that each of them can make us keep is less than a flood of them wants. */
-Test(bounds, requests_that_are_refused_hold_no_places)
+Test(bounds, refused_requests_hold_no_places)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message req;
@@ -98,7 +98,7 @@ Test(bounds, requests_that_are_refused_hold_no_places)
 }
 
 /* Those of one id lie in one chain, which each further request would be compared with. A QP is one of its address. */
-Test(bounds, of_one_address_and_id_there_are_few)
+Test(bounds, duplicates_of_one_address_and_id_are_bounded)
 {
 	for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
 		struct meet *meet = meet_open(NULL);
@@ -120,7 +120,7 @@ Test(bounds, of_one_address_and_id_there_are_few)
 }
 
 /* What is over holds its place until its user lets go of it, and he may be slow. */
-Test(bounds, one_that_is_over_counts_until_its_user_lets_go_of_it)
+Test(bounds, ended_request_holds_its_place_until_released)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .half_open = 6, .of_one_peer = 4 });
 	struct cm_message req, rej;
@@ -156,7 +156,7 @@ Test(bounds, one_that_is_over_counts_until_its_user_lets_go_of_it)
 }
 
 /* The longest times there are, and MRAs besides: from the REP on it is a minute. */
-Test(bounds, a_peer_cannot_choose_how_long_its_rtu_is_waited_for)
+Test(bounds, peer_cannot_prolong_the_wait_for_its_rtu)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message req, mra;
@@ -210,7 +210,7 @@ static void establish_with_stranger(struct meet *meet, uint32_t number, uint32_t
 }
 
 /* Whom our user has let go of waits for a DREP, a minute at most, and for less when its place is wanted. */
-Test(bounds, those_that_only_wait_for_a_drep_give_way)
+Test(bounds, connections_waiting_for_a_drep_are_evicted)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .connections = 8, .half_open = 8, .of_one_peer = 8 });
 	struct cm *cm = meet->end[MEET_B].cm;
@@ -247,7 +247,7 @@ Test(bounds, those_that_only_wait_for_a_drep_give_way)
 }
 
 /* Code 0 would be no timer at all, code 31 hours: a QP of ours would never notice that its peer has died. */
-Test(bounds, the_ack_timeout_that_a_peer_asks_for_is_bounded)
+Test(bounds, requested_ack_timeout_is_bounded)
 {
 	static const uint8_t rows[][2] = { { 0, 22 }, { 1, 1 }, { 14, 14 }, { 22, 22 }, { 23, 22 }, { 31, 22 } };
 
@@ -297,7 +297,7 @@ static void end_with_stranger(struct meet *meet, uint32_t number)
 }
 
 /* C-16: a peer that asks for hours gets seconds, and those that ended behind it wake when their own time is over. */
-Test(bounds, a_long_time_wait_holds_back_no_other)
+Test(bounds, long_time_wait_does_not_delay_others)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -321,8 +321,8 @@ Test(bounds, a_long_time_wait_holds_back_no_other)
 	meet_close(meet);
 }
 
-/* C-2, C-16: rather nobody new than one with ids that rest. The last places are ours. */
-Test(bounds, no_id_wakes_early_however_many_rest)
+/* C-2, C-16: new requests are refused rather than ids released early. The last places are reserved for local users. */
+Test(bounds, full_time_wait_releases_no_id_early)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .timewait_ids = 16 });
 	struct cm *cm = meet->end[MEET_B].cm;
@@ -353,7 +353,7 @@ Test(bounds, no_id_wakes_early_however_many_rest)
 }
 
 /* And one stranger alone leaves half of them to others. */
-Test(bounds, one_peer_rests_in_half_of_all_places)
+Test(bounds, one_peer_fills_at_most_half_of_time_wait)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .timewait_ids = 32 });
 	struct cm_message req;

@@ -87,7 +87,7 @@ static void check_rebuild(const char *where, const struct wire_encap *encap, con
 		cr_assert_eq(built[i], mad[i], "%s: byte %u is %02x, not %02x", where, i, built[i], mad[i]);
 }
 
-Test(captures, each_message_builds_again_byte_for_byte)
+Test(captures, each_message_is_rebuilt_byte_for_byte)
 {
 	RULE("C-1");
 	cr_expect_eq(for_each_message(NULL, check_rebuild), 33);
@@ -120,7 +120,7 @@ static void check_ip(const char *where, const struct wire_encap *encap, const st
 	cr_expect_arr_eq(built, message->private_data, CM_IP_BYTES, "%s", where);
 }
 
-Test(captures, a_request_tells_the_addresses_and_ports_of_both_ends)
+Test(captures, request_carries_addresses_and_ports_of_both_ends)
 {
 	RULE("C-5");
 	cr_expect_eq(for_each_message(NULL, check_ip), 33);
@@ -191,7 +191,7 @@ static void follow(const char *where, const struct wire_encap *encap, const stru
 }
 
 /* Not with which it begins itself. */
-Test(captures, each_end_tells_the_psn_with_which_the_other_begins)
+Test(captures, each_end_sends_the_start_psn_of_its_peer)
 {
 	struct beginning beginning = { 0 };
 	struct capture_frame frame;

@@ -29,7 +29,7 @@ static uint32_t ask(struct meet *meet)
 }
 
 /* C-16: twice the life of a packet and the peer's ACK delay, from the end on, whenever the user lets go of it. */
-Test(close, ids_rest_for_their_time_from_the_end_on)
+Test(close, time_wait_starts_at_the_end_and_lasts_its_time)
 {
 	static const uint64_t rest_ns = 2 * CODE_NS(14) + CODE_NS(14);
 
@@ -57,7 +57,7 @@ Test(close, ids_rest_for_their_time_from_the_end_on)
 }
 
 /* The passive side, too: only those whom the user has refused linger. */
-Test(close, a_connection_that_is_over_is_given_back_at_once)
+Test(close, ended_connection_is_freed_at_once)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -74,7 +74,7 @@ Test(close, a_connection_that_is_over_is_given_back_at_once)
 }
 
 /* C-2 */
-Test(close, a_dreq_has_a_transaction_id_of_its_own)
+Test(close, dreq_has_its_own_transaction_id)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message req, dreq;
@@ -97,7 +97,7 @@ Test(close, a_dreq_has_a_transaction_id_of_its_own)
 }
 
 /* C-22: one that ends before the RTU has its place until it is heard and its user lets go of it. */
-Test(close, what_ends_half_open_counts_until_its_place_is_free)
+Test(close, half_open_connection_counts_until_it_is_freed)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t b = ask(meet);
@@ -115,10 +115,10 @@ Test(close, what_ends_half_open_counts_until_its_place_is_free)
 }
 
 /*
- * C-17: a peer that is still making its RTU takes no DREQ (Linux), one that has sent it does; whichever it is hears of
- * the end at once, and once. When all was lost, the DREQ is said again.
+ * C-17: a Linux peer that has not sent its RTU ignores a DREQ, one that has sent it accepts it; either is notified
+ * once and at once. After a loss the DREQ is repeated.
  */
-Test(close, one_that_ends_before_the_rtu_is_told_whatever_the_peer_has_done)
+Test(close, close_before_the_rtu_reaches_the_peer_in_any_state)
 {
 	static const char *const rows[] = {
 		"A QP to RTS, A RTU, A event ESTABLISHED, A QP to ERR, A DREQ, A event DISCONNECTED -104",
@@ -155,7 +155,7 @@ Test(close, one_that_ends_before_the_rtu_is_told_whatever_the_peer_has_done)
 }
 
 /* C-10: the QP was in RTR, and takes nothing any more; the active one was not, and is left alone. */
-Test(close, each_side_gives_up_in_its_way)
+Test(close, timeout_moves_only_the_passive_qp_to_error)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .max_retries = 1 });
 	struct cm_message rej;
@@ -184,7 +184,7 @@ Test(close, each_side_gives_up_in_its_way)
 }
 
 /* C-14 */
-Test(close, who_was_never_answered_says_who_he_is)
+Test(close, close_before_any_answer_rejects_with_the_guid)
 {
 	static const uint8_t guid[8] = { 0, 0, 0, 0, 0, 0, 1, 0 };
 	struct meet *meet = meet_open(NULL);
@@ -213,7 +213,7 @@ static int lose_first_dreq(struct meet *meet, enum meet_name from, const struct 
 	return message->kind != CM_DREQ || cm_count_sent(meet->end[MEET_A].cm, CM_DREQ) > 1;
 }
 
-/* C-17: the user has gone, and the peer is told all the same. */
+/* C-17: the user has closed the connection, and the peer is notified all the same. */
 Test(close, a_forgotten_connection_repeats_its_dreq)
 {
 	struct meet *meet = meet_open(NULL);
@@ -233,7 +233,7 @@ Test(close, a_forgotten_connection_repeats_its_dreq)
 }
 
 /* C-17: forgotten between the REP and the move of the QP. */
-Test(close, one_that_is_forgotten_before_its_qp_moved_refuses_the_reply)
+Test(close, connection_forgotten_before_its_qp_moved_rejects_the_reply)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message rep, rej;
@@ -260,7 +260,7 @@ Test(close, one_that_is_forgotten_before_its_qp_moved_refuses_the_reply)
 }
 
 /* C-11, C-22: forgotten while the user thought. It is refused, again if need be, and nobody counts it any more. */
-Test(close, one_that_is_forgotten_unanswered_is_refused_and_counts_no_more)
+Test(close, forgotten_unanswered_request_is_rejected_and_not_counted)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_listener *listener = meet_listen(meet, MEET_B, 7174, 8);

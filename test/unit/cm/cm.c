@@ -13,7 +13,7 @@
 /* ---- how long things take ---- */
 
 /* C-10: the answer's time and twice the way of a packet, each time; what is not configured is the default. */
-Test(cm, each_try_waits_as_long_as_the_first)
+Test(cm, each_retry_waits_as_long_as_the_first_try)
 {
 	static const struct {
 		struct cm_config config;
@@ -48,7 +48,7 @@ Test(cm, each_try_waits_as_long_as_the_first)
 }
 
 /* The user's time is that of the manager, or a minute; three quarters of the peer's wait it is told to go on. */
-Test(cm, a_user_has_a_minute_or_what_is_configured)
+Test(cm, user_has_a_minute_or_the_configured_time)
 {
 	static const uint64_t configured[] = { 0, 10 * S };
 
@@ -86,7 +86,7 @@ static struct cm_message asked(struct meet *meet, struct cm_route *to_a, uint32_
 }
 
 /* C-12: it waits as long as it is asked to, and each time costs a try. */
-Test(cm, an_mra_is_waited_for_as_long_as_it_says_and_costs_a_try)
+Test(cm, mra_extends_the_wait_and_costs_a_try)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .max_retries = 2 });
 	struct cm_message req, mra = { .kind = CM_MRA, .answered = CM_ANSWERED_REQ };
@@ -140,7 +140,7 @@ Test(cm, the_last_try_may_be_prolonged)
 }
 
 /* C-23: of a REQ while that waits, of a LAP while that does. */
-Test(cm, an_mra_is_about_the_message_that_waits)
+Test(cm, mra_refers_to_the_pending_message)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message mra = { .kind = CM_MRA, .answered = CM_ANSWERED_REP, .service_timeout = 20 };
@@ -177,7 +177,7 @@ Test(cm, an_mra_is_about_the_message_that_waits)
 }
 
 /* Whoever was refused and forgotten is no time-out. */
-Test(cm, one_that_was_refused_goes_in_silence)
+Test(cm, rejected_and_forgotten_request_sends_nothing)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_usage usage;
@@ -211,7 +211,7 @@ static uint32_t owner_of(const struct cm_message *message, uint32_t mask, uint8_
 	return cm_owner(key, mask, source, mad);
 }
 
-Test(cm, the_address_of_a_request_decides_whose_it_is_as_well)
+Test(cm, address_of_a_request_also_selects_its_owner)
 {
 	struct cm_message req = { .kind = CM_REQ, .qpn = 17 };
 	uint32_t found = 0;
@@ -234,7 +234,7 @@ Test(cm, the_only_manager_owns_every_message)
 
 /* ---- looks ---- */
 
-Test(cm, events_carry_what_the_user_has_set)
+Test(cm, events_carry_the_user_context)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -250,7 +250,7 @@ Test(cm, events_carry_what_the_user_has_set)
 	meet_close(meet);
 }
 
-Test(cm, what_was_never_given_as_a_reason_is_not_counted)
+Test(cm, unused_reject_reasons_are_not_counted)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -265,7 +265,7 @@ Test(cm, what_was_never_given_as_a_reason_is_not_counted)
 	meet_close(meet);
 }
 
-Test(cm, ids_whose_rest_is_over_are_not_in_use)
+Test(cm, expired_time_wait_ids_are_not_in_use)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm *cm = meet->end[MEET_A].cm;

@@ -7,7 +7,7 @@
 #include "rule.h"
 
 /* C-22: what strangers may hold leaves the users' places alone, and one stranger leaves something to others. */
-Test(config, users_have_all_their_places_whatever_strangers_hold)
+Test(config, strangers_leave_all_user_places)
 {
 	RULE("C-22");
 	for (uint32_t connections = 1; connections <= 1u << 20; connections = connections * 5 / 4 + 1) {
@@ -24,7 +24,7 @@ Test(config, users_have_all_their_places_whatever_strangers_hold)
 }
 
 /* An honest host opens its thousand at once. */
-Test(config, as_many_as_an_engine_has_by_itself)
+Test(config, default_engine_accepts_a_thousand_from_one_host)
 {
 	struct cm_config config = { .half_open = 0 };
 

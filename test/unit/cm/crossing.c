@@ -262,7 +262,7 @@ static void search_all(const struct bounds *bounds)
 	meet_close(meet);
 }
 
-Test(crossing, whatever_is_lost_or_overtaken_both_end_with_the_same_way)
+Test(crossing, crossing_laps_end_with_the_same_path_despite_losses)
 {
 	static const struct bounds rows[] = {
 		{ .steps = 7, .losses = 1, .deadlines = 1 },
@@ -282,7 +282,7 @@ Test(crossing, whatever_is_lost_or_overtaken_both_end_with_the_same_way)
 }
 
 /* Users that ask again, as soon as they may. */
-Test(crossing, whoever_asks_again_both_end_with_the_same_way)
+Test(crossing, repeated_laps_end_with_the_same_path)
 {
 	static const struct bounds rows[] = {
 		{ .steps = 13, .calls = 4 },
@@ -299,8 +299,8 @@ Test(crossing, whoever_asks_again_both_end_with_the_same_way)
 	}
 }
 
-/* What the passive end is asked to load it cannot: both are told so, and nobody tries sixteen times. */
-Test(crossing, whoever_cannot_load_anything_tells_it_at_once)
+/* The passive end cannot load the path: both ends are notified, without sixteen retries. */
+Test(crossing, failed_load_is_reported_to_both_ends_at_once)
 {
 	static const struct bounds bounds = { .steps = 7, .calls = 1, .losses = 1, .deadlines = 1 };
 

@@ -18,7 +18,7 @@ static uint64_t nearest(const uint64_t *list)
 	return when_ns;
 }
 
-Test(deadlines, the_nearest_is_due_first_however_they_are_set)
+Test(deadlines, nearest_deadline_expires_first_in_any_order)
 {
 	uint8_t *memory = aligned_alloc(64, cm_deadlines_bytes(THINGS)), *at = memory;
 	struct cm_deadlines deadlines;

@@ -24,7 +24,7 @@ static struct cm_message request(struct meet *meet, const struct cm_connect *con
 }
 
 /* C-5: sixteen bytes of each address. */
-Test(edges, addresses_of_ipv6_are_told_and_compared)
+Test(edges, ipv6_addresses_are_carried_and_compared)
 {
 	RULE("C-5");
 	for (int row = 0; row < 3; row++) {
@@ -48,7 +48,7 @@ Test(edges, addresses_of_ipv6_are_told_and_compared)
 	}
 }
 
-Test(edges, private_data_has_its_place_and_its_bound)
+Test(edges, private_data_has_its_offset_and_bound)
 {
 	static const uint8_t bytes[CM_PRIVATE_MAX_BYTES + 1] = { 1, [CM_USER_PRIVATE_BYTES - 1] = 2 };
 	struct meet *meet = meet_open(NULL);
@@ -110,7 +110,7 @@ Test(edges, a_reply_needs_an_id_and_a_qp)
 }
 
 /* C-6: only a smaller MTU is worth another try. */
-Test(edges, a_refusal_for_the_mtu_has_to_name_a_smaller_one)
+Test(edges, mtu_reject_must_name_a_smaller_mtu)
 {
 	static const struct {
 		uint8_t bytes, mtu;
@@ -155,7 +155,7 @@ Test(edges, a_refusal_for_the_mtu_has_to_name_a_smaller_one)
 }
 
 /* No number and no state is one that a call cannot bear. */
-Test(edges, calls_about_what_is_not_there_do_nothing)
+Test(edges, calls_on_unknown_ids_do_nothing)
 {
 	static const uint32_t numbers[] = { 3, 63, 64, 1000, CM_NONE };
 	struct meet *meet = meet_open(NULL);
@@ -190,8 +190,8 @@ Test(edges, calls_about_what_is_not_there_do_nothing)
 	meet_close(meet);
 }
 
-/* C-17: whoever has gone tells it once, and is not told anything. */
-Test(edges, one_that_is_forgotten_twice_tells_it_once)
+/* C-17: a forgotten connection sends one DREQ and gets no event. */
+Test(edges, connection_forgotten_twice_sends_one_dreq)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -219,7 +219,7 @@ static uint32_t owner_of(const struct cm_message *message)
 }
 
 /* The lcore of a message: by the id of ours that it carries, by address and QPN of a REQ; nobody knows of some REJs. */
-Test(edges, a_message_tells_whose_it_is)
+Test(edges, message_identifies_its_owner)
 {
 	struct cm_message message = { .kind = CM_DREQ, .remote_id = 0x1235, .qpn = 17 };
 	uint32_t found = 0;
@@ -246,8 +246,8 @@ Test(edges, a_message_tells_whose_it_is)
 	cr_expect_leq(owner_of(&message), 7);
 }
 
-/* C-14: who has had no answer is known by its GUID and its id, and by nothing less. */
-Test(edges, a_peer_that_timed_out_has_to_name_itself)
+/* C-14: a peer without an answer is identified by its GUID and its id only. */
+Test(edges, peer_that_timed_out_must_name_itself)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_connect connect = meet_request(7174, 17);
@@ -311,7 +311,7 @@ Test(edges, another_class_version_is_refused)
 }
 
 /* The same addresses on another device are another network. */
-Test(edges, a_peer_on_another_device_is_another_one)
+Test(edges, peer_on_another_device_is_distinct)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route route;
@@ -367,8 +367,8 @@ Test(edges, a_listener_has_an_address_and_an_mtu)
 	meet_close(meet);
 }
 
-/* C-16: none but the one whose time is over makes room to rest. C-12: no patience is too long to be told. */
-Test(edges, the_least_room_to_rest_and_the_longest_patience)
+/* C-16: only an expired id makes room in time-wait. C-12: any user time can be encoded. */
+Test(edges, smallest_time_wait_and_longest_patience_work)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .timewait_ids = 2, .patience_ns = UINT64_MAX / 4 });
 	struct cm_connect connect = meet_request(7174, 20);
@@ -403,8 +403,8 @@ Test(edges, the_least_room_to_rest_and_the_longest_patience)
 	meet_close(meet);
 }
 
-/* C-10, C-12: whatever a peer asks for, we do not wait for hours; and not for ever, however often it asks. */
-Test(edges, a_peer_cannot_make_us_wait_without_a_bound)
+/* C-10, C-12: a wait requested by the peer is bounded to less than hours, however often it is repeated. */
+Test(edges, peer_cannot_request_an_unbounded_wait)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route route, back;

@@ -6,7 +6,7 @@
 #include "rule.h"
 
 /* Of the key and the bytes 0, 1, 2 ...: the shortest and the last one as published, all as another program has them. */
-Test(hash, hashes_are_those_of_siphash)
+Test(hash, hashes_match_siphash)
 {
 	static const struct {
 		size_t bytes;

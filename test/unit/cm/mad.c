@@ -75,8 +75,8 @@ static void expect_bytes(const char *where, const uint8_t *got, const uint8_t *w
 		cr_assert_eq(got[i], wanted[i], "%s: byte %u is %02x, not %02x", where, i, got[i], wanted[i]);
 }
 
-/* Each alone: what it says is nowhere else. */
-Test(mad, every_field_is_read_at_its_place_and_written_there)
+/* Each field alone: its value appears nowhere else. */
+Test(mad, every_field_is_read_and_written_at_its_offset)
 {
 	uint8_t mad[CM_MAD_BYTES], built[CM_MAD_BYTES];
 	struct cm_message wanted, got;
@@ -120,7 +120,7 @@ Test(mad, all_fields_of_a_kind_together_are_read_and_written)
 }
 
 /* Of a MAD full of ones only the fields are kept. */
-Test(mad, what_no_field_covers_is_not_looked_at_and_sent_as_zero)
+Test(mad, bytes_outside_of_fields_are_ignored_and_sent_as_zero)
 {
 	uint8_t mad[CM_MAD_BYTES], wanted[CM_MAD_BYTES], built[CM_MAD_BYTES], kind;
 	struct cm_message message;
@@ -150,7 +150,7 @@ Test(mad, what_no_field_covers_is_not_looked_at_and_sent_as_zero)
 	}
 }
 
-Test(mad, additional_information_is_as_long_as_it_says_but_never_longer_than_its_room)
+Test(mad, reject_info_has_its_stated_length_up_to_its_room)
 {
 	uint8_t mad[CM_MAD_BYTES], built[CM_MAD_BYTES], *length;
 	struct cm_message message;
@@ -178,8 +178,8 @@ Test(mad, additional_information_is_as_long_as_it_says_but_never_longer_than_its
 	}
 }
 
-/* The first of these that is wrong is told, whatever else is. */
-Test(mad, what_is_no_message_is_refused_in_the_order_of_its_bytes)
+/* The first fault is reported, whatever follows. */
+Test(mad, invalid_message_reports_its_first_fault)
 {
 	static const struct {
 		enum cm_mad_fault fault;
@@ -219,7 +219,7 @@ Test(mad, what_is_no_message_is_refused_in_the_order_of_its_bytes)
 }
 
 /* So that it can be refused by name. */
-Test(mad, of_another_class_version_the_value_is_complete)
+Test(mad, message_of_another_class_version_is_still_parsed)
 {
 	uint8_t mad[CM_MAD_BYTES];
 	struct cm_message message;
@@ -241,7 +241,7 @@ Test(mad, of_another_class_version_the_value_is_complete)
 }
 
 /* In memory of exactly its length, so that AddressSanitizer sees a byte too far. */
-Test(mad, any_bytes_are_read_within_their_length_and_build_again)
+Test(mad, random_bytes_are_read_within_their_length_and_rebuilt)
 {
 	struct cm_message message, again;
 	char text[CM_PRINT_MAX_BYTES];
@@ -273,8 +273,8 @@ Test(mad, any_bytes_are_read_within_their_length_and_build_again)
 	cr_expect_gt(taken, 10000, "%u", taken);
 }
 
-/* What a caller has set too wide spoils nothing beside it. */
-Test(mad, numbers_and_lengths_that_do_not_fit_are_cut)
+/* A value that is too wide does not change adjacent fields. */
+Test(mad, numbers_and_lengths_out_of_range_are_truncated)
 {
 	uint8_t mad[CM_MAD_BYTES], kind;
 	struct cm_message message, got;
@@ -379,7 +379,7 @@ Test(mad, each_field_is_visited_once_in_the_order_of_the_wire)
 	}
 }
 
-Test(mad, behind_the_addresses_of_ip_is_the_rest_of_the_private_data)
+Test(mad, ip_addresses_precede_the_private_data)
 {
 	struct cm_message message;
 	struct visited visited = { .message = &message, .last_bit = INT32_MIN };

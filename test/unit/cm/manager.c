@@ -25,7 +25,7 @@ static void expect_nothing_left(struct meet *meet)
 }
 
 /* C-8, C-9: the QP is where it has to be before the message that says so leaves. */
-Test(manager, a_connection_from_beginning_to_end)
+Test(manager, connection_lifecycle)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_listener *listener = meet_listen(meet, MEET_B, 7174, 8);
@@ -118,7 +118,7 @@ Test(manager, each_message_may_be_lost)
 }
 
 /* C-14 */
-Test(manager, who_does_not_listen_says_so)
+Test(manager, request_without_a_listener_is_rejected)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a = meet_connect(meet, 7175, 17);
@@ -133,7 +133,7 @@ Test(manager, who_does_not_listen_says_so)
 }
 
 /* C-14: with the user's words; and again when they were lost. */
-Test(manager, the_user_refuses_and_is_heard_even_when_the_first_refusal_is_lost)
+Test(manager, user_reject_arrives_even_if_the_first_is_lost)
 {
 	static const char words[] = "not today";
 	struct meet *meet = meet_open(NULL);
@@ -161,7 +161,7 @@ Test(manager, the_user_refuses_and_is_heard_even_when_the_first_refusal_is_lost)
 }
 
 /* C-10: 15 tries, each with 1.07 s and the time on the network for its answer, then a REJ 4 and the user's event. */
-Test(manager, nobody_answers)
+Test(manager, connect_times_out_without_an_answer)
 {
 	struct meet *meet = meet_open(NULL);
 	uint64_t began = meet->now_ns;
@@ -183,7 +183,7 @@ Test(manager, nobody_answers)
 }
 
 /* C-12: the peer is told in time, and waits. */
-Test(manager, a_user_who_thinks_is_waited_for)
+Test(manager, slow_user_extends_the_wait_by_an_mra)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -206,8 +206,8 @@ Test(manager, a_user_who_thinks_is_waited_for)
 	meet_close(meet);
 }
 
-/* And one who never comes back is not. */
-Test(manager, a_user_who_never_answers_is_given_up)
+/* A user that never answers loses its request. */
+Test(manager, silent_user_loses_the_request)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -225,8 +225,8 @@ Test(manager, a_user_who_never_answers_is_given_up)
 	meet_close(meet);
 }
 
-/* C-9: what comes on the QP before the RTU is as good as that. */
-Test(manager, a_packet_tells_what_a_lost_rtu_did_not)
+/* C-9: a packet on the QP before the RTU counts as the RTU. */
+Test(manager, packet_replaces_a_lost_rtu)
 {
 	struct meet *meet = meet_open(NULL);
 	uint8_t kind = CM_RTU;
@@ -248,7 +248,7 @@ Test(manager, a_packet_tells_what_a_lost_rtu_did_not)
 }
 
 /* C-13 */
-Test(manager, a_peer_that_began_anew_is_noticed)
+Test(manager, restarted_peer_replaces_its_stale_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -273,8 +273,8 @@ Test(manager, a_peer_that_began_anew_is_noticed)
 	meet_close(meet);
 }
 
-/* C-6: no lower MTU in silence; the next REQ asks for what the peer can do. */
-Test(manager, a_path_mtu_that_is_too_large_is_asked_for_smaller)
+/* C-6: the MTU is not lowered silently; the next REQ requests the MTU supported by the peer. */
+Test(manager, too_large_path_mtu_is_retried_smaller)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .max_path_mtu = 3 });
 	uint32_t a, b;
@@ -293,7 +293,7 @@ Test(manager, a_path_mtu_that_is_too_large_is_asked_for_smaller)
 }
 
 /* C-20 */
-Test(manager, an_alternate_way_is_loaded_on_both_sides)
+Test(manager, alternate_path_is_loaded_on_both_sides)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14, .hop_limit = 64 };
@@ -320,7 +320,7 @@ Test(manager, an_alternate_way_is_loaded_on_both_sides)
 }
 
 /* C-22 */
-Test(manager, what_is_half_open_is_bounded)
+Test(manager, half_open_connections_are_bounded)
 {
 	struct meet *meet = meet_open(NULL);
 
@@ -336,7 +336,7 @@ Test(manager, what_is_half_open_is_bounded)
 }
 
 /* C-27: more than the backlog wait outside. */
-Test(manager, a_backlog_bounds_who_waits_for_the_listener)
+Test(manager, backlog_bounds_waiting_requests)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t b;

@@ -59,7 +59,7 @@ static void expect_nothing_left(struct meet *meet, uint32_t a, uint32_t b)
 }
 
 /* C-9: the RTU leaves when the user says that the QP is in RTS. No QP is moved by a manager, not even at the end. */
-Test(moves, the_rtu_waits_for_the_user_and_nothing_is_moved)
+Test(moves, rtu_waits_for_the_user_and_no_qp_is_moved)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -79,7 +79,7 @@ Test(moves, the_rtu_waits_for_the_user_and_nothing_is_moved)
 }
 
 /* C-12: the peer repeats its REP meanwhile, and is told to wait; without that it would give up after 21 s. */
-Test(moves, a_peer_waits_for_a_user_who_takes_his_time)
+Test(moves, slow_user_move_is_bridged_by_an_mra)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -96,7 +96,7 @@ Test(moves, a_peer_waits_for_a_user_who_takes_his_time)
 }
 
 /* Nothing waits without a bound. */
-Test(moves, a_user_who_never_comes_back_has_lost_his_connection)
+Test(moves, silent_user_loses_the_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -135,7 +135,7 @@ Test(moves, a_response_may_be_rejected_or_forgotten)
 }
 
 /* The peer may say no while our user moves his QP. */
-Test(moves, a_peer_that_goes_meanwhile_is_told)
+Test(moves, peer_that_closes_during_the_move_is_reported)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -166,8 +166,8 @@ Test(moves, the_first_packet_establishes)
 	expect_nothing_left(meet, a, b);
 }
 
-/* C-20: who moves a QP would have to load its alternate way, too, and is not asked to. */
-Test(moves, no_alternate_way_is_loaded)
+/* C-20: a user who moves its QP would have to load the alternate path, too, and is not requested to. */
+Test(moves, user_moved_queue_pair_loads_no_alternate_path)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
@@ -189,7 +189,7 @@ Test(moves, no_alternate_way_is_loaded)
 }
 
 /* Only a RESPONSE can be established, and only once. */
-Test(moves, there_is_nothing_to_establish_without_a_response)
+Test(moves, only_a_response_can_be_established)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;

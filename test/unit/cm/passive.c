@@ -20,8 +20,8 @@ static struct cm_message request(struct meet *meet, struct cm_route *to_b)
 	return meet_take(meet, MEET_A, to_b);
 }
 
-/* C-11, C-12: who asks again while the user thinks is told so at once, and not again before his time is over. */
-Test(passive, a_request_that_comes_again_is_told_that_the_user_thinks)
+/* C-11, C-12: a repeated REQ while the user decides draws an MRA at once, and no second one before its time ends. */
+Test(passive, repeated_request_draws_an_mra_while_the_user_decides)
 {
 	struct meet *meet = meet_open(NULL);
 	uint64_t began = meet->now_ns;
@@ -44,7 +44,7 @@ Test(passive, a_request_that_comes_again_is_told_that_the_user_thinks)
 }
 
 /* C-12: the smallest code that is at least as long. */
-Test(passive, the_time_of_the_user_is_told_as_a_code)
+Test(passive, user_time_is_encoded_in_the_smallest_sufficient_code)
 {
 	static const struct {
 		uint64_t patience_ns;
@@ -65,7 +65,7 @@ Test(passive, the_time_of_the_user_is_told_as_a_code)
 }
 
 /* The same id of another QP or of another network is another REQ. */
-Test(passive, a_request_is_known_again_by_all_that_it_says)
+Test(passive, request_is_identified_by_id_qp_and_network)
 {
 	RULE("C-11");
 	for (int row = 0; row < 3; row++) {
@@ -86,7 +86,7 @@ Test(passive, a_request_is_known_again_by_all_that_it_says)
 }
 
 /* C-22: one at a time may be half open, and each of those that are established is that no more. */
-Test(passive, what_is_established_is_half_open_no_more)
+Test(passive, established_connection_is_not_half_open)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .half_open = 1, .of_one_peer = 1 });
 	struct cm_usage usage;
@@ -108,7 +108,7 @@ Test(passive, what_is_established_is_half_open_no_more)
 }
 
 /* The class that its REQ tells, not the one that the REQ itself had. */
-Test(passive, answers_have_the_traffic_class_of_the_request)
+Test(passive, answers_use_the_traffic_class_of_the_request)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route to_b;
@@ -125,7 +125,7 @@ Test(passive, answers_have_the_traffic_class_of_the_request)
 }
 
 /* C-9: the peer has its RTU sent and thinks that all is well. */
-Test(passive, a_qp_that_cannot_be_moved_is_disconnected)
+Test(passive, immovable_qp_is_disconnected)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t b;
@@ -145,8 +145,8 @@ Test(passive, a_qp_that_cannot_be_moved_is_disconnected)
 	meet_close(meet);
 }
 
-/* C-27: who waits for a listener that goes is counted by nobody; his answer does not touch it. */
-Test(passive, a_listener_may_go_while_requests_wait)
+/* C-27: pending requests of a closed listener are not counted; their answers do not touch it. */
+Test(passive, listener_may_close_with_pending_requests)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_listener *listener = meet_listen(meet, MEET_B, 7174, 8);
@@ -169,7 +169,7 @@ Test(passive, a_listener_may_go_while_requests_wait)
 }
 
 /* C-5: only services of IP begin their private data with addresses. */
-Test(passive, a_service_that_is_not_of_ip_needs_no_addresses)
+Test(passive, service_outside_of_ip_needs_no_addresses)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route to_b;
@@ -185,7 +185,7 @@ Test(passive, a_service_that_is_not_of_ip_needs_no_addresses)
 }
 
 /* C-2: an RTU with the right ids, but of another REQ. */
-Test(passive, an_rtu_has_to_be_of_the_request_that_was_answered)
+Test(passive, rtu_must_match_the_answered_request)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message rtu;
@@ -211,7 +211,7 @@ Test(passive, an_rtu_has_to_be_of_the_request_that_was_answered)
 }
 
 /* C-14: no room for one more connection of any kind. */
-Test(passive, a_request_for_which_there_is_no_room_is_refused)
+Test(passive, request_without_room_is_refused)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
 	struct cm_route to_b;
@@ -231,7 +231,7 @@ Test(passive, a_request_for_which_there_is_no_room_is_refused)
 }
 
 /* C-22: what one address has half open is no other's business. */
-Test(passive, each_address_has_a_bound_of_its_own)
+Test(passive, each_address_has_its_own_bound)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .of_one_peer = 1 });
 	struct cm_route to_b;

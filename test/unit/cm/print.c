@@ -70,7 +70,7 @@ Test(print, thirty_four_reasons_have_a_name_each)
 	cr_expect_str_eq(cm_names_reason(35), "vendor_option_not_supported");
 }
 
-Test(print, statuses_and_faults_have_names_and_what_has_none_is_unknown)
+Test(print, statuses_and_faults_have_names_and_others_are_unknown)
 {
 	cr_expect_str_eq(cm_names_apr_status(0), "loaded");
 	cr_expect_str_eq(cm_names_apr_status(5), "is_the_current_path");
@@ -87,7 +87,7 @@ Test(print, statuses_and_faults_have_names_and_what_has_none_is_unknown)
 	cr_expect_str_eq(cm_names_answered(CM_MRA, 3), "unknown");
 }
 
-Test(print, services_of_ip_are_named_by_space_and_port)
+Test(print, ip_services_are_named_by_space_and_port)
 {
 	static const struct {
 		uint64_t id;
@@ -107,7 +107,7 @@ Test(print, services_of_ip_are_named_by_space_and_port)
 	cr_expect_eq(cm_service_id(CM_SPACE_UDP, 65535), 0x0111FFFF);
 }
 
-Test(print, a_message_shows_what_is_not_zero_and_what_has_a_name)
+Test(print, message_shows_nonzero_and_named_fields)
 {
 	struct cm_message message = { .kind = CM_REJ, .transaction_id = 0x2EC, .remote_id = 7, .reason = 8 };
 
@@ -126,7 +126,7 @@ Test(print, a_message_shows_what_is_not_zero_and_what_has_a_name)
 	expect_text(&message, "unknown");
 }
 
-Test(print, a_request_to_a_service_of_ip_shows_its_addresses)
+Test(print, request_to_an_ip_service_shows_its_addresses)
 {
 	struct cm_message message = { .kind = CM_REQ, .service_id = cm_service_id(CM_SPACE_TCP, 7174) };
 	struct cm_ip ip = { .ip_version = 4, .source_port = 40000 };
@@ -164,7 +164,7 @@ Test(print, a_request_to_a_service_of_ip_shows_its_addresses)
 	cr_expect_not(cm_ip_find(&message, &ip), "a REP has none");
 }
 
-Test(print, the_longest_message_has_room_and_a_short_buffer_cuts)
+Test(print, longest_message_fits_and_a_short_buffer_truncates)
 {
 	char text[CM_PRINT_MAX_BYTES], brief[20];
 	struct cm_message message;

@@ -62,7 +62,7 @@ static uint32_t count_of(const struct kept *list, uint32_t first, uint32_t end, 
 	return count;
 }
 
-Test(refusal, each_is_there_for_its_time_or_until_there_are_too_many)
+Test(refusal, answer_is_kept_for_its_time_or_until_evicted)
 {
 	static struct kept list[STEPS];
 	uint64_t seed = draw_start(3), now_ns = 1;
@@ -99,7 +99,7 @@ Test(refusal, each_is_there_for_its_time_or_until_there_are_too_many)
 }
 
 /* All that its REQ told has to be the same. */
-Test(refusal, one_is_known_by_route_id_and_qp)
+Test(refusal, answer_is_identified_by_route_id_and_qp)
 {
 	struct cm_refusal kept = of(1, 5), other = kept;
 

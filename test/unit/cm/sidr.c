@@ -50,7 +50,7 @@ static int lose_first(struct meet *meet, enum meet_name from, const struct cm_me
 	return meet->sent > 1;
 }
 
-Test(sidr, a_service_is_found_and_again_when_the_first_question_is_lost)
+Test(sidr, service_is_resolved_even_if_the_first_request_is_lost)
 {
 	for (int lost = 0; lost < 2; lost++) {
 		struct meet *meet = meet_open(NULL);
@@ -76,7 +76,7 @@ Test(sidr, a_service_is_found_and_again_when_the_first_question_is_lost)
 	}
 }
 
-Test(sidr, a_service_that_there_is_not_is_told_so)
+Test(sidr, unknown_service_is_reported)
 {
 	struct meet *meet = meet_open(NULL);
 
@@ -99,7 +99,7 @@ Test(sidr, a_listener_for_connections_serves_no_datagrams)
 	meet_close(meet);
 }
 
-Test(sidr, nobody_answers)
+Test(sidr, resolution_times_out_without_an_answer)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a;
@@ -115,8 +115,8 @@ Test(sidr, nobody_answers)
 	meet_close(meet);
 }
 
-/* Whoever stops asking sends nothing more. */
-Test(sidr, a_question_may_be_forgotten)
+/* A forgotten resolution sends no message. */
+Test(sidr, forgotten_resolution_sends_nothing)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a;
@@ -142,7 +142,7 @@ static int note_question(struct meet *meet, enum meet_name from, const struct cm
 }
 
 /* An answer to another question, or from elsewhere, is none. */
-Test(sidr, an_answer_has_to_be_of_the_question)
+Test(sidr, answer_must_match_the_request)
 {
 	static const struct {
 		uint32_t id, transaction, address, vlan;
@@ -188,7 +188,7 @@ static struct cm_message question(struct meet *meet, struct cm_route *to_b)
 	return meet_take(meet, MEET_A, to_b);
 }
 
-Test(sidr, a_question_says_what_is_asked_for_and_its_answer_repeats_it)
+Test(sidr, request_names_the_service_and_the_answer_repeats_it)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message asks, answer;
@@ -214,7 +214,7 @@ Test(sidr, a_question_says_what_is_asked_for_and_its_answer_repeats_it)
 }
 
 /* We are in the default partition only. */
-Test(sidr, a_question_of_another_partition_is_rejected)
+Test(sidr, request_of_another_partition_is_rejected)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message asks;
@@ -229,8 +229,8 @@ Test(sidr, a_question_of_another_partition_is_rejected)
 	meet_close(meet);
 }
 
-/* U-3: the addresses that it tells have to be those that it came from and to. */
-Test(sidr, a_question_with_the_addresses_of_others_is_rejected)
+/* U-3: the addresses in the message have to match those of the packet. */
+Test(sidr, request_with_foreign_addresses_is_rejected)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message asks, answer;
@@ -248,7 +248,7 @@ Test(sidr, a_question_with_the_addresses_of_others_is_rejected)
 	meet_close(meet);
 }
 
-Test(sidr, there_are_so_many_questions_at_a_time_and_so_long_ones)
+Test(sidr, requests_are_bounded_in_number_and_length)
 {
 	static const uint8_t words[CM_ASKER_PRIVATE_BYTES + 1];
 	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
@@ -266,7 +266,7 @@ Test(sidr, there_are_so_many_questions_at_a_time_and_so_long_ones)
 }
 
 /* It has the ids of a REQ that waits, and answers none. */
-Test(sidr, an_answer_to_what_was_no_question_is_dropped)
+Test(sidr, answer_to_a_connection_request_is_dropped)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message answer = { .kind = CM_SIDR_REP, .qpn = 9 }, req;

@@ -23,7 +23,7 @@ static struct cm_message request(struct meet *meet, struct cm_route *route)
 	return meet_take(meet, MEET_A, route);
 }
 
-Test(strangers, a_request_says_all_that_a_connection_needs)
+Test(strangers, request_carries_all_connection_parameters)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route route;
@@ -133,7 +133,7 @@ static void spoil(struct cm_message *req, size_t row)
 	}
 }
 
-Test(strangers, a_request_that_does_not_fit_is_refused_for_its_reason)
+Test(strangers, invalid_request_is_refused_with_its_reason)
 {
 	RULE("U-3");
 	RULE("C-14");
@@ -229,7 +229,7 @@ static void nothing(struct cm_message *message, struct cm_route *route)
 	(void)route;
 }
 
-Test(strangers, who_is_not_the_peer_ends_nothing)
+Test(strangers, stranger_cannot_end_a_connection)
 {
 	RULE("C-23");
 	expect_no_change("a DREQ from elsewhere", CM_DREQ, from_elsewhere, CM_CNT_DROP_STRANGER);
@@ -247,7 +247,7 @@ Test(strangers, who_is_not_the_peer_ends_nothing)
 }
 
 /* A REP with the right id of ours, but not of the REQ that waits. */
-Test(strangers, a_reply_has_to_be_of_the_request_that_waits)
+Test(strangers, reply_must_match_the_pending_request)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route route;
@@ -296,7 +296,7 @@ Test(strangers, ids_cannot_be_foretold)
 }
 
 /* C-32: Linux's librdmacm sends back whose vendor id it got, with no option of its own. */
-Test(strangers, options_of_another_vendor_mean_nothing)
+Test(strangers, options_of_another_vendor_are_ignored)
 {
 	static const struct {
 		uint32_t vendor_id, options, agreed;
@@ -351,7 +351,7 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 }
 
 /* C-16, C-11: ids of a connection that has ended are not taken for a new one, and not given out. */
-Test(strangers, ids_rest_when_a_connection_has_ended)
+Test(strangers, ids_of_an_ended_connection_are_in_time_wait)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message req, rtu, answer;
@@ -391,7 +391,7 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 }
 
 /* C-21: as Linux does. */
-Test(strangers, a_peer_that_does_not_answer_a_lap_keeps_the_connection)
+Test(strangers, peer_without_an_apr_keeps_the_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_path way = { .ack_timeout = 14 };
@@ -410,7 +410,7 @@ Test(strangers, a_peer_that_does_not_answer_a_lap_keeps_the_connection)
 }
 
 /* C-19: a REQ may name an alternate way; a peer of ours sees it. */
-Test(strangers, a_request_names_its_alternate_way)
+Test(strangers, request_names_its_alternate_path)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 15 };
@@ -429,7 +429,7 @@ Test(strangers, a_request_names_its_alternate_way)
 }
 
 /* C-26 */
-Test(strangers, every_message_is_counted_by_its_kind)
+Test(strangers, every_message_is_counted_by_kind)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
@@ -452,8 +452,8 @@ Test(strangers, every_message_is_counted_by_its_kind)
 	meet_close(meet);
 }
 
-/* C-15: whoever wants to be connected to has to listen; two that only call each other are both told so. */
-Test(strangers, two_that_call_each_other_are_both_refused)
+/* C-15: a peer has to listen; two ends that only connect to each other are both rejected. */
+Test(strangers, two_mutual_callers_are_both_refused)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_connect back = meet_request(7174, 18);

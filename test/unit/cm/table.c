@@ -39,7 +39,7 @@ static void close_table(void)
 TestSuite(table, .fini = close_table);
 
 /* As many heads of chains as connections, in powers of two. */
-Test(table, there_is_a_head_for_each_connection)
+Test(table, table_has_a_head_per_connection)
 {
 	static const uint32_t rows[][2] = { { 1, 0 }, { 2, 1 }, { 3, 3 }, { 33, 63 }, { 64, 63 }, { 65, 127 } };
 
@@ -208,20 +208,20 @@ static void expect_the_right_ones(uint32_t connections, uint32_t steps)
 	cr_expect_null(cm_table_due(&table, CM_NEVER));
 }
 
-Test(table, whatever_is_taken_and_given_back_the_right_ones_are_found)
+Test(table, random_allocation_finds_the_correct_entries)
 {
 	expect_the_right_ones(MANY, 20000);
 }
 
 /* Four heads for six peers and six ends: most have to share one. */
-Test(table, those_that_share_a_chain_are_told_apart)
+Test(table, entries_sharing_a_chain_are_distinguished)
 {
 	expect_the_right_ones(4, 20000);
 }
 
 /* ---- ids ---- */
 
-Test(table, an_id_is_not_given_out_while_it_is_used_or_rests)
+Test(table, id_in_use_or_time_wait_is_not_allocated)
 {
 	struct cm_conn *first, *second;
 	uint32_t id;

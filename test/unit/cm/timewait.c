@@ -75,7 +75,7 @@ static void wake(uint64_t now_ns)
 }
 
 /* Some rest for long and some for short, so that they wake in another order than they came. */
-Test(entry, each_wakes_when_its_own_time_is_over)
+Test(entry, each_id_leaves_time_wait_at_its_own_time)
 {
 	uint64_t seed = draw_start(2), now_ns = 0;
 
@@ -103,7 +103,7 @@ Test(entry, each_wakes_when_its_own_time_is_over)
 }
 
 /* Those in use count, for they will entry; a stranger may have half, and not the last eighth. */
-Test(entry, room_is_for_those_in_use_too)
+Test(entry, room_accounts_for_connections_in_use)
 {
 	static const uint8_t addr[16] = { 1 };
 	uint16_t source;

@@ -21,7 +21,7 @@ static void grow(struct engine_facts *facts, enum rc_counter counter)
 	facts->now.counters[counter - CNT_QP_COUNTERS] = 8;
 }
 
-Test(finding, nothing_is_found_where_nothing_happened)
+Test(finding, quiet_network_yields_no_finding)
 {
 	struct engine_facts facts = silence();
 
@@ -32,8 +32,8 @@ Test(finding, nothing_is_found_where_nothing_happened)
 	cr_expect_eq(engine_finding_judge(&facts), UROCE_FINDING_NONE, "what counted before says nothing");
 }
 
-/* Each row alone, and with all rows below it: what is certain comes first. */
-Test(finding, what_is_certain_comes_before_what_is_likely)
+/* Each finding alone, and with all findings below it. */
+Test(finding, certain_findings_precede_likely_ones)
 {
 	static const struct {
 		enum rc_counter counter;
@@ -69,7 +69,7 @@ Test(finding, what_is_certain_comes_before_what_is_likely)
 	cr_expect_eq(engine_finding_judge(&all), UROCE_FINDING_NO_LINK);
 }
 
-Test(finding, frames_of_others_say_nothing_about_a_peer_without_echoes)
+Test(finding, other_hosts_frames_explain_no_silent_peer)
 {
 	struct engine_facts facts = silence();
 
@@ -82,7 +82,7 @@ Test(finding, frames_of_others_say_nothing_about_a_peer_without_echoes)
 	cr_expect_eq(engine_finding_judge(&facts), UROCE_FINDING_PORT_STUCK, "nothing of ours has left");
 }
 
-Test(finding, echoes_tell_a_small_mtu_from_a_dead_queue_pair_and_a_dead_peer)
+Test(finding, echoes_distinguish_mtu_dead_queue_pair_and_dead_peer)
 {
 	struct engine_facts facts = silence();
 
@@ -103,7 +103,7 @@ Test(finding, echoes_tell_a_small_mtu_from_a_dead_queue_pair_and_a_dead_peer)
 	cr_expect_eq(engine_finding_judge(&facts), UROCE_FINDING_PEER_SILENT, "it was down long before");
 }
 
-Test(finding, an_lcore_that_was_polled_half_of_the_time_is_not_it)
+Test(finding, lcore_polled_half_of_the_time_is_not_blamed)
 {
 	struct engine_facts facts = silence();
 
@@ -115,7 +115,7 @@ Test(finding, an_lcore_that_was_polled_half_of_the_time_is_not_it)
 	cr_expect_eq(engine_finding_judge(&facts), UROCE_FINDING_NOT_POLLED);
 }
 
-Test(finding, frames_that_wait_for_a_port_that_takes_some_are_not_it)
+Test(finding, frames_waiting_for_a_busy_port_are_not_blamed)
 {
 	struct engine_facts facts = silence();
 

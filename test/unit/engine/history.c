@@ -22,7 +22,7 @@ static uint64_t found(const struct engine_history *history, double seconds)
 	return engine_history_find(history, (uint64_t)(seconds * 1e9))->counters[0];
 }
 
-Test(history, before_the_first_moment_there_is_none)
+Test(history, empty_history_has_no_moment)
 {
 	struct engine_history history = { .count = 0 };
 

@@ -86,7 +86,7 @@ Test(mapping, memory_without_rights_fails)
 	expect(0, 5, true, 0);
 }
 
-Test(mapping, unmapped_memory_fails_at_the_start_in_the_middle_and_at_the_end)
+Test(mapping, unmapped_memory_fails_at_any_position)
 {
 	munmap(memory + 7 * page, page);
 	expect(6, 2, false, -EFAULT);

@@ -24,7 +24,7 @@ static void learn(uint16_t vlan_id, uint8_t last, bool wanted)
 }
 
 /* Two networks on one cable may use the same addresses. */
-Test(neigh, an_address_is_another_one_in_each_vlan)
+Test(neigh, address_is_distinct_in_each_vlan)
 {
 	bool ask;
 
@@ -42,7 +42,7 @@ Test(neigh, an_address_is_another_one_in_each_vlan)
 		cr_assert_eq(known_as(vlan_id, 3, &ask), vlan_id % 2 ? 0 : vlan_id + 1);
 }
 
-Test(neigh, only_who_is_wanted_is_taken_in)
+Test(neigh, only_requested_neighbours_are_learned)
 {
 	bool ask;
 
@@ -57,7 +57,7 @@ Test(neigh, only_who_is_wanted_is_taken_in)
 }
 
 /* A question is repeated, but not before its time. */
-Test(neigh, a_question_without_an_answer_is_asked_again)
+Test(neigh, unanswered_request_is_repeated_after_its_interval)
 {
 	bool ask;
 

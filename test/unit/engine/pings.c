@@ -47,7 +47,7 @@ static void echo(uint8_t from, uint32_t number)
 	engine_pings_take(&pings, peer(from).bytes, number);
 }
 
-Test(pings, what_came_is_known_at_once_and_what_is_missing_after_a_while, .init = start)
+Test(pings, echo_is_known_at_once_and_its_absence_after_a_while, .init = start)
 {
 	uint32_t number;
 
@@ -67,7 +67,7 @@ Test(pings, what_came_is_known_at_once_and_what_is_missing_after_a_while, .init 
 	cr_expect_eq(result_since(1, 5, 0), PING_UNKNOWN, "the address in another VLAN is another peer");
 }
 
-Test(pings, a_peer_is_asked_at_most_five_times_a_second, .init = start)
+Test(pings, peer_is_pinged_at_most_five_times_a_second, .init = start)
 {
 	unsigned asked = 0;
 
@@ -79,7 +79,7 @@ Test(pings, a_peer_is_asked_at_most_five_times_a_second, .init = start)
 	cr_expect_neq(ask(2, 5), 0, "in another VLAN");
 }
 
-Test(pings, a_new_question_forgets_the_echoes_of_the_one_before, .init = start)
+Test(pings, new_ping_forgets_earlier_echoes, .init = start)
 {
 	uint32_t number = ask(1, 0);
 
@@ -92,7 +92,7 @@ Test(pings, a_new_question_forgets_the_echoes_of_the_one_before, .init = start)
 	cr_expect_eq(result(1), PING_SILENT);
 }
 
-Test(pings, an_echo_that_nobody_asked_for_is_ignored, .init = start)
+Test(pings, unsolicited_echo_is_ignored, .init = start)
 {
 	uint32_t number = ask(1, 0);
 
@@ -106,7 +106,7 @@ Test(pings, an_echo_that_nobody_asked_for_is_ignored, .init = start)
 	cr_expect_eq(result(1), PING_SILENT);
 }
 
-Test(pings, of_many_peers_the_one_asked_longest_ago_is_forgotten, .init = start)
+Test(pings, longest_unpinged_peer_is_evicted, .init = start)
 {
 	RULE("E-4");
 	for (uint8_t i = 0; i <= PING_PEERS; i++, now_ns += MS)

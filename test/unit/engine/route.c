@@ -28,7 +28,7 @@ static struct uroce_device_config config_of(const char *own, const char *gateway
 	return config;
 }
 
-Test(route, the_next_hop_is_a_neighbour_or_the_gateway_or_nobody)
+Test(route, next_hop_is_the_neighbour_the_gateway_or_unreachable)
 {
 	static const struct {
 		const char *own, *gateway, *dest, *hop; /* NULL: none */
@@ -64,7 +64,7 @@ Test(route, the_next_hop_is_a_neighbour_or_the_gateway_or_nobody)
 }
 
 /* As RFC 6724 orders them, in its simplest form. */
-Test(route, the_source_that_suits_the_peer_best_is_chosen)
+Test(route, best_matching_source_is_chosen)
 {
 	static const struct {
 		const char *own[4], *gateways[4];
@@ -118,7 +118,7 @@ Test(route, the_source_that_suits_the_peer_best_is_chosen)
 }
 
 /* Nobody would answer for it. */
-Test(route, a_gateway_outside_the_prefix_or_of_the_port_itself_is_refused)
+Test(route, invalid_gateway_is_refused)
 {
 	static const char *const rows[][2] = { { "10.0.0.1/24", "10.0.1.254" }, { "10.0.0.1/24", "10.0.0.1" },
 					       { "10.0.0.1/24", "fe80::1" },    { "2001:db8::1/64", "10.0.0.254" },
@@ -131,7 +131,7 @@ Test(route, a_gateway_outside_the_prefix_or_of_the_port_itself_is_refused)
 	}
 }
 
-Test(route, a_path_is_of_its_sources_vlan_unless_it_names_one)
+Test(route, path_uses_the_vlan_of_its_source_by_default)
 {
 	struct uroce_device_config config = { .addr_count = 2, .addrs = { addr("10.0.0.1"), addr("10.0.1.1") } };
 	struct uroce_path path = { .source = addr("10.0.1.1"), .dest = addr("10.0.1.2") }, given = path;
@@ -160,7 +160,7 @@ Test(route, a_traffic_class_is_a_dscp_and_two_bits)
 			     value);
 }
 
-Test(route, addresses_that_no_host_has_are_refused_with_their_kind)
+Test(route, addresses_of_no_host_are_refused_with_their_kind)
 {
 	static const struct {
 		const char *text, *why; /* NULL: a host can have it */

@@ -49,7 +49,7 @@ static void expect_next(uint32_t number)
 	cr_assert_not(qps[number].queued);
 }
 
-Test(run_queue, turns_are_taken_in_order_and_who_answers_goes_first)
+Test(run_queue, order_is_fifo_with_responders_first)
 {
 	RULE("S-18");
 	run_queue_add(&qps[0]);
@@ -69,7 +69,7 @@ Test(run_queue, turns_are_taken_in_order_and_who_answers_goes_first)
 	cr_assert_eq(run_queue_count(&ring), 0);
 }
 
-Test(run_queue, whatever_else_happens_to_a_qp_that_answers_is_not_forgotten)
+Test(run_queue, other_work_clears_the_responder_only_flag)
 {
 	qps[0].responder_only = true;
 	run_queue_add_first(&qps[0]);
@@ -78,7 +78,7 @@ Test(run_queue, whatever_else_happens_to_a_qp_that_answers_is_not_forgotten)
 	cr_assert_not(qps[0].responder_only);
 }
 
-Test(run_queue, one_that_has_gone_leaves_a_hole)
+Test(run_queue, removed_entry_leaves_a_hole)
 {
 	for (uint32_t i = 0; i < 3; i++)
 		run_queue_add(&qps[i]);
@@ -124,10 +124,10 @@ static void fill_with_holes(void)
 }
 
 /*
- * Whoever counts the places and then takes as many may put back, meanwhile, whom it has taken: there is a place for it,
- * and no hole is closed. Not so anybody else: then there are fewer than were counted.
+ * A caller that counts the entries and removes as many may put each back meanwhile: its place is reserved, and no
+ * hole is closed. Entries added by others are not covered.
  */
-Test(run_queue, the_place_of_one_that_was_taken_is_there_for_it)
+Test(run_queue, removed_entry_keeps_a_reserved_place)
 {
 	fill_with_holes();
 	for (uint32_t left = run_queue_count(&ring); left > 0; left--) {
@@ -149,7 +149,7 @@ Test(run_queue, the_place_of_one_that_was_taken_is_there_for_it)
 }
 
 /* Places are counted without end: around zero, and around the largest. */
-Test(run_queue, counting_goes_round)
+Test(run_queue, positions_wrap_around)
 {
 	ring.head = ring.tail = 1;
 	for (uint32_t i = 0; i < 4; i++)
@@ -163,8 +163,8 @@ Test(run_queue, counting_goes_round)
 		expect_next(i);
 }
 
-/* Only who stood in the old ring stands in the new one, behind those who are there. */
-Test(run_queue, who_gets_another_port_waits_there)
+/* Only entries of the old ring are moved, to the end of the new one. */
+Test(run_queue, moved_qp_waits_in_the_ring_of_its_new_port)
 {
 	struct engine_run_queue other;
 

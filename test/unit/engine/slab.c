@@ -66,7 +66,7 @@ Test(slab, blocks_are_zeroed_aligned_and_apart)
 }
 
 /* Of an L1 cache of 64 sets, say: with the same distance between all of them, that is an odd number of lines. */
-Test(slab, the_same_line_of_many_blocks_lies_in_all_sets_of_a_cache)
+Test(slab, equal_lines_of_many_blocks_spread_over_all_cache_sets)
 {
 	static const uint64_t sizes[] = { 64, 4000, 4096, 4352, 8192, 65 };
 
@@ -87,7 +87,7 @@ Test(slab, the_same_line_of_many_blocks_lies_in_all_sets_of_a_cache)
 	}
 }
 
-Test(slab, what_came_back_is_given_out_again_to_the_same_size_and_zeroed)
+Test(slab, returned_block_is_reused_for_its_size_and_zeroed)
 {
 	struct engine_slab slab;
 	uint8_t *first, *second, *other;
@@ -122,7 +122,7 @@ Test(slab, a_hundred_thousand_rounds_need_one_chunk)
 	engine_slab_free(&slab);
 }
 
-Test(slab, a_large_block_has_memory_of_its_own)
+Test(slab, large_block_has_its_own_memory)
 {
 	struct engine_slab slab;
 	uint8_t *block;

@@ -8,7 +8,7 @@
 #define MANY 20000u
 #define S 1000000000ull
 
-Test(timewait, a_number_rests_until_its_time_is_over)
+Test(timewait, number_stays_in_time_wait_until_it_expires)
 {
 	struct engine_timewait timewait;
 
@@ -29,7 +29,7 @@ Test(timewait, a_number_rests_until_its_time_is_over)
 }
 
 /* Some wake while more come, so that the ring has its beginning anywhere when it grows. */
-Test(timewait, many_rest_at_once_and_their_memory_comes_back)
+Test(timewait, time_wait_returns_its_memory)
 {
 	struct engine_timewait timewait;
 	uint64_t bytes;
@@ -54,7 +54,7 @@ Test(timewait, many_rest_at_once_and_their_memory_comes_back)
 }
 
 /* A peer with a long ACK timeout, and thousands with a short one behind it. */
-Test(timewait, a_number_that_rests_long_holds_back_no_other)
+Test(timewait, long_time_wait_does_not_delay_others)
 {
 	struct engine_timewait timewait;
 

@@ -26,7 +26,7 @@ static uint32_t advance(uint64_t now_ns, struct engine_wheel_node **fired)
 	return count;
 }
 
-Test(wheel, a_node_fires_once_not_before_its_deadline_and_at_most_two_ticks_after)
+Test(wheel, node_fires_once_between_its_deadline_and_two_ticks_later)
 {
 	static const uint64_t distances[] = {
 		0,
@@ -92,7 +92,7 @@ Test(wheel, arming_again_moves_the_node)
 }
 
 /* TC-H-9: a hundred times 2^32 ticks. */
-Test(wheel, a_deadline_beyond_the_span_fires_early_for_its_owner_to_arm_again)
+Test(wheel, deadline_beyond_the_span_fires_early_for_rearming)
 {
 	struct engine_wheel_node node = { .next = NULL };
 	uint32_t times = 0;
@@ -117,7 +117,7 @@ struct timer {
  * TC-H-9: the lower 32 bits of a tick go round three times, in steps of all sizes. What is farther away than the wheel
  * reaches fires early, for its owner to look and arm it again; everything else in its time.
  */
-Test(wheel, ticks_beyond_32_bits_make_no_difference)
+Test(wheel, ticks_beyond_32_bits_work)
 {
 	static struct timer timers[FEW];
 	uint64_t state = draw_start(32), begin = (0xFFFFFF00ull << WHEEL_TICK_SHIFT) + 5, now = begin;
@@ -184,7 +184,7 @@ Test(wheel, a_sleeper_wakes_for_each_node)
 	cr_assert_eq(engine_wheel_next_ns(&wheel), UINT64_MAX);
 }
 
-Test(wheel, a_poll_with_nothing_armed_skips_any_distance)
+Test(wheel, idle_wheel_skips_any_distance)
 {
 	engine_wheel_init(&wheel, 0);
 	cr_assert_eq(advance(UINT64_MAX >> 1, NULL), 0);
@@ -193,7 +193,7 @@ Test(wheel, a_poll_with_nothing_armed_skips_any_distance)
 
 #define NODES 500
 
-/* TC-H-10: random arming, moving, disarming and jumps of time, against what a list of deadlines says. */
+/* TC-H-10: random arming, moving, disarming and time jumps, compared with a list of deadlines. */
 Test(wheel, random_work_agrees_with_a_list)
 {
 	static struct timer timers[NODES];

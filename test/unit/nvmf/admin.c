@@ -25,7 +25,7 @@ static uint64_t get(struct nvmf_host *host, uint8_t feature, uint16_t status)
 	return host_expect(host, &host->admin, sqe_get_feature(feature, 0), status, what).result;
 }
 
-Test(admin, as_many_queues_are_told_as_there_are)
+Test(admin, number_of_queues_is_reported)
 {
 	static const struct {
 		uint32_t configured, told;
@@ -45,7 +45,7 @@ Test(admin, as_many_queues_are_told_as_there_are)
 	}
 }
 
-Test(admin, queues_are_asked_for_before_there_are_some)
+Test(admin, number_of_queues_is_set_before_any_io_queue)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -60,7 +60,7 @@ Test(admin, queues_are_asked_for_before_there_are_some)
 }
 
 /* Each I/O controller has these, whatever little they change here. */
-Test(admin, mandatory_features_are_what_they_were_set_to_until_a_reset)
+Test(admin, mandatory_features_keep_their_value_until_a_reset)
 {
 	static const struct {
 		const char *what;
@@ -104,7 +104,7 @@ Test(admin, temperatures_have_two_thresholds)
 	host_close(host);
 }
 
-Test(admin, so_many_queues_cannot_be_asked_for)
+Test(admin, invalid_number_of_queues_is_refused)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -115,7 +115,7 @@ Test(admin, so_many_queues_cannot_be_asked_for)
 	host_close(host);
 }
 
-Test(admin, the_write_cache_is_on_until_it_is_turned_off)
+Test(admin, write_cache_is_enabled_by_default)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -130,7 +130,7 @@ Test(admin, the_write_cache_is_on_until_it_is_turned_off)
 	host_close(host);
 }
 
-Test(admin, events_are_those_that_the_controller_has)
+Test(admin, only_supported_events_are_enabled)
 {
 	static const struct {
 		const char *subsystem;
@@ -156,7 +156,7 @@ Test(admin, events_are_those_that_the_controller_has)
 	}
 }
 
-Test(admin, the_keep_alive_time_is_the_one_of_connect_until_it_is_set)
+Test(admin, keep_alive_time_comes_from_connect_until_set)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -167,7 +167,7 @@ Test(admin, the_keep_alive_time_is_the_one_of_connect_until_it_is_set)
 	host_close(host);
 }
 
-Test(admin, the_host_id_is_the_one_of_connect_in_128_bits)
+Test(admin, host_id_is_the_128_bit_id_of_connect)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_capsule capsule = sqe_get_feature(HOST_ID, 16);
@@ -219,7 +219,7 @@ Test(admin, host_behaviour_keeps_acre_until_a_reset)
 	host_close(host);
 }
 
-Test(admin, features_that_are_not_there_are_refused)
+Test(admin, unsupported_features_are_refused)
 {
 	static const uint8_t io[] = {
 		0x01, 0x02, 0x04, 0x05, 0x0A, WRITE_CACHE, QUEUES, EVENTS, KEEP_ALIVE, BEHAVIOUR
@@ -243,7 +243,7 @@ Test(admin, features_that_are_not_there_are_refused)
 	}
 }
 
-Test(admin, nothing_is_saved_and_only_what_is_now_is_told)
+Test(admin, features_are_not_saveable_and_return_only_current_values)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_capsule capsule = sqe_set_feature(WRITE_CACHE, 0);
@@ -261,7 +261,7 @@ Test(admin, nothing_is_saved_and_only_what_is_now_is_told)
 	host_close(host);
 }
 
-Test(admin, keep_alive_is_answered_by_both_kinds_of_controller)
+Test(admin, keep_alive_is_answered_by_both_controller_types)
 {
 	static const char *const names[] = { HOST_DISK, NVME_DISCOVERY_NQN };
 
@@ -277,7 +277,7 @@ Test(admin, keep_alive_is_answered_by_both_kinds_of_controller)
 	}
 }
 
-Test(admin, abort_takes_nothing_back)
+Test(admin, abort_aborts_nothing)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_capsule capsule = sqe_make(NVME_ABORT, 0, 0), request = sqe_make(NVME_ASYNC_EVENT, 0, 0);

@@ -19,7 +19,7 @@ static struct nvmf_host *host_ready(void)
 	return host;
 }
 
-Test(command, what_is_shorter_than_an_entry_is_none)
+Test(command, capsule_shorter_than_an_entry_is_dropped)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_command command;
@@ -31,7 +31,7 @@ Test(command, what_is_shorter_than_an_entry_is_none)
 	host_close(host);
 }
 
-Test(command, a_descriptor_says_where_the_data_is)
+Test(command, descriptor_locates_the_data)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_capsule capsule = sqe_blocks(NVME_WRITE, 1, 0, 8, 0x1000);
@@ -75,7 +75,7 @@ Test(command, descriptors_of_other_types_are_refused)
 	host_close(host);
 }
 
-Test(command, data_in_a_capsule_lies_within_it)
+Test(command, in_capsule_data_lies_within_the_capsule)
 {
 	static const struct {
 		const char *what;
@@ -109,7 +109,7 @@ Test(command, data_in_a_capsule_lies_within_it)
 	host_close(host);
 }
 
-Test(command, the_length_is_what_the_command_needs)
+Test(command, descriptor_length_must_match_the_command)
 {
 	static const uint32_t wrong[] = { 0, 1, 511, 513, 1024, 0xFFFFFF };
 	struct nvmf_host *host = host_ready();
@@ -131,7 +131,7 @@ Test(command, the_length_is_what_the_command_needs)
 	host_close(host);
 }
 
-Test(command, what_goes_to_the_host_goes_to_a_key)
+Test(command, data_to_the_host_needs_a_keyed_descriptor)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_capsule read = sqe_blocks(NVME_READ, 1, 0, 1, 512), identify = sqe_identify(1, 0);
@@ -143,7 +143,7 @@ Test(command, what_goes_to_the_host_goes_to_a_key)
 	host_close(host);
 }
 
-Test(command, neither_fused_commands_nor_prps_are_known)
+Test(command, fused_commands_and_prps_are_refused)
 {
 	static const struct {
 		uint8_t flags;
@@ -170,8 +170,8 @@ Test(command, neither_fused_commands_nor_prps_are_known)
 	host_close(host);
 }
 
-/* Hosts leave what is reserved zero, or write there what others want: nobody may look. */
-Test(command, what_a_command_does_not_use_may_be_anything)
+/* Hosts set reserved fields to zero or to other values: they are not checked. */
+Test(command, unused_fields_are_ignored)
 {
 	struct nvmf_host *host = host_ready();
 	const struct {
@@ -205,7 +205,7 @@ Test(command, what_a_command_does_not_use_may_be_anything)
 	host_close(host);
 }
 
-Test(command, a_refused_command_still_invalidates_the_key_that_it_names)
+Test(command, refused_command_still_invalidates_its_key)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_reply reply = host_expect(host, &host->io, sqe_blocks(NVME_READ, 1, 1000, 1, 512),
@@ -218,7 +218,7 @@ Test(command, a_refused_command_still_invalidates_the_key_that_it_names)
 
 /* ---- the state of the queue ---- */
 
-Test(command, the_first_one_is_a_connect_and_there_is_no_second)
+Test(command, first_command_is_a_connect_and_a_second_is_refused)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_queue queue = { 0 };
@@ -239,7 +239,7 @@ Test(command, the_first_one_is_a_connect_and_there_is_no_second)
 	host_close(host);
 }
 
-Test(command, before_it_is_enabled_a_controller_has_properties_only)
+Test(command, disabled_controller_serves_only_properties)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -256,7 +256,7 @@ Test(command, before_it_is_enabled_a_controller_has_properties_only)
 	host_close(host);
 }
 
-Test(command, a_queue_of_a_controller_that_is_not_ready_takes_nothing)
+Test(command, queue_of_a_controller_that_is_not_ready_refuses_commands)
 {
 	struct nvmf_host *host = host_ready();
 
@@ -271,7 +271,7 @@ Test(command, a_queue_of_a_controller_that_is_not_ready_takes_nothing)
 	host_close(host);
 }
 
-Test(command, opcodes_that_are_not_there_are_refused)
+Test(command, unknown_opcodes_are_refused)
 {
 	static const uint8_t admin[] = { 0x02, 0x06, 0x08, 0x09, 0x0A, 0x0C, 0x18, 0x7F };
 	static const uint8_t io[] = { 0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x7F };
@@ -302,7 +302,7 @@ Test(command, opcodes_that_are_not_there_are_refused)
 
 /* ---- the answer ---- */
 
-Test(command, the_entry_that_goes_back_has_each_field_at_its_place)
+Test(command, completion_entry_has_each_field_at_its_offset)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_command command;
@@ -333,7 +333,7 @@ Test(command, any_16_bits_are_a_command_id)
 	host_close(host);
 }
 
-Test(command, the_head_of_the_queue_moves_by_one_a_command_and_wraps)
+Test(command, queue_head_advances_by_one_per_command_and_wraps)
 {
 	static const uint32_t sizes[] = { 2, 3, 16 };
 	struct nvmf_host *host = host_open(NULL);
@@ -387,7 +387,7 @@ static uint32_t begin(struct nvmf_host *host, struct nvmf_command *command, stru
 	return nvmf_command_begin(command, &host->io, capsule->sqe, capsule->bytes, host->now_ns);
 }
 
-Test(command, a_namespace_is_in_use_until_its_command_ends_in_whatever_way)
+Test(command, namespace_is_in_use_until_its_command_ends)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_capsule write = sqe_blocks(NVME_WRITE, 1, 0, 1, 512), read = sqe_blocks(NVME_READ, 1, 0, 1, 512);
@@ -420,7 +420,7 @@ Test(command, a_namespace_is_in_use_until_its_command_ends_in_whatever_way)
 	host_close(host);
 }
 
-Test(command, a_namespace_that_is_removed_meanwhile_is_still_the_one)
+Test(command, command_keeps_its_removed_namespace)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_capsule write = sqe_blocks(NVME_WRITE, 1, 0, 1, 512);
@@ -442,7 +442,7 @@ Test(command, a_namespace_that_is_removed_meanwhile_is_still_the_one)
 	host_close(host);
 }
 
-Test(command, what_was_done_is_counted_and_what_failed_is_not)
+Test(command, only_successful_commands_are_counted)
 {
 	struct nvmf_host *host = host_ready();
 	struct nvmf_namespace *space = &host->space[1];

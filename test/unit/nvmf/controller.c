@@ -13,7 +13,7 @@
 #define USUAL 0x00460000u
 #define READY 1u
 
-Test(controller, what_it_can_stands_in_cap)
+Test(controller, cap_reports_the_capabilities)
 {
 	static const uint32_t depths[] = { 2, 128, 1024 };
 
@@ -36,7 +36,7 @@ Test(controller, what_it_can_stands_in_cap)
 }
 
 /* Discovery has no I/O queues, and other hosts set them when they make one. */
-Test(controller, sizes_of_entries_are_wanted_of_who_makes_an_io_queue)
+Test(controller, entry_sizes_are_required_for_io_queues)
 {
 	static const uint32_t sizes[] = { 0, 0x00400000, 0x00450000, 0x00470000, 0x00060000, 0x00660000 };
 
@@ -60,7 +60,7 @@ Test(controller, sizes_of_entries_are_wanted_of_who_makes_an_io_queue)
 	}
 }
 
-Test(controller, a_reset_brings_back_what_features_are_at_first)
+Test(controller, reset_restores_default_features)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -77,7 +77,7 @@ Test(controller, a_reset_brings_back_what_features_are_at_first)
 	host_close(host);
 }
 
-Test(controller, ids_are_not_used_again_at_once)
+Test(controller, ids_are_not_reused_at_once)
 {
 	struct nvmf_host *host = host_open(NULL);
 	static bool seen[NVME_CNTLID_MAX + 1];
@@ -97,7 +97,7 @@ Test(controller, ids_are_not_used_again_at_once)
 }
 
 /* Two targets that begin at different numbers have different ones for long. */
-Test(controller, ids_begin_where_the_target_was_told_and_go_round)
+Test(controller, ids_start_at_the_configured_value_and_wrap)
 {
 	struct nvmf_config config = { .first_cntlid = NVME_CNTLID_MAX - 1 };
 	static const uint16_t ids[] = { NVME_CNTLID_MAX - 1, NVME_CNTLID_MAX, 1, 2 };
@@ -111,7 +111,7 @@ Test(controller, ids_begin_where_the_target_was_told_and_go_round)
 	host_close(host);
 }
 
-Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_given)
+Test(controller, exhausted_ids_are_refused_and_a_released_one_is_reused)
 {
 	struct nvmf_host *host = host_open(NULL);
 	static struct nvmf_queue queues[NVMF_CONTROLLERS_MAX];
@@ -140,7 +140,7 @@ Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_g
 }
 
 /* Whatever it calls itself, and for discovery, too, to which every host is admitted. */
-Test(controller, a_peer_has_no_more_than_it_leaves_to_others)
+Test(controller, one_peer_leaves_controllers_to_others)
 {
 	static struct nvmf_queue queues[NVMF_CONTROLLERS_MAX + 1];
 	struct nvmf_host *host = host_open(NULL);
@@ -162,7 +162,7 @@ Test(controller, a_peer_has_no_more_than_it_leaves_to_others)
 	host_close(host);
 }
 
-Test(controller, queues_close_in_any_order_and_with_the_last_one_it_is_gone)
+Test(controller, last_closed_queue_frees_the_controller)
 {
 	static const int orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 
@@ -192,7 +192,7 @@ Test(controller, queues_close_in_any_order_and_with_the_last_one_it_is_gone)
 	}
 }
 
-Test(controller, its_queues_are_named_until_none_is_open)
+Test(controller, open_queues_are_listed)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -214,7 +214,7 @@ Test(controller, its_queues_are_named_until_none_is_open)
 	host_close(host);
 }
 
-Test(controller, a_queue_that_is_opened_keeps_what_its_host_has_written)
+Test(controller, opened_queue_keeps_fields_of_its_owner)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_hello hello = { .qid = 3, .commands = 7, .responses = 9 };
@@ -247,7 +247,7 @@ static void connect_with(struct nvmf_host *host, const char *subsystem, uint32_t
 	host_expect(host, &host->admin, capsule, NVME_OK, "Connect");
 }
 
-Test(controller, a_host_not_heard_for_its_time_has_expired)
+Test(controller, silent_host_expires_after_its_keep_alive_time)
 {
 	static const struct {
 		const char *subsystem;
@@ -311,7 +311,7 @@ Test(controller, a_host_has_half_a_minute_to_connect_its_queues)
 	}
 }
 
-Test(controller, keep_alive_and_its_feature_begin_the_time_anew)
+Test(controller, keep_alive_and_its_feature_restart_the_time)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -350,7 +350,7 @@ Test(controller, traffic_on_any_queue_keeps_a_host_alive)
 	host_close(host);
 }
 
-Test(controller, one_without_its_admin_queue_does_not_expire_again)
+Test(controller, controller_without_its_admin_queue_does_not_expire_again)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -388,7 +388,7 @@ static void expect_told(struct nvmf_controller *controller, int which, uint64_t 
 	cr_expect_null(nvmf_event_next(controller), "%s: and no more", what);
 }
 
-Test(controller, an_event_is_told_once_until_its_page_is_read)
+Test(controller, event_is_reported_once_until_its_page_is_read)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -414,7 +414,7 @@ Test(controller, an_event_is_told_once_until_its_page_is_read)
 	host_close(host);
 }
 
-Test(controller, an_event_waits_for_a_request_unless_it_is_read_or_masked_before)
+Test(controller, event_waits_for_a_request_unless_read_or_masked)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -441,7 +441,7 @@ Test(controller, an_event_waits_for_a_request_unless_it_is_read_or_masked_before
 	host_close(host);
 }
 
-Test(controller, discovery_has_an_event_of_its_own)
+Test(controller, discovery_has_its_own_event)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, NVME_DISCOVERY_NQN);
@@ -462,7 +462,7 @@ Test(controller, discovery_has_an_event_of_its_own)
 	host_close(host);
 }
 
-Test(controller, so_many_requests_are_held_and_forgotten_with_the_queue)
+Test(controller, held_event_requests_are_limited_and_end_with_the_queue)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -486,7 +486,7 @@ Test(controller, so_many_requests_are_held_and_forgotten_with_the_queue)
 }
 
 /* A controller that is enabled again begins with none under way. */
-Test(controller, a_reset_aborts_what_is_held)
+Test(controller, reset_aborts_held_event_requests)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);

@@ -85,7 +85,7 @@ static void try_change(struct nvmf_host *host, const struct change *change, uint
 	nvmf_queue_close(queue);
 }
 
-Test(fabrics, an_admin_connect_is_refused_for_its_reason)
+Test(fabrics, invalid_admin_connect_is_refused_with_its_reason)
 {
 	static const struct change rows[] = {
 		{ "nothing changed", false, 63, 1, 0, NVME_OK, 0 },
@@ -113,7 +113,7 @@ Test(fabrics, an_admin_connect_is_refused_for_its_reason)
 }
 
 /* Both ends tell their users with these words. */
-Test(fabrics, refused_connect_names_what_was_wrong)
+Test(fabrics, refused_connect_names_the_invalid_field)
 {
 	static const struct {
 		uint16_t status;
@@ -184,7 +184,7 @@ Test(fabrics, a_host_that_is_not_admitted_gets_no_controller)
 	host_close(host);
 }
 
-Test(fabrics, an_io_queue_joins_the_controller_it_names)
+Test(fabrics, io_queue_joins_the_named_controller)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_queue second = { 0 }, last = { 0 };
@@ -207,7 +207,7 @@ Test(fabrics, an_io_queue_joins_the_controller_it_names)
 	host_close(host);
 }
 
-Test(fabrics, an_io_connect_is_refused_for_its_reason)
+Test(fabrics, invalid_io_connect_is_refused_with_its_reason)
 {
 	static const struct change rows[] = {
 		{ "nothing changed", false, 63, 1, 0, NVME_OK, 0 },
@@ -234,7 +234,7 @@ Test(fabrics, an_io_connect_is_refused_for_its_reason)
 	host_close(host);
 }
 
-Test(fabrics, an_io_queue_has_no_more_than_mqes_commands)
+Test(fabrics, io_queue_size_is_limited_by_mqes)
 {
 	struct nvmf_config config = { .queue_depth = 16 };
 	struct nvmf_host *host = host_open(&config);
@@ -249,7 +249,7 @@ Test(fabrics, an_io_queue_has_no_more_than_mqes_commands)
 	host_close(host);
 }
 
-Test(fabrics, there_are_as_many_io_queues_as_were_configured)
+Test(fabrics, io_queues_are_limited_by_the_configuration)
 {
 	struct nvmf_config config = { .io_queues = 2 };
 	struct nvmf_host *host = host_open(&config);
@@ -269,7 +269,7 @@ Test(fabrics, there_are_as_many_io_queues_as_were_configured)
 	host_close(host);
 }
 
-Test(fabrics, queues_of_a_controller_that_is_not_ready_or_of_discovery_are_refused)
+Test(fabrics, queues_of_a_disabled_or_discovery_controller_are_refused)
 {
 	struct nvmf_host *host = host_open(NULL);
 	uint16_t cntlid;
@@ -287,7 +287,7 @@ Test(fabrics, queues_of_a_controller_that_is_not_ready_or_of_discovery_are_refus
 	host_close(host);
 }
 
-Test(fabrics, a_queue_whose_controller_has_lost_its_admin_queue_cannot_join)
+Test(fabrics, queue_of_a_controller_without_admin_queue_is_refused)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_queue late = { 0 };
@@ -302,7 +302,7 @@ Test(fabrics, a_queue_whose_controller_has_lost_its_admin_queue_cannot_join)
 	host_close(host);
 }
 
-Test(fabrics, of_two_connects_under_way_on_a_queue_one_counts)
+Test(fabrics, one_of_two_concurrent_connects_on_a_queue_counts)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_capsule capsule = sqe_connect(0, 32);
@@ -347,7 +347,7 @@ Test(fabrics, properties_are_read_at_their_offset_and_size)
 	host_close(host);
 }
 
-Test(fabrics, versions_and_states_are_told)
+Test(fabrics, version_configuration_and_status_are_returned)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -358,7 +358,7 @@ Test(fabrics, versions_and_states_are_told)
 	host_close(host);
 }
 
-Test(fabrics, only_cc_is_written)
+Test(fabrics, only_cc_is_writable)
 {
 	struct nvmf_host *host = host_open(NULL);
 

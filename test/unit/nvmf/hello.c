@@ -22,7 +22,7 @@ Test(hello, a_request_is_read_at_its_offsets)
 	cr_expect_eq(hello.responses, 0x480);
 }
 
-Test(hello, what_is_out_of_range_is_refused_for_its_reason)
+Test(hello, value_out_of_range_is_refused_with_its_reason)
 {
 	static const struct {
 		const char *what;
@@ -61,7 +61,7 @@ Test(hello, what_is_out_of_range_is_refused_for_its_reason)
 	}
 }
 
-Test(hello, what_is_said_has_the_bytes_of_the_wire)
+Test(hello, built_private_data_matches_the_wire_format)
 {
 	static const uint8_t request[32] = { 0, 0, 0x02, 0x01, 0x80, 0x04, 0xFF, 0x03 };
 	static const uint8_t accepted[32] = { 0, 0, 0x80, 0x01 }, refused[4] = { 0, 0, 6, 0 };
@@ -80,7 +80,7 @@ Test(hello, what_is_said_has_the_bytes_of_the_wire)
 	cr_expect_eq(out[4], 0xEE);
 }
 
-Test(hello, refusals_have_the_numbers_of_the_wire_and_a_text_each)
+Test(hello, refusals_have_wire_codes_and_a_text_each)
 {
 	static const enum nvmf_refusal numbers[] = { NVMF_REFUSAL_NONE,      NVMF_REFUSAL_LENGTH,
 						     NVMF_REFUSAL_FORMAT,    NVMF_REFUSAL_QID,

@@ -62,7 +62,7 @@ static void expect_zeros(const uint8_t *page, const char *what)
 		cr_assert_eq(page[i], 0, "%s: byte %u is %02x", what, i, page[i]);
 }
 
-Test(identify, an_io_controller_has_each_field_at_its_place)
+Test(identify, io_controller_has_each_field_at_its_offset)
 {
 	static const struct field fields[] = {
 		{ "serial", 4, 20, 0, "D15C", ' ' },
@@ -108,7 +108,7 @@ Test(identify, an_io_controller_has_each_field_at_its_place)
 	host_close(host);
 }
 
-Test(identify, a_discovery_controller_says_what_it_is_and_no_more)
+Test(identify, discovery_controller_has_only_its_own_fields)
 {
 	static const struct field fields[] = {
 		{ "serial", 4, 20, 0, "0", ' ' },
@@ -137,7 +137,7 @@ Test(identify, a_discovery_controller_says_what_it_is_and_no_more)
 	host_close(host);
 }
 
-Test(identify, what_a_controller_says_follows_its_target)
+Test(identify, controller_fields_follow_the_target)
 {
 	struct nvmf_config config = { .max_data_bytes = 4096 };
 	struct nvmf_host *host = host_open(&config);
@@ -164,7 +164,7 @@ Test(identify, what_a_controller_says_follows_its_target)
 }
 
 /* Hosts read the page once, and go by it for as long as they are connected. */
-Test(identify, what_a_controller_says_stays_whatever_namespaces_come_and_go)
+Test(identify, controller_fields_are_constant_while_namespaces_change)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_namespace more = { .nsid = 128, .block_bytes = 4096, .blocks = 1ull << 40, .read_only = true };
@@ -182,7 +182,7 @@ Test(identify, what_a_controller_says_stays_whatever_namespaces_come_and_go)
 	host_close(host);
 }
 
-Test(identify, a_namespace_has_each_field_at_its_place)
+Test(identify, namespace_has_each_field_at_its_offset)
 {
 	struct field fields[] = {
 		{ "NSZE", 0, 8, 0x123456789A },
@@ -228,7 +228,7 @@ Test(identify, a_namespace_has_each_field_at_its_place)
 	host_close(host);
 }
 
-Test(identify, a_namespace_that_is_not_there_is_zeros_or_impossible)
+Test(identify, missing_namespace_is_zeros_or_invalid)
 {
 	static const uint32_t impossible[] = { 0, NVMF_NAMESPACES_MAX + 1, 0xFFFFFFFE, 0xFFFFFFFF };
 	struct nvmf_host *host = host_open(NULL);
@@ -249,7 +249,7 @@ Test(identify, a_namespace_that_is_not_there_is_zeros_or_impossible)
 	host_close(host);
 }
 
-Test(identify, the_active_list_rises_above_a_number)
+Test(identify, active_list_starts_above_a_number)
 {
 	static const struct {
 		uint32_t above, list[5];
@@ -294,7 +294,7 @@ Test(identify, all_namespaces_fit_the_active_list)
 	host_close(host);
 }
 
-Test(identify, descriptors_name_a_namespace_by_what_it_has)
+Test(identify, descriptors_list_the_identifiers_of_a_namespace)
 {
 	static const uint8_t command_set[8] = { 4, 1, 0, 0, 0, 0, 0, 0 };
 	static const struct {
@@ -328,7 +328,7 @@ Test(identify, descriptors_name_a_namespace_by_what_it_has)
 	host_close(host);
 }
 
-Test(identify, what_is_independent_of_command_sets_is_told)
+Test(identify, command_set_independent_fields_are_returned)
 {
 	struct field fields[] = {
 		{ "NMIC: shared", 1, 1, 1 }, { "NSATTR", 8, 1, 0 }, { "NSTAT: ready", 14, 1, 1 }, { NULL }
@@ -343,7 +343,7 @@ Test(identify, what_is_independent_of_command_sets_is_told)
 	host_close(host);
 }
 
-Test(identify, of_the_nvm_command_set_there_is_nothing_to_tell_and_others_are_not_there)
+Test(identify, nvm_command_set_page_is_zero_and_other_sets_are_refused)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_capsule capsule;

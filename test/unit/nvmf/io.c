@@ -43,7 +43,7 @@ static struct nvmf_capsule sqe_ranged(size_t which, uint32_t nsid, uint64_t firs
 	return sqe_blocks(ranged[which].opcode, nsid, first, count, ranged[which].data ? count * block_bytes : 0);
 }
 
-Test(io, blocks_become_bytes_of_the_store)
+Test(io, blocks_map_to_bytes_of_the_store)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -67,7 +67,7 @@ Test(io, blocks_become_bytes_of_the_store)
 	host_close(host);
 }
 
-Test(io, no_block_lies_outside)
+Test(io, blocks_out_of_range_are_refused)
 {
 	static const struct {
 		const char *what;
@@ -105,7 +105,7 @@ Test(io, no_block_lies_outside)
 	host_close(host);
 }
 
-Test(io, the_largest_namespace_ends_where_bytes_do)
+Test(io, largest_namespace_ends_at_the_largest_byte_offset)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_namespace vast = { .nsid = 9, .block_bytes = 512, .blocks = (1ull << 55) - 1 };
@@ -119,7 +119,7 @@ Test(io, the_largest_namespace_ends_where_bytes_do)
 	host_close(host);
 }
 
-Test(io, data_has_a_limit_and_zeroes_have_not)
+Test(io, data_transfers_are_limited_and_write_zeroes_is_not)
 {
 	struct nvmf_config config = { .max_data_bytes = 8192 };
 	struct nvmf_host *host = host_ready(&config);
@@ -138,7 +138,7 @@ Test(io, data_has_a_limit_and_zeroes_have_not)
 	host_close(host);
 }
 
-Test(io, namespaces_that_are_not_there_are_refused)
+Test(io, missing_namespaces_are_refused)
 {
 	static const uint32_t none[] = { 0, 3, 128, 129, 0xFFFFFFFE, 0xFFFFFFFF };
 	struct nvmf_host *host = host_ready(NULL);
@@ -154,7 +154,7 @@ Test(io, namespaces_that_are_not_there_are_refused)
 	host_close(host);
 }
 
-Test(io, a_subsystem_has_its_own_namespaces_of_the_same_number)
+Test(io, subsystems_have_separate_namespaces_of_equal_numbers)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_namespace mine = { .nsid = 3, .block_bytes = 4096, .blocks = 1 };
@@ -164,7 +164,7 @@ Test(io, a_subsystem_has_its_own_namespaces_of_the_same_number)
 	host_close(host);
 }
 
-Test(io, what_is_read_only_is_read_and_compared_and_flushed)
+Test(io, read_only_namespace_allows_read_compare_and_flush)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -178,8 +178,8 @@ Test(io, what_is_read_only_is_read_and_compared_and_flushed)
 	host_close(host);
 }
 
-/* A host that has come back writes to what it knew by the number, until it has read what is there now. */
-Test(io, nothing_new_is_changed_by_a_host_that_has_not_read_what_it_is)
+/* A reconnected host writes to the disk it knew by its number until it has identified the current one. */
+Test(io, new_namespace_is_writable_only_after_identification)
 {
 	static const uint8_t pages[] = { 0x00, 0x03 };
 
@@ -210,7 +210,7 @@ Test(io, nothing_new_is_changed_by_a_host_that_has_not_read_what_it_is)
 }
 
 /* On the same path, too: a host may have two controllers there. */
-Test(io, each_controller_reads_for_itself_what_is_new)
+Test(io, each_controller_identifies_a_new_namespace_itself)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_queue second = { 0 };
@@ -250,7 +250,7 @@ static void replace_disk(struct nvmf_host *host, struct nvmf_namespace *disk)
 	cr_assert_eq(nvmf_subsystem_add(&host->target, &host->disk, disk), 0);
 }
 
-Test(io, reconnected_host_writes_to_the_disk_that_it_identified_before)
+Test(io, reconnected_host_writes_to_its_identified_disk)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -263,7 +263,7 @@ Test(io, reconnected_host_writes_to_the_disk_that_it_identified_before)
 	host_close(host);
 }
 
-Test(io, enabled_again_a_controller_writes_to_the_disk_that_its_host_identified_before)
+Test(io, reenabled_controller_writes_to_its_identified_disk)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -278,7 +278,7 @@ Test(io, enabled_again_a_controller_writes_to_the_disk_that_its_host_identified_
 }
 
 /* Whatever the target thinks of the other disk: that this is its number since long, or that it is new there. */
-Test(io, reconnected_host_identifies_another_disk_before_it_writes)
+Test(io, reconnected_host_must_identify_another_disk_before_writing)
 {
 	for (int is_new = 0; is_new < 2; is_new++) {
 		struct nvmf_host *host = host_ready(NULL);
@@ -304,7 +304,7 @@ Test(io, reconnected_host_identifies_another_disk_before_it_writes)
 	}
 }
 
-/* Its other paths say nothing about this one: a host scans each by itself. */
+/* The other paths of a host do not count: each is scanned separately. */
 Test(io, host_is_remembered_per_path)
 {
 	static const char *const differences[] = { "host NQN", "host id", "its address", "our address", NULL };
@@ -347,7 +347,7 @@ Test(io, host_that_lists_a_free_number_forgets_its_disk)
 }
 
 /* It knows which numbers have changed, but goes on with the disk that it has there until it scans. */
-Test(io, host_that_reads_the_list_of_changes_still_means_the_old_disk)
+Test(io, host_that_reads_the_change_list_keeps_the_old_disk)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_namespace other = { .nsid = 1, .block_bytes = 512, .blocks = 1000, .uuid = { 9 } };
@@ -364,7 +364,7 @@ Test(io, host_that_reads_the_list_of_changes_still_means_the_old_disk)
 }
 
 /* Linux retries five times, and at once unless it is given a delay. */
-Test(io, host_that_knows_retry_delays_is_given_one)
+Test(io, host_with_retry_delay_support_receives_a_delay)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -378,7 +378,7 @@ Test(io, host_that_knows_retry_delays_is_given_one)
 	host_close(host);
 }
 
-Test(io, a_write_lasts_when_it_is_told_to_or_the_cache_is_off)
+Test(io, write_is_durable_with_fua_or_without_cache)
 {
 	static const struct {
 		const char *what;
@@ -410,7 +410,7 @@ Test(io, a_write_lasts_when_it_is_told_to_or_the_cache_is_off)
 	host_close(host);
 }
 
-Test(io, a_deallocate_lasts_when_the_cache_is_off)
+Test(io, deallocate_is_durable_without_cache)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -426,7 +426,7 @@ Test(io, a_deallocate_lasts_when_the_cache_is_off)
 }
 
 /* A namespace without protection information does not use the field. */
-Test(io, what_is_said_of_protection_information_is_not_looked_at)
+Test(io, protection_information_fields_are_ignored)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -441,7 +441,7 @@ Test(io, what_is_said_of_protection_information_is_not_looked_at)
 	host_close(host);
 }
 
-Test(io, only_zeroes_may_be_deallocated)
+Test(io, only_write_zeroes_may_deallocate)
 {
 	struct nvmf_host *host = host_ready(NULL);
 
@@ -456,7 +456,7 @@ Test(io, only_zeroes_may_be_deallocated)
 	host_close(host);
 }
 
-Test(io, flush_is_about_a_namespace_and_has_no_data)
+Test(io, flush_needs_a_namespace_and_has_no_data)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_reply reply = host_expect(host, &host->io, sqe_make(NVME_FLUSH, 2, 0), NVME_OK, "Flush");
@@ -468,7 +468,7 @@ Test(io, flush_is_about_a_namespace_and_has_no_data)
 	host_close(host);
 }
 
-Test(io, what_the_store_says_is_the_answer)
+Test(io, store_status_is_the_command_status)
 {
 	static const uint16_t statuses[] = { NVME_OK,
 					     NVME_WRITE_FAULT,
@@ -489,7 +489,7 @@ Test(io, what_the_store_says_is_the_answer)
 
 /* ---- dataset management ---- */
 
-Test(io, ranges_are_told_in_bytes)
+Test(io, ranges_are_returned_in_bytes)
 {
 	static const uint32_t firsts[] = { 0, 99, 10, 100, 0 }, counts[] = { 1, 1, 0, 0, 100 };
 	struct nvmf_host *host = host_ready(NULL);
@@ -511,7 +511,7 @@ Test(io, ranges_are_told_in_bytes)
 	host_close(host);
 }
 
-Test(io, no_range_lies_outside)
+Test(io, ranges_out_of_bounds_are_refused)
 {
 	static const struct {
 		const char *what;
@@ -547,7 +547,7 @@ Test(io, no_range_lies_outside)
 	host_close(host);
 }
 
-Test(io, other_hints_than_deallocate_touch_nothing)
+Test(io, hints_other_than_deallocate_have_no_effect)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_capsule capsule = sqe_ranges(1, 2, false);
@@ -567,7 +567,7 @@ Test(io, other_hints_than_deallocate_touch_nothing)
 }
 
 /* Linux names a page for however few there are. */
-Test(io, the_length_of_ranges_is_at_least_their_number)
+Test(io, range_list_length_covers_their_number)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_capsule capsule = sqe_ranges(1, 2, true);

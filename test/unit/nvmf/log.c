@@ -28,7 +28,7 @@ static const uint8_t *get_log(struct nvmf_host *host, uint8_t log, uint64_t offs
 
 /* ---- pages of an I/O controller ---- */
 
-Test(log, health_is_good_and_counts_what_was_done)
+Test(log, health_is_good_and_counts_commands)
 {
 	struct nvmf_host *host = host_open(NULL);
 	uint8_t wanted[512] = { 0 };
@@ -55,7 +55,7 @@ Test(log, health_is_good_and_counts_what_was_done)
 }
 
 /* Of what was removed, too: counts of a disk never go back. */
-Test(log, what_was_counted_of_a_namespace_stays_when_it_is_removed)
+Test(log, health_counts_survive_a_removed_namespace)
 {
 	struct nvmf_host *host = host_open(NULL);
 	uint8_t before[512];
@@ -70,7 +70,7 @@ Test(log, what_was_counted_of_a_namespace_stays_when_it_is_removed)
 	host_close(host);
 }
 
-Test(log, what_a_store_could_not_do_is_counted_and_the_newest_is_told)
+Test(log, store_errors_are_counted_and_the_latest_is_reported)
 {
 	struct nvmf_host *host = host_open(NULL);
 	const uint8_t *page;
@@ -103,7 +103,7 @@ Test(log, what_a_store_could_not_do_is_counted_and_the_newest_is_told)
 }
 
 /* A file that can be flushed no more keeps nothing for sure. */
-Test(log, a_disk_that_cannot_be_flushed_is_not_reliable_and_hosts_are_told)
+Test(log, failed_flush_degrades_reliability_and_raises_an_event)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -122,7 +122,7 @@ Test(log, a_disk_that_cannot_be_flushed_is_not_reliable_and_hosts_are_told)
 	host_close(host);
 }
 
-Test(log, there_were_no_errors_and_there_is_one_firmware)
+Test(log, error_log_is_empty_and_one_firmware_is_listed)
 {
 	struct nvmf_host *host = host_open(NULL);
 	uint8_t wanted[512] = { 1, [8] = 'u', 'r', 'o', 'c', 'e', ' ', ' ', ' ' }, zeros[64] = { 0 };
@@ -133,7 +133,7 @@ Test(log, there_were_no_errors_and_there_is_one_firmware)
 	host_close(host);
 }
 
-Test(log, effects_name_the_commands_that_are_there)
+Test(log, effects_list_the_supported_commands)
 {
 	static const uint8_t admin[] = { 0x02, 0x06, 0x08, 0x09, 0x0A, 0x0C, 0x18 };
 	static const uint8_t reading[] = { 0x00, 0x02, 0x05 }, changing[] = { 0x01, 0x08, 0x09 };
@@ -151,7 +151,7 @@ Test(log, effects_name_the_commands_that_are_there)
 	host_close(host);
 }
 
-Test(log, namespaces_that_have_changed_are_listed_once)
+Test(log, changed_namespaces_are_listed_once)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_namespace more[3] = { { .nsid = 32, .block_bytes = 512, .blocks = 1 },
@@ -179,7 +179,7 @@ Test(log, namespaces_that_have_changed_are_listed_once)
 	host_close(host);
 }
 
-Test(log, each_controller_has_a_list_of_changes_of_its_own)
+Test(log, each_controller_has_its_own_change_list)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_queue second = { 0 };
@@ -195,7 +195,7 @@ Test(log, each_controller_has_a_list_of_changes_of_its_own)
 	host_close(host);
 }
 
-Test(log, any_part_of_a_page_is_the_same_as_in_the_whole)
+Test(log, any_part_of_a_page_matches_the_whole)
 {
 	static const struct {
 		uint8_t log;
@@ -322,7 +322,7 @@ static void put_whole(struct nvmf_host *host, uint8_t *whole)
 		put_entry(whole + ENTRY * (i + 1), names[i / 2], &addresses[i % 2]);
 }
 
-Test(log, discovery_has_an_entry_for_each_address_of_each_subsystem)
+Test(log, discovery_has_an_entry_per_address_of_each_subsystem)
 {
 	struct nvmf_host *host = host_discovering();
 	uint8_t wanted[6 * ENTRY] = { 0 };
@@ -334,7 +334,7 @@ Test(log, discovery_has_an_entry_for_each_address_of_each_subsystem)
 	host_close(host);
 }
 
-Test(log, any_part_of_discovery_is_the_same_as_in_the_whole)
+Test(log, any_part_of_discovery_matches_the_whole)
 {
 	static const uint32_t lengths[] = { 4, 8, 1020, 1024, 1028, 2052, 6144 };
 	struct nvmf_host *host = host_discovering();
@@ -351,7 +351,7 @@ Test(log, any_part_of_discovery_is_the_same_as_in_the_whole)
 	host_close(host);
 }
 
-Test(log, a_host_sees_the_subsystems_that_admit_it)
+Test(log, discovery_shows_only_admitting_subsystems)
 {
 	struct nvmf_host *host = host_discovering();
 	uint8_t wanted[4 * ENTRY] = { 0 };
@@ -366,7 +366,7 @@ Test(log, a_host_sees_the_subsystems_that_admit_it)
 	host_close(host);
 }
 
-Test(log, what_has_changed_has_another_generation)
+Test(log, changed_discovery_has_a_new_generation)
 {
 	struct nvmf_host *host = host_discovering();
 	static struct nvmf_subsystem third = { .nqn = "nqn.2016-06.org.example:third" };
@@ -382,7 +382,7 @@ Test(log, what_has_changed_has_another_generation)
 	host_close(host);
 }
 
-Test(log, without_addresses_there_are_no_entries)
+Test(log, without_addresses_discovery_is_empty)
 {
 	struct nvmf_host *host = host_open(NULL);
 	uint8_t zeros[4 * ENTRY] = { 0 };

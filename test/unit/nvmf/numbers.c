@@ -44,7 +44,7 @@ static bool is_remembered(uint8_t address, uint32_t number)
 	return false;
 }
 
-Test(numbers, number_stands_for_the_disk_that_was_identified_last)
+Test(numbers, number_refers_to_the_last_identified_disk)
 {
 	struct nvmf_numbers numbers = { 0 };
 	struct nvmf_namespace one = { .nsid = 128, .uuid = { 1 } }, other = { .nsid = 128, .uuid = { 2 } };
@@ -60,7 +60,7 @@ Test(numbers, number_stands_for_the_disk_that_was_identified_last)
 	cr_expect(numbers_mean(&numbers, 128, &other));
 }
 
-Test(numbers, path_is_the_same_for_all_its_controllers)
+Test(numbers, path_is_shared_by_its_controllers)
 {
 	struct nvmf_path *first = enter(1, 1);
 
@@ -75,7 +75,7 @@ Test(numbers, path_is_the_same_for_all_its_controllers)
 }
 
 /* Else one address that connects under many names would make the target forget the other hosts. */
-Test(numbers, new_path_replaces_the_oldest_of_the_address_that_has_most)
+Test(numbers, new_path_evicts_the_oldest_of_the_largest_address)
 {
 	uint32_t many = NVMF_PATHS_MAX - 10;
 

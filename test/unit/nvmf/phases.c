@@ -12,7 +12,7 @@
 #define SHUTTING 4u
 #define SHUT 8u
 
-Test(phases, it_is_enabled_disabled_and_shut_down)
+Test(phases, controller_is_enabled_disabled_and_shut_down)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -110,7 +110,7 @@ Test(phases, reset_ends_when_admin_commands_are_answered)
 	host_close(host);
 }
 
-Test(phases, shutdown_is_complete_when_no_io_command_is_under_way)
+Test(phases, shutdown_completes_without_io_commands_in_flight)
 {
 	static const uint32_t notices[] = { 0x4000, 0x8000 };
 
@@ -133,7 +133,7 @@ Test(phases, shutdown_is_complete_when_no_io_command_is_under_way)
 }
 
 /* An I/O queue of a controller that is shut down is deleted by a reset, too. */
-Test(phases, reset_of_a_controller_that_is_shut_down_closes_its_queues)
+Test(phases, reset_after_shutdown_closes_the_queues)
 {
 	struct nvmf_host *host = host_open(NULL);
 
@@ -147,7 +147,7 @@ Test(phases, reset_of_a_controller_that_is_shut_down_closes_its_queues)
 	host_close(host);
 }
 
-Test(phases, host_keeps_its_connection_for_two_minutes_after_a_reset_or_a_shutdown)
+Test(phases, connection_survives_two_minutes_after_reset_or_shutdown)
 {
 	static const uint32_t values[] = { USUAL, USUAL | 0x4001 };
 
@@ -165,7 +165,7 @@ Test(phases, host_keeps_its_connection_for_two_minutes_after_a_reset_or_a_shutdo
 	}
 }
 
-Test(phases, host_that_has_enabled_its_controller_again_has_its_keep_alive_time)
+Test(phases, reenabled_controller_uses_its_keep_alive_time)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_controller *controller = host_login(host, HOST_DISK);
@@ -179,7 +179,7 @@ Test(phases, host_that_has_enabled_its_controller_again_has_its_keep_alive_time)
 	host_close(host);
 }
 
-Test(phases, what_does_not_fit_in_cc_is_fatal_until_a_reset)
+Test(phases, invalid_cc_is_fatal_until_a_reset)
 {
 	static const struct {
 		const char *what;

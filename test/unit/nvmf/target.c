@@ -26,7 +26,7 @@ Test(target, limits_have_defaults)
 	nvmf_target_free(&target);
 }
 
-Test(target, limits_have_a_range_each)
+Test(target, each_limit_has_a_range)
 {
 	static const struct {
 		const char *what;
@@ -57,7 +57,7 @@ Test(target, limits_have_a_range_each)
 		cr_expect_eq(nvmf_target_init(&target, &rows[i].config), rows[i].error, "%s", rows[i].what);
 }
 
-Test(target, a_name_is_as_the_specification_wants_it)
+Test(target, nqn_follows_the_specification)
 {
 	static const struct {
 		const char *nqn;
@@ -93,7 +93,7 @@ Test(target, a_name_is_as_the_specification_wants_it)
 	cr_expect_not(nvmf_nqn_is_valid(longest), "224 bytes");
 }
 
-Test(target, subsystems_are_found_by_name_and_each_name_is_there_once)
+Test(target, subsystems_are_found_by_unique_name)
 {
 	struct nvmf_host *host = host_open(NULL);
 	static struct nvmf_subsystem more[NVMF_SUBSYSTEMS_MAX];
@@ -121,7 +121,7 @@ Test(target, subsystems_are_found_by_name_and_each_name_is_there_once)
 	host_close(host);
 }
 
-Test(target, addresses_have_an_end)
+Test(target, number_of_addresses_is_limited)
 {
 	struct nvmf_address address = { NVME_FAMILY_IPV4, "10.9.0.3", "4420", 1 };
 	struct nvmf_host *host = host_open(NULL);
@@ -134,7 +134,7 @@ Test(target, addresses_have_an_end)
 	host_close(host);
 }
 
-Test(target, a_namespace_takes_its_number_or_the_first_that_is_free)
+Test(target, namespace_takes_its_number_or_the_first_free)
 {
 	struct nvmf_host *host = host_open(NULL);
 	static struct nvmf_namespace more[NVMF_NAMESPACES_MAX];
@@ -169,7 +169,7 @@ Test(target, a_namespace_takes_its_number_or_the_first_that_is_free)
 }
 
 /* Else a host would go on with the one it knew, in the other. */
-Test(target, a_number_is_free_again_when_the_hosts_have_read_that_it_is)
+Test(target, number_is_free_when_all_hosts_have_read_its_removal)
 {
 	static const char *const ways[] = { "the list of changes", "the active list", "a reset", "it goes" };
 	struct nvmf_namespace other = { .nsid = 2, .block_bytes = 512, .blocks = 1 };
@@ -197,7 +197,7 @@ Test(target, a_number_is_free_again_when_the_hosts_have_read_that_it_is)
 	}
 }
 
-Test(target, who_never_knew_a_number_does_not_hold_it)
+Test(target, host_that_never_knew_a_number_does_not_reserve_it)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_namespace other = { .nsid = 2, .block_bytes = 512, .blocks = 1 };
@@ -209,7 +209,7 @@ Test(target, who_never_knew_a_number_does_not_hold_it)
 	host_close(host);
 }
 
-Test(target, a_namespace_has_blocks_that_can_be_counted_in_bytes)
+Test(target, namespace_size_must_fit_a_byte_count)
 {
 	static const struct {
 		const char *what;
@@ -260,7 +260,7 @@ Test(target, a_subsystem_admits_its_hosts_or_all)
 	host_close(host);
 }
 
-Test(target, changes_are_told_to_the_controllers_they_are_about)
+Test(target, changes_are_reported_to_affected_controllers)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_queue other = { 0 }, discovery = { 0 };

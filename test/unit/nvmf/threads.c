@@ -82,7 +82,7 @@ static void change_namespaces(struct nvmf_host *host)
 	host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
 }
 
-Test(threads, what_they_do_at_a_time_is_all_counted)
+Test(threads, concurrent_commands_are_all_counted)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct server servers[THREADS];
@@ -116,7 +116,7 @@ Test(threads, what_they_do_at_a_time_is_all_counted)
 }
 
 /* A command that a thread has under way is the namespace's until that thread ends it, whoever has removed it. */
-Test(threads, a_namespace_that_is_gone_is_in_use_by_each_of_them)
+Test(threads, removed_namespace_is_in_use_by_each_thread)
 {
 	struct nvmf_host *host = host_open(NULL);
 	struct nvmf_capsule read = sqe_blocks(NVME_READ, 2, 0, 1, 4096);

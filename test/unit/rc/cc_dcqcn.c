@@ -27,7 +27,7 @@ static void notify(uint64_t now_ns)
 	rc_cc_notified(&qp, now_ns);
 }
 
-Test(cc_dcqcn, notifications_lower_the_rate_by_half_at_first_and_no_further_than_the_least)
+Test(cc_dcqcn, notifications_halve_the_rate_down_to_the_minimum)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -41,7 +41,7 @@ Test(cc_dcqcn, notifications_lower_the_rate_by_half_at_first_and_no_further_than
 }
 
 /* 1024 bytes in a sixteenth of 1.05 ms are 125 Mbit/s. */
-Test(cc_dcqcn, nor_than_what_a_peer_with_the_same_timeout_waits_for)
+Test(cc_dcqcn, minimum_rate_respects_the_timeout_of_the_peer)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -51,7 +51,7 @@ Test(cc_dcqcn, nor_than_what_a_peer_with_the_same_timeout_waits_for)
 	cr_expect_eq(rate(), 126, "%u", rate());
 }
 
-Test(cc_dcqcn, of_notifications_within_4_us_the_first_counts)
+Test(cc_dcqcn, notifications_within_4_us_count_once)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -62,7 +62,7 @@ Test(cc_dcqcn, of_notifications_within_4_us_the_first_counts)
 	cr_expect_eq(rate(), LINE / 4);
 }
 
-Test(cc_dcqcn, fast_recovery_goes_back_half_of_the_way_a_period)
+Test(cc_dcqcn, fast_recovery_halves_the_gap_per_period)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -78,7 +78,7 @@ Test(cc_dcqcn, fast_recovery_goes_back_half_of_the_way_a_period)
 }
 
 /* Twice halved: recovery is back at half of the line after its five periods, and goes on 40 Mbit/s at a time. */
-Test(cc_dcqcn, beyond_it_goes_on_in_small_steps)
+Test(cc_dcqcn, later_recovery_uses_small_steps)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -92,7 +92,7 @@ Test(cc_dcqcn, beyond_it_goes_on_in_small_steps)
 	cr_expect_geq(rate(), LINE / 2 + 18 * 40 - LINE / 100);
 }
 
-Test(cc_dcqcn, bytes_are_periods_too_and_both_together_make_large_steps)
+Test(cc_dcqcn, byte_and_time_periods_together_make_large_steps)
 {
 	uint32_t before;
 
@@ -131,7 +131,7 @@ static uint64_t notify_each_500_us(void)
 	return now_ns;
 }
 
-Test(cc_dcqcn, where_notifications_come_seldom_periods_are_longer)
+Test(cc_dcqcn, rare_notifications_lengthen_periods)
 {
 	uint64_t due_ns;
 	uint32_t before;
@@ -147,8 +147,8 @@ Test(cc_dcqcn, where_notifications_come_seldom_periods_are_longer)
 	cr_expect_eq(rate(), (before + qp.dcqcn.target_mbps + 1) / 2);
 }
 
-/* Somebody may forge notifications, and nobody can forge round trips. */
-Test(cc_dcqcn, without_a_queue_periods_have_their_usual_length)
+/* Notifications can be forged, round trips cannot. */
+Test(cc_dcqcn, without_a_queue_periods_have_default_length)
 {
 	uint64_t due_ns;
 	uint32_t before;
@@ -165,7 +165,7 @@ Test(cc_dcqcn, without_a_queue_periods_have_their_usual_length)
 }
 
 /* A new one counts for an eighth, however long it was silent before. */
-Test(cc_dcqcn, those_that_come_in_bunches_lie_as_far_apart_as_on_average)
+Test(cc_dcqcn, bunched_notifications_are_averaged)
 {
 	uint64_t now_ns = notify_each_500_us();
 	uint32_t gap_us = qp.dcqcn.gap_us;
@@ -186,7 +186,7 @@ Test(cc_dcqcn, those_that_come_in_bunches_lie_as_far_apart_as_on_average)
 	cr_expect_eq(qp.dcqcn.gap_us, 50, "never less than usual");
 }
 
-Test(cc_dcqcn, each_congestion_begins_with_the_usual_gap)
+Test(cc_dcqcn, each_congestion_starts_with_the_default_gap)
 {
 	uint64_t now_ns = notify_each_500_us();
 
@@ -198,7 +198,7 @@ Test(cc_dcqcn, each_congestion_begins_with_the_usual_gap)
 }
 
 /* Each notification moves alpha towards 1; each 55 us without one make it smaller by a 256th. */
-Test(cc_dcqcn, alpha_tells_how_often_notifications_come)
+Test(cc_dcqcn, alpha_follows_the_notification_frequency)
 {
 	uint32_t alpha = 1u << 20;
 
@@ -214,7 +214,7 @@ Test(cc_dcqcn, alpha_tells_how_often_notifications_come)
 	cr_expect_eq(qp.dcqcn.alpha, alpha, "%u %u", qp.dcqcn.alpha, alpha);
 }
 
-Test(cc_dcqcn, a_notification_within_a_period_begins_recovery_anew)
+Test(cc_dcqcn, notification_within_a_period_restarts_recovery)
 {
 	uint32_t target;
 
@@ -236,8 +236,8 @@ Test(cc_dcqcn, a_notification_within_a_period_begins_recovery_anew)
 	cr_expect_eq(qp.dcqcn.byte_steps, 1);
 }
 
-/* An idle QP sends nothing, so that nobody has looked at the time for it. */
-Test(cc_dcqcn, a_notification_lowers_what_the_rate_has_risen_to_meanwhile)
+/* An idle QP sends nothing, so its elapsed periods are computed late. */
+Test(cc_dcqcn, notification_applies_to_the_recovered_rate)
 {
 	uint32_t rate_mbps, target;
 
@@ -257,7 +257,7 @@ Test(cc_dcqcn, a_notification_lowers_what_the_rate_has_risen_to_meanwhile)
 }
 
 /* However long it takes, what was five periods ago is no fast recovery again. */
-Test(cc_dcqcn, steps_are_counted_without_an_end)
+Test(cc_dcqcn, step_counters_saturate)
 {
 	uint32_t target;
 
@@ -271,7 +271,7 @@ Test(cc_dcqcn, steps_are_counted_without_an_end)
 	cr_expect_eq(qp.dcqcn.target_mbps, target + 40);
 }
 
-Test(cc_dcqcn, the_smallest_rates_come_back_too)
+Test(cc_dcqcn, smallest_rates_recover)
 {
 	RULE("N-2");
 	begin(2);
@@ -281,7 +281,7 @@ Test(cc_dcqcn, the_smallest_rates_come_back_too)
 	cr_expect(!qp.pace.on);
 }
 
-Test(cc_dcqcn, the_rate_changes_once_a_round_trip)
+Test(cc_dcqcn, rate_changes_once_per_round_trip)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -314,7 +314,7 @@ static void keep_notifying(uint64_t from_ns, uint64_t to_ns)
 		notify(now_ns);
 }
 
-Test(cc_dcqcn, what_was_in_flight_lowers_the_rate_once)
+Test(cc_dcqcn, packets_in_flight_lower_the_rate_once)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -331,7 +331,7 @@ Test(cc_dcqcn, what_was_in_flight_lowers_the_rate_once)
 }
 
 /* As where a receive is missing at the peer. */
-Test(cc_dcqcn, what_nobody_answers_is_waited_for_no_longer_than_a_timeout)
+Test(cc_dcqcn, unanswered_flight_blocks_rate_cuts_up_to_a_timeout)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -352,7 +352,7 @@ Test(cc_dcqcn, what_nobody_answers_is_waited_for_no_longer_than_a_timeout)
 }
 
 /* 15 packets of 1024 bytes in 50 us are 2458 Mbit/s, 17 in 55 us 2532, in 60 us 2321, in 200 us 696, in 300 us 464. */
-Test(cc_dcqcn, a_full_window_is_sent_no_faster_than_it_is_delivered)
+Test(cc_dcqcn, full_window_limits_the_rate_to_the_delivery_rate)
 {
 	psn_t start = psn_make(PSN_MASK - 9);
 
@@ -387,7 +387,7 @@ Test(cc_dcqcn, a_full_window_is_sent_no_faster_than_it_is_delivered)
 }
 
 /* 18 packets of 1024 bytes in 59 us are 2500 Mbit/s, in 60 us 2458. */
-Test(cc_dcqcn, half_of_the_rate_may_be_chance_and_less_is_not)
+Test(cc_dcqcn, delivery_rate_counts_below_half_of_the_rate)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -404,8 +404,8 @@ Test(cc_dcqcn, half_of_the_rate_may_be_chance_and_less_is_not)
 	cr_expect_eq(rate(), 2458, "%u", rate());
 }
 
-/* What is delivered may be a small part of what is sent, if the peer READs at the same time. */
-Test(cc_dcqcn, at_once_it_falls_to_no_less_than_a_sixteenth)
+/* The delivered part may be small while the peer READs at the same time. */
+Test(cc_dcqcn, single_cut_leaves_at_least_a_sixteenth)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -422,8 +422,8 @@ Test(cc_dcqcn, at_once_it_falls_to_no_less_than_a_sixteenth)
 	cr_expect_eq(qp.dcqcn.target_mbps, LINE / 2 / 16 / 16);
 }
 
-/* Answers that come in a bunch may tell more than what was sent. */
-Test(cc_dcqcn, what_was_delivered_raises_nothing)
+/* Bunched answers may exceed the sent packets. */
+Test(cc_dcqcn, delivery_rate_never_raises_the_rate)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -435,7 +435,7 @@ Test(cc_dcqcn, what_was_delivered_raises_nothing)
 	cr_expect_eq(rate(), LINE / 4);
 }
 
-Test(cc_dcqcn, a_rise_does_not_end_a_flight)
+Test(cc_dcqcn, rate_increase_does_not_end_a_flight)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -447,8 +447,8 @@ Test(cc_dcqcn, a_rise_does_not_end_a_flight)
 	cr_expect_eq(rate(), LINE / 2 + LINE / 4);
 }
 
-/* What was delivered before a rise tells nothing of how it is now. */
-Test(cc_dcqcn, a_higher_rate_is_measured_anew)
+/* Deliveries before a rate increase do not apply after it. */
+Test(cc_dcqcn, rate_increase_restarts_the_delivery_measurement)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -460,7 +460,7 @@ Test(cc_dcqcn, a_higher_rate_is_measured_anew)
 	cr_expect_eq(qp.dcqcn.target_mbps, LINE / 2 + LINE / 4);
 }
 
-Test(cc_dcqcn, a_cut_stays_felt_when_psns_come_round)
+Test(cc_dcqcn, rate_cut_survives_psn_wrap)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -473,7 +473,7 @@ Test(cc_dcqcn, a_cut_stays_felt_when_psns_come_round)
 }
 
 /* 250 packets of 1024 bytes in flight in 2 ms are 1024 Mbit/s. */
-Test(cc_dcqcn, the_first_notification_halves_what_was_sent_in_a_round_trip)
+Test(cc_dcqcn, first_notification_halves_the_measured_send_rate)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -496,7 +496,7 @@ Test(cc_dcqcn, a_step_is_at_most_a_sixteenth)
 	cr_expect_eq(qp.dcqcn.target_mbps, 79 + 79 / 16 + 1);
 }
 
-Test(cc_dcqcn, a_rate_that_has_reached_the_line_is_no_limit_any_more)
+Test(cc_dcqcn, limit_ends_at_the_line_rate)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -509,7 +509,7 @@ Test(cc_dcqcn, a_rate_that_has_reached_the_line_is_no_limit_any_more)
 }
 
 /* A QP that is told again after a long time without a notification is slowed down less than at first. */
-Test(cc_dcqcn, what_was_seldom_marked_is_slowed_down_a_little)
+Test(cc_dcqcn, rare_marks_slow_down_little)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -520,7 +520,7 @@ Test(cc_dcqcn, what_was_seldom_marked_is_slowed_down_a_little)
 	cr_expect_lt(rate(), LINE);
 }
 
-Test(cc_dcqcn, a_new_path_begins_without_a_rate)
+Test(cc_dcqcn, new_path_starts_without_a_rate_limit)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -531,7 +531,7 @@ Test(cc_dcqcn, a_new_path_begins_without_a_rate)
 	cr_expect_eq(rate(), LINE / 2);
 }
 
-Test(cc_dcqcn, of_a_link_that_tells_no_rate_100_gbit_are_assumed)
+Test(cc_dcqcn, link_without_a_speed_counts_as_100_gbit)
 {
 	RULE("N-2");
 	begin(0);
@@ -539,7 +539,7 @@ Test(cc_dcqcn, of_a_link_that_tells_no_rate_100_gbit_are_assumed)
 	cr_expect_eq(qp.pace.mbps, 50000);
 }
 
-Test(cc_dcqcn, is_the_default_where_the_link_tells_its_rate)
+Test(cc_dcqcn, dcqcn_is_the_default_on_a_link_with_known_speed)
 {
 	RULE("N-2");
 	begin(LINE);
@@ -555,7 +555,7 @@ Test(cc_dcqcn, is_the_default_where_the_link_tells_its_rate)
 }
 
 /* Losses are answered as by `fixed`. */
-Test(cc_dcqcn, has_the_window_of_fixed)
+Test(cc_dcqcn, dcqcn_uses_the_window_of_fixed)
 {
 	RULE("N-2");
 	begin(LINE);

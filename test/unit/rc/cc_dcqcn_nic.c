@@ -126,7 +126,7 @@ static void expect_no_less(const char *when, uint32_t per_second, double ours, d
 		      theirs);
 }
 
-Test(cc_dcqcn_nic, notifications_without_congestion_leave_as_much_as_a_nic_keeps)
+Test(cc_dcqcn_nic, notifications_without_congestion_cost_no_more_than_on_a_nic)
 {
 	double ours, theirs;
 
@@ -139,7 +139,7 @@ Test(cc_dcqcn_nic, notifications_without_congestion_leave_as_much_as_a_nic_keeps
 }
 
 /* The rate comes back when notifications become as seldom, however low it was. */
-Test(cc_dcqcn_nic, a_flood_of_notifications_leaves_no_lasting_mark)
+Test(cc_dcqcn_nic, flood_of_notifications_has_no_lasting_effect)
 {
 	double ours, theirs;
 
@@ -153,7 +153,7 @@ Test(cc_dcqcn_nic, a_flood_of_notifications_leaves_no_lasting_mark)
 }
 
 /* As the timers of a NIC do; a period of bytes begins anew. */
-Test(cc_dcqcn_nic, periods_go_on_over_a_notification_that_is_a_period_apart)
+Test(cc_dcqcn_nic, time_periods_continue_over_a_notification_a_period_apart)
 {
 	RULE("N-2");
 	begin();
@@ -174,7 +174,7 @@ Test(cc_dcqcn_nic, periods_go_on_over_a_notification_that_is_a_period_apart)
 }
 
 /* A round trip is longer than a period here. */
-Test(cc_dcqcn_nic, no_period_goes_on_over_a_notification_within_a_round_trip)
+Test(cc_dcqcn_nic, notification_within_a_round_trip_ends_the_period)
 {
 	RULE("N-2");
 	begin();
@@ -189,7 +189,7 @@ Test(cc_dcqcn_nic, no_period_goes_on_over_a_notification_within_a_round_trip)
 }
 
 /* Each frame that has left explains one notification. */
-Test(cc_dcqcn_nic, no_more_notifications_are_expected_than_frames_have_left)
+Test(cc_dcqcn_nic, expected_notifications_are_limited_by_sent_frames)
 {
 	RULE("N-2");
 	begin();
@@ -212,7 +212,7 @@ Test(cc_dcqcn_nic, no_more_notifications_are_expected_than_frames_have_left)
 }
 
 /* Nobody knows how many responses of READs are on their way. */
-Test(cc_dcqcn_nic, who_has_answered_reads_may_be_notified_about_their_responses)
+Test(cc_dcqcn_nic, read_responses_may_draw_notifications)
 {
 	RULE("N-2");
 	begin();

@@ -62,7 +62,7 @@ static void stop_doubling(void)
 	cr_assert_eq(cc_window(&qp), window);
 }
 
-Test(cc_delay, a_new_connection_doubles_its_window_until_a_round_trip_is_too_long)
+Test(cc_delay, new_connection_doubles_its_window_until_delay_grows)
 {
 	RULE("N-4");
 	begin();
@@ -77,7 +77,7 @@ Test(cc_delay, a_new_connection_doubles_its_window_until_a_round_trip_is_too_lon
 }
 
 /* 20 us may be 37.5 with 16 packets. 75 us are 37.5 too long: four fifths of a half of the window. */
-Test(cc_delay, what_a_round_trip_is_too_long_shrinks_the_window_in_proportion)
+Test(cc_delay, excess_delay_shrinks_the_window_in_proportion)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -90,7 +90,7 @@ Test(cc_delay, what_a_round_trip_is_too_long_shrinks_the_window_in_proportion)
 }
 
 /* 20 + 10 + 30 us for one packet, 20 + 10 + 7.5 for 16. */
-Test(cc_delay, who_has_a_small_window_may_wait_longer)
+Test(cc_delay, small_window_tolerates_more_delay)
 {
 	RULE("N-4");
 	begin();
@@ -104,7 +104,7 @@ Test(cc_delay, who_has_a_small_window_may_wait_longer)
 }
 
 /* A thread that has lost its core makes one round trip long. */
-Test(cc_delay, one_long_round_trip_alone_shrinks_nothing)
+Test(cc_delay, single_long_round_trip_does_not_shrink_the_window)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -117,7 +117,7 @@ Test(cc_delay, one_long_round_trip_alone_shrinks_nothing)
 	}
 }
 
-Test(cc_delay, then_it_grows_by_a_packet_and_by_an_eighth_when_all_is_calm)
+Test(cc_delay, window_grows_by_a_packet_or_an_eighth_without_delay)
 {
 	RULE("N-4");
 	begin();
@@ -134,7 +134,7 @@ Test(cc_delay, then_it_grows_by_a_packet_and_by_an_eighth_when_all_is_calm)
 	cr_expect_eq(cc_window(&qp), 72 + 72 / 8, "%u", cc_window(&qp));
 }
 
-Test(cc_delay, who_does_not_use_the_window_learns_nothing_of_a_larger_one)
+Test(cc_delay, unused_window_does_not_grow)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -145,7 +145,7 @@ Test(cc_delay, who_does_not_use_the_window_learns_nothing_of_a_larger_one)
 }
 
 /* With 1024 bytes each 100 us: 82 Mbit/s are one packet a round trip. */
-Test(cc_delay, less_than_a_packet_is_one_that_leaves_more_seldom)
+Test(cc_delay, window_below_a_packet_becomes_a_rate)
 {
 	RULE("N-4");
 	begin();
@@ -161,7 +161,7 @@ Test(cc_delay, less_than_a_packet_is_one_that_leaves_more_seldom)
 }
 
 /* 1024 bytes in a sixteenth of 1.05 ms are 125 Mbit/s. */
-Test(cc_delay, no_packet_waits_longer_than_a_peer_with_the_same_timeout_does)
+Test(cc_delay, pacing_wait_stays_below_the_timeout_of_the_peer)
 {
 	RULE("N-4");
 	begin();
@@ -171,7 +171,7 @@ Test(cc_delay, no_packet_waits_longer_than_a_peer_with_the_same_timeout_does)
 	cr_expect_eq(qp.pace.mbps, 126, "%u", qp.pace.mbps);
 }
 
-Test(cc_delay, a_path_that_has_become_longer_is_found_out)
+Test(cc_delay, longer_path_is_detected)
 {
 	RULE("N-4");
 	begin();
@@ -183,7 +183,7 @@ Test(cc_delay, a_path_that_has_become_longer_is_found_out)
 }
 
 /* 100 Gbit/s: 256 packets of 1024 bytes take 21 us. */
-Test(cc_delay, the_time_that_a_long_message_takes_on_the_link_is_no_queue)
+Test(cc_delay, transmission_time_of_a_long_message_is_no_queue)
 {
 	uint32_t window;
 
@@ -204,7 +204,7 @@ Test(cc_delay, the_time_that_a_long_message_takes_on_the_link_is_no_queue)
 	cr_expect_geq(cc_window(&qp), window);
 }
 
-Test(cc_delay, a_loss_halves_the_window_once_for_what_was_in_flight)
+Test(cc_delay, loss_halves_the_window_once_per_flight)
 {
 	uint32_t window;
 
@@ -223,7 +223,7 @@ Test(cc_delay, a_loss_halves_the_window_once_for_what_was_in_flight)
 	cr_expect_not(cc_burst_is_full(&qp));
 }
 
-Test(cc_delay, a_time_out_begins_with_one_packet_and_a_slow_peer_gets_its_window_back)
+Test(cc_delay, timeout_starts_at_one_packet_and_a_slow_peer_recovers)
 {
 	uint32_t window;
 
@@ -242,7 +242,7 @@ Test(cc_delay, a_time_out_begins_with_one_packet_and_a_slow_peer_gets_its_window
 	cr_expect_eq(cc_window(&qp), window + 1);
 }
 
-Test(cc_delay, reads_wait_for_the_window_as_well_and_marks_are_not_asked_for)
+Test(cc_delay, reads_obey_the_window_and_ecn_is_not_used)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -257,7 +257,7 @@ Test(cc_delay, reads_wait_for_the_window_as_well_and_marks_are_not_asked_for)
 }
 
 /* A packet that left before has not been told of. */
-Test(cc_delay, who_chooses_it_while_a_packet_is_timed_takes_that_time_for_what_it_is)
+Test(cc_delay, algorithm_chosen_during_a_measurement_uses_its_result)
 {
 	RULE("N-4");
 	begin();
@@ -281,7 +281,7 @@ static void begin_with_parts(uint32_t frames, uint32_t took_us)
 }
 
 /* 151/256 of 1024 bytes in 20 us are 241.6 Mbit/s. */
-Test(cc_delay, the_rate_is_that_of_the_window_in_a_mean_round_trip)
+Test(cc_delay, rate_is_the_window_per_mean_round_trip)
 {
 	RULE("N-4");
 	begin_with_parts(100, 20);
@@ -304,7 +304,7 @@ Test(cc_delay, reset_ends_rate_and_burst)
 	cr_expect_eq(cc_window(&qp), 1);
 }
 
-Test(cc_delay, what_shrinks_the_window_ends_its_doubling)
+Test(cc_delay, window_cut_ends_doubling)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -315,7 +315,7 @@ Test(cc_delay, what_shrinks_the_window_ends_its_doubling)
 }
 
 /* The 64th long one in a row, and short ones begin the count anew. */
-Test(cc_delay, long_round_trips_are_counted_while_the_window_is_the_least)
+Test(cc_delay, long_round_trips_are_counted_at_the_minimum_window)
 {
 	RULE("N-4");
 	begin_with_parts(4, 1000);
@@ -332,7 +332,7 @@ Test(cc_delay, long_round_trips_are_counted_while_the_window_is_the_least)
 	cr_expect_eq(qp.delay.stuck, 0);
 }
 
-Test(cc_delay, it_grows_by_half_below_a_packet_and_by_a_packet_from_there_on)
+Test(cc_delay, window_grows_by_half_below_a_packet_then_by_a_packet)
 {
 	RULE("N-4");
 	begin_with_parts(100, 20);
@@ -343,7 +343,7 @@ Test(cc_delay, it_grows_by_half_below_a_packet_and_by_a_packet_from_there_on)
 	cr_expect_eq(qp.delay.frames, 512);
 }
 
-Test(cc_delay, as_long_as_all_is_calm_it_grows_by_an_eighth)
+Test(cc_delay, without_delay_the_window_grows_by_an_eighth)
 {
 	uint32_t frames = 100 * 256;
 
@@ -358,7 +358,7 @@ Test(cc_delay, as_long_as_all_is_calm_it_grows_by_an_eighth)
 }
 
 /* 100 Gbit/s: 256 packets of 1024 bytes take 20971 ns. */
-Test(cc_delay, what_takes_no_longer_than_its_own_time_took_some_time)
+Test(cc_delay, measured_delay_is_at_least_a_nanosecond)
 {
 	RULE("N-4");
 	begin();
@@ -373,7 +373,7 @@ Test(cc_delay, what_takes_no_longer_than_its_own_time_took_some_time)
 }
 
 /* 20 + 10 + 30/2 us for four packets. */
-Test(cc_delay, a_round_trip_may_take_as_long_as_it_may)
+Test(cc_delay, round_trip_at_the_threshold_grows_the_window)
 {
 	RULE("N-4");
 	begin_with_parts(4 * 256, 45);
@@ -385,7 +385,7 @@ Test(cc_delay, a_round_trip_may_take_as_long_as_it_may)
 }
 
 /* Half of all PSNs lie ahead of another one: the end of what was in flight at a loss must not stay behind. */
-Test(cc_delay, a_loss_long_after_the_last_one_halves_the_window_as_well)
+Test(cc_delay, loss_long_after_the_last_halves_the_window)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -398,7 +398,7 @@ Test(cc_delay, a_loss_long_after_the_last_one_halves_the_window_as_well)
 	cr_expect_eq(cc_window(&qp), 5);
 }
 
-Test(cc_delay, a_round_trip_that_ends_in_what_was_in_flight_leaves_its_end_where_it_is)
+Test(cc_delay, round_trip_within_the_lost_flight_keeps_its_end)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -414,7 +414,7 @@ Test(cc_delay, a_round_trip_that_ends_in_what_was_in_flight_leaves_its_end_where
 	cr_expect_geq(cc_window(&qp), 8, "%u", cc_window(&qp));
 }
 
-Test(cc_delay, a_time_out_shrinks_the_burst_and_the_window_doubles_again)
+Test(cc_delay, timeout_shrinks_the_burst_and_restarts_doubling)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -426,7 +426,7 @@ Test(cc_delay, a_time_out_shrinks_the_burst_and_the_window_doubles_again)
 }
 
 /* The window that is given back is that before the last time-out, and once. */
-Test(cc_delay, a_window_is_given_back_once_and_only_a_larger_one)
+Test(cc_delay, window_is_restored_once_and_only_to_a_larger_one)
 {
 	RULE("N-4");
 	begin_with_16(20);
@@ -446,7 +446,7 @@ Test(cc_delay, a_window_is_given_back_once_and_only_a_larger_one)
 	cr_expect_eq(cc_window(&qp), 4, "it goes on doubling: %u", cc_window(&qp));
 }
 
-Test(cc_delay, what_is_delivered_and_what_leaves_at_the_rate_changes_nothing)
+Test(cc_delay, deliveries_and_sent_packets_change_nothing)
 {
 	struct rc_qp before;
 
@@ -462,7 +462,7 @@ Test(cc_delay, what_is_delivered_and_what_leaves_at_the_rate_changes_nothing)
 	cr_expect_eq(memcmp(&before, &qp, sizeof(qp)), 0);
 }
 
-Test(cc_delay, who_chooses_another_algorithm_keeps_neither_window_nor_rate)
+Test(cc_delay, changed_algorithm_drops_window_and_rate)
 {
 	RULE("N-4");
 	begin();

@@ -29,8 +29,11 @@ static void expect_window(uint32_t snd_una, uint32_t window)
 	cr_assert_eq(cc_window(&qp), window < WINDOW_PACKETS ? window : WINDOW_PACKETS);
 }
 
-/* About what was got since the last loss, but a single loss at most halves it, and something is always asked for. */
-Test(cc_fixed, a_loss_leaves_twice_what_was_got_since_the_last_one)
+/*
+ * The packets delivered since the last loss are kept; a single loss at most halves them, and at least the minimum
+ * stays.
+ */
+Test(cc_fixed, loss_leaves_twice_the_packets_since_the_last_loss)
 {
 	RULE("Q-10");
 	begin(0xFFFFF0);
@@ -47,8 +50,8 @@ Test(cc_fixed, a_loss_leaves_twice_what_was_got_since_the_last_one)
 	expect_window(0xFFFFF0 + 1060, 80);
 }
 
-/* The rest of what is sent waits in a queue in front of the peer, to be thrown away behind the next loss. */
-Test(cc_fixed, where_there_is_a_queue_a_loss_leaves_twice_what_the_way_carried)
+/* Packets beyond the path capacity wait in a queue before the peer, and are dropped after the next loss. */
+Test(cc_fixed, loss_with_a_queue_leaves_twice_the_path_capacity)
 {
 	RULE("Q-10");
 	begin(100);
@@ -65,7 +68,7 @@ Test(cc_fixed, where_there_is_a_queue_a_loss_leaves_twice_what_the_way_carried)
 	expect_window(100 + 1100, 200); /* at the same instant: no rate */
 }
 
-Test(cc_fixed, a_window_without_a_loss_doubles_it)
+Test(cc_fixed, window_without_a_loss_doubles)
 {
 	uint32_t snd_una = 15 + 256;
 
@@ -84,7 +87,7 @@ Test(cc_fixed, a_window_without_a_loss_doubles_it)
 	cr_assert(cc_is_open(&qp), "%u", qp.cc_past.limit);
 }
 
-Test(cc_fixed, what_was_got_before_a_loss_is_no_more_than_all)
+Test(cc_fixed, packets_before_a_loss_are_bounded_by_the_open_window)
 {
 	RULE("Q-10");
 	begin(0);
@@ -92,8 +95,8 @@ Test(cc_fixed, what_was_got_before_a_loss_is_no_more_than_all)
 	expect_window(PSN_WINDOW - 1, CC_OPEN);
 }
 
-/* Silence tells nothing of what the path carries: the window begins again with the least. */
-Test(cc_fixed, a_time_out_leaves_the_least_and_undoing_it_all)
+/* Silence does not show the path capacity: the window restarts with the minimum. */
+Test(cc_fixed, timeout_leaves_the_minimum_and_undo_restores_it)
 {
 	RULE("T-2");
 	begin(7);
@@ -109,7 +112,7 @@ Test(cc_fixed, a_time_out_leaves_the_least_and_undoing_it_all)
 }
 
 /* A row need not have all functions: whoever has set a rate for a QP with this algorithm keeps it. */
-Test(cc_fixed, what_an_algorithm_does_not_want_to_know_it_is_not_told)
+Test(cc_fixed, missing_hooks_of_an_algorithm_are_skipped)
 {
 	RULE("N-3");
 	rc_cc_choose(&qp, UROCE_CC_FIXED);

@@ -18,7 +18,7 @@ Test(codes, the_rnr_timer_has_32_values)
 	cr_assert_eq(rc_codes_rnr_ns(RNR_TIMER_DEFAULT), 640000);
 }
 
-Test(codes, the_ack_timeout_doubles_and_zero_is_none)
+Test(codes, ack_timeout_doubles_and_zero_disables_it)
 {
 	RULE("T-1");
 	cr_assert_eq(rc_codes_timeout_ns(0), 0);
@@ -38,7 +38,7 @@ Test(codes, a_syndrome_is_a_class_and_a_value)
 		cr_assert_eq(syndrome_class((uint8_t)s) << 5 | syndrome_value((uint8_t)s), s);
 }
 
-Test(codes, there_are_five_mtus)
+Test(codes, path_mtu_has_five_values)
 {
 	uint32_t found = 0;
 

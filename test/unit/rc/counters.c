@@ -5,7 +5,7 @@
 #include "rc/counters.h"
 #include "rule.h"
 
-Test(counters, each_kind_of_frame_that_is_dropped_has_its_own)
+Test(counters, each_kind_of_dropped_frame_has_its_own_counter)
 {
 	static const struct {
 		enum wire_frame kind;

@@ -33,7 +33,7 @@ static void acknowledge(uint32_t packets)
 	rc_echoes_acknowledged(qp);
 }
 
-Test(echoes, no_more_are_taken_than_copies_have_left)
+Test(echoes, echoes_are_limited_by_sent_copies)
 {
 	RULE("T-3");
 	begin(4);
@@ -49,7 +49,7 @@ Test(echoes, no_more_are_taken_than_copies_have_left)
 }
 
 /* The answer to what first left behind the last copy is the last of all. */
-Test(echoes, an_answer_to_something_newer_than_all_copies_ends_them)
+Test(echoes, answer_to_a_newer_packet_ends_echoes)
 {
 	RULE("T-3");
 	begin(4);
@@ -69,7 +69,7 @@ Test(echoes, an_answer_to_something_newer_than_all_copies_ends_them)
 }
 
 /* An ACK of the packet before snd_una may answer copies, if one has left before the oldest packet in flight. */
-Test(echoes, acks_are_doubted_from_the_first_copy_on)
+Test(echoes, acks_are_ambiguous_from_the_first_copy_on)
 {
 	RULE("T-6");
 	begin(4);
@@ -88,7 +88,7 @@ Test(echoes, acks_are_doubted_from_the_first_copy_on)
 	cr_assert_eq(qp->probe.unsure, 255, "it counts no further");
 }
 
-Test(echoes, a_rewind_doubts_all_acks_and_what_was_dropped_leaves_behind_all_copies)
+Test(echoes, rewind_and_drop_keep_acks_ambiguous)
 {
 	RULE("T-6");
 	begin(4);
@@ -101,7 +101,7 @@ Test(echoes, a_rewind_doubts_all_acks_and_what_was_dropped_leaves_behind_all_cop
 }
 
 /* Beside the copies the map is told, as long as there is one. */
-Test(echoes, the_map_of_what_sacks_have_told_hears_of_each_acknowledgement)
+Test(echoes, sack_map_follows_each_acknowledgement)
 {
 	RULE("T-7");
 	begin(4);

@@ -92,7 +92,7 @@ static void expect_pages(uint32_t from, uint32_t to)
 	mprotect(memory, PAGES * PAGE, PROT_NONE);
 }
 
-Test(flush, the_lines_of_the_range_and_no_others_are_written_back)
+Test(flush, only_lines_of_the_range_are_written_back)
 {
 	struct rc_replay_entry entry = { .rkey = region(), .flush = UROCE_FLUSH_PERSISTENT };
 
@@ -141,7 +141,7 @@ Test(flush, the_whole_region_has_no_range)
 }
 
 /* Visibility alone; and a whole region that has become less than was done already. */
-Test(flush, what_has_nothing_to_write_back_touches_nothing)
+Test(flush, empty_flush_writes_nothing_back)
 {
 	struct rc_replay_entry entry = { .rkey = region(), .flush = UROCE_FLUSH_GLOBAL };
 
@@ -158,7 +158,7 @@ Test(flush, what_has_nothing_to_write_back_touches_nothing)
 	expect_pages(0, 0);
 }
 
-Test(flush, the_rights_are_those_of_the_kinds_that_are_asked_for)
+Test(flush, required_rights_follow_the_flush_types)
 {
 	RULE("S-20");
 	cr_assert_eq(rc_flush_rights(0), 0);

@@ -23,7 +23,7 @@ static void expect_hole(uint32_t place, uint32_t index, uint32_t count, uint32_t
 
 /* ---- the list ---- */
 
-Test(holes, a_borrowed_board_begins_empty_and_goes_back)
+Test(holes, borrowed_board_starts_empty_and_is_returned)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -47,8 +47,8 @@ Test(holes, a_borrowed_board_begins_empty_and_goes_back)
 	cr_assert_eq(qp->board.pool, &pool);
 }
 
-/* What SACKs want sent again is still wanted; without them nothing is. */
-Test(holes, nothing_is_asked_for_when_nothing_is_missing)
+/* Losses reported by SACKs are still resent; otherwise no request is pending. */
+Test(holes, without_holes_nothing_is_requested)
 {
 	RULE("Q-15");
 	for (uint32_t with_map = 0; with_map < 2; with_map++) {
@@ -62,7 +62,7 @@ Test(holes, nothing_is_asked_for_when_nothing_is_missing)
 	}
 }
 
-Test(holes, each_response_makes_its_hole_shorter_or_two_of_one)
+Test(holes, each_response_shrinks_or_splits_its_hole)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_ANY_ORDER);
@@ -108,7 +108,7 @@ Test(holes, each_response_makes_its_hole_shorter_or_two_of_one)
 }
 
 /* Those behind it move by one place, and nothing behind the list does: the next board is another QP's. */
-Test(holes, a_hole_that_goes_or_is_split_leaves_the_others_as_they_were)
+Test(holes, filled_or_split_hole_leaves_the_others_unchanged)
 {
 	struct rc_board before;
 
@@ -139,7 +139,7 @@ Test(holes, a_hole_that_goes_or_is_split_leaves_the_others_as_they_were)
 
 /* ---- its room ---- */
 
-Test(holes, no_more_requests_get_holes_than_can_be_remembered)
+Test(holes, requests_with_holes_are_limited_by_the_list)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -159,7 +159,7 @@ Test(holes, no_more_requests_get_holes_than_can_be_remembered)
 }
 
 /* The peer has answered more than there is room for: it counts as answered as far as holes are remembered. */
-Test(holes, what_the_peer_has_answered_is_seen_as_far_as_there_is_room)
+Test(holes, answered_requests_are_recorded_as_far_as_room_permits)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -201,8 +201,8 @@ Test(holes, holes_end_where_requests_do)
 	cr_assert_eq(list()->clear, 5, "an older one changes nothing");
 }
 
-/* After a rewind: what has left once more, or is about to, counts as asked for. */
-Test(holes, what_the_window_sends_again_is_asked_for)
+/* After a rewind, packets sent again or about to be sent count as requested. */
+Test(holes, resent_packets_count_as_requested_holes)
 {
 	RULE("Q-15");
 	for (uint32_t rewound = 0; rewound < 2; rewound++) {
@@ -263,7 +263,7 @@ static uint32_t next_index(uint64_t now_ns)
 }
 
 /* Upwards the first hole of each READ, in any order all of them. */
-Test(holes, each_read_asks_for_its_first_hole_or_for_all)
+Test(holes, repair_mode_selects_the_first_hole_or_all)
 {
 	RULE("Q-16");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -290,8 +290,8 @@ Test(holes, each_read_asks_for_its_first_hole_or_for_all)
 		cr_assert_not(list()->holes[i].asked);
 }
 
-/* What was asked for longest ago is looked at first, and each time it waits twice as long. */
-Test(holes, what_is_overdue_is_asked_for_again)
+/* The oldest request is checked first, and each wait doubles. */
+Test(holes, overdue_hole_is_requested_again)
 {
 	struct rc_holes *holes;
 
@@ -330,8 +330,8 @@ Test(holes, what_is_overdue_is_asked_for_again)
 	cr_assert_eq(holes->look_ns, RC_NEVER);
 }
 
-/* Upwards only what has its turn may be overdue. */
-Test(holes, what_has_no_turn_is_not_overdue)
+/* In upwards mode only the first hole may be overdue. */
+Test(holes, hole_behind_the_first_is_not_overdue_upwards)
 {
 	RULE("Q-16");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -348,7 +348,7 @@ Test(holes, what_has_no_turn_is_not_overdue)
 /* ---- rewinding ---- */
 
 /* A READ of which the end was not seen begins again at its first hole; one that was seen to its end keeps its holes. */
-Test(holes, a_rewind_begins_the_last_read_again_unless_it_was_seen_to_its_end)
+Test(holes, rewind_restarts_a_read_whose_end_is_missing)
 {
 	RULE("Q-16");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -380,8 +380,8 @@ Test(holes, a_rewind_of_the_only_read_leaves_no_hole)
 	cr_assert_not(qp_has_holes(qp));
 }
 
-/* The window goes on behind what the peer has answered; of Linux from the first hole of the last READ on. */
-Test(holes, a_rewound_window_skips_what_was_answered_meanwhile)
+/* The window continues after the answered packets; for Linux from the first hole of the last READ on. */
+Test(holes, rewound_window_skips_answered_packets)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_ANY_ORDER);

@@ -7,7 +7,7 @@
 #include "holes_window.h"
 #include "rule.h"
 
-Test(holes_places, only_the_same_places_or_others_are_landed_in_before_an_older_read)
+Test(holes_places, only_equal_or_disjoint_buffers_may_be_placed_early)
 {
 	static const struct {
 		struct uroce_sge older[2], newer[2];
@@ -50,7 +50,7 @@ Test(holes_places, only_the_same_places_or_others_are_landed_in_before_an_older_
 }
 
 /* Of pieces without bytes: not packet for packet the same places. */
-Test(holes_places, another_number_of_pieces_is_another_place)
+Test(holes_places, different_number_of_pieces_is_a_different_buffer)
 {
 	struct rc_send_wqe *older;
 
@@ -63,7 +63,7 @@ Test(holes_places, another_number_of_pieces_is_another_place)
 }
 
 /* Not the newer READ's own, but one between them is in the way. WRITEs land nowhere. */
-Test(holes_places, each_older_read_may_be_in_the_way)
+Test(holes_places, each_older_read_may_block_placement)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
@@ -164,7 +164,7 @@ Test(holes_places, each_request_is_compared_with_each_older_one)
 	cr_assert(yes > 10000 && no > 10000, "%u %u", yes, no);
 }
 
-Test(holes_places, what_a_newer_read_has_brought_stays)
+Test(holes_places, data_of_a_newer_read_is_kept)
 {
 	RULE("Q-15");
 	open_window(UROCE_READ_REPAIR_UPWARDS);

@@ -150,7 +150,7 @@ Test(keys, a_million_keys_show_no_order)
 }
 
 /* TC-G-1: a table with one free slot gives out the keys of just that slot, and still none of them twice. */
-Test(keys, the_only_free_slot_never_gives_out_a_key_twice)
+Test(keys, only_free_slot_never_repeats_a_key)
 {
 	uint32_t held = 0;
 
@@ -191,7 +191,7 @@ Test(keys, a_table_of_any_size_finds_its_keys)
 }
 
 /* TC-G-1: the lower eight bits are the user's where he binds a window; the upper ones are those of its slot. */
-Test(keys, a_window_may_have_any_tag_but_its_last_and_no_other_body)
+Test(keys, window_may_use_any_tag_but_its_last_and_no_other_body)
 {
 	struct rc_mr_bind bind = { .va = (uintptr_t)memory, .bytes = 8, .access = UROCE_ACCESS_REMOTE_READ };
 	uint32_t window, stale;

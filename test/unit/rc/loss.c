@@ -9,8 +9,8 @@
 #include "loss_waiting.h"
 #include "rule.h"
 
-/* What was dropped leaves anew behind all copies, so no later answer is doubted because of these. */
-Test(loss, an_rnr_nak_begins_anew_with_what_was_refused)
+/* Dropped packets leave again after all copies, so these make no later answer ambiguous. */
+Test(loss, rnr_nak_restarts_at_the_refused_packet)
 {
 	RULE("R-3");
 	open_waiting();
@@ -27,8 +27,8 @@ Test(loss, an_rnr_nak_begins_anew_with_what_was_refused)
 	cr_assert_eq(qp->counters[CNT_REPEATED_NAK], 1);
 }
 
-/* A rewind forgets what SACKs have told of the paths. */
-Test(loss, a_rewind_forgets_what_sacks_have_told)
+/* A rewind drops the path state learned from SACKs. */
+Test(loss, rewind_forgets_sacks)
 {
 	RULE("S-23");
 	open_waiting();
@@ -38,8 +38,8 @@ Test(loss, a_rewind_forgets_what_sacks_have_told)
 	cr_assert_not(spread_of(qp)->seen_is_known);
 }
 
-/* The rewind has stopped the timer: what is asked for starts it, and what runs is left alone. */
-Test(loss, a_hole_that_is_asked_for_starts_the_timer)
+/* The rewind has stopped the timer: a repair request starts it, and a running timer is unchanged. */
+Test(loss, repair_request_starts_the_timer)
 {
 	RULE("T-1");
 	open_waiting();
@@ -54,7 +54,7 @@ Test(loss, a_hole_that_is_asked_for_starts_the_timer)
 	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER, "there is no timer");
 }
 
-Test(loss, a_new_path_is_not_known_to_lose)
+Test(loss, new_path_is_not_marked_as_lossy)
 {
 	RULE("A-4");
 	open_waiting();
@@ -64,8 +64,8 @@ Test(loss, a_new_path_is_not_known_to_lose)
 	cr_assert_not(qp->loss.loses);
 }
 
-/* When the oldest packet has left for the first time: the error record tells since when nothing has come. */
-Test(loss, the_oldest_packet_begins_the_time_without_an_answer)
+/* The error record reports the time since the oldest packet has left for the first time. */
+Test(loss, elapsed_time_starts_with_the_oldest_packet)
 {
 	RULE("T-1");
 	RULE("E-4");
@@ -101,7 +101,7 @@ Test(loss, progress_answers_no_empty_write)
 	cr_assert_eq(qp->probe.unsure, 1, "an answer to the copy may come before one to what leaves now");
 }
 
-Test(loss, a_response_that_came_early_tells_what_the_peer_has)
+Test(loss, out_of_order_response_shows_requests_the_peer_has)
 {
 	RULE("Q-15");
 	open_waiting();
@@ -124,7 +124,7 @@ Test(loss, a_response_that_came_early_tells_what_the_peer_has)
  * Where much is lost nearly always something is missing, and hardly a round trip is measured. A response that shows a
  * loss makes the waits for a probe short again, and one that shows nothing new does not.
  */
-Test(loss, waits_become_short_again_also_while_something_is_missing)
+Test(loss, losses_shown_by_responses_shorten_probe_waits)
 {
 	RULE("T-6");
 	open_waiting();
@@ -139,7 +139,7 @@ Test(loss, waits_become_short_again_also_while_something_is_missing)
 }
 
 /* Which of the two was answered is not known (Karn). */
-Test(loss, what_is_asked_for_once_more_is_not_timed)
+Test(loss, repair_request_is_not_timed)
 {
 	RULE("T-5");
 	open_waiting();
@@ -149,10 +149,10 @@ Test(loss, what_is_asked_for_once_more_is_not_timed)
 }
 
 /*
- * What the window was rewound to waits until the holes are filled, so that nothing leaves that would start the timer:
- * the ask for a hole may be lost. Not while a receiver is waited for, whose timer runs.
+ * The rewound window waits until the holes are filled, so no packet leaves that would start the timer, and the repair
+ * request may be lost. An RNR wait has its own timer.
  */
-Test(loss, the_timer_runs_for_holes_when_the_window_goes_on_behind_them)
+Test(loss, timer_runs_for_holes_while_the_window_continues)
 {
 	RULE("T-1");
 	for (uint32_t waits = 0; waits < 2; waits++) {
@@ -176,7 +176,7 @@ Test(loss, the_timer_runs_for_holes_when_the_window_goes_on_behind_them)
 }
 
 /* A timer that is to run at once runs from the next look at the clock on. */
-Test(loss, a_timer_is_started_by_the_first_look_at_the_clock)
+Test(loss, first_clock_read_starts_the_timer)
 {
 	RULE("T-1");
 	open_waiting();
@@ -187,7 +187,7 @@ Test(loss, a_timer_is_started_by_the_first_look_at_the_clock)
 }
 
 /* A probe that cost a retry has not left when another answer comes: the retry is given back, once. */
-Test(loss, a_retry_for_a_probe_that_is_not_needed_comes_back)
+Test(loss, retry_of_an_unneeded_probe_is_refunded)
 {
 	RULE("T-3");
 	open_waiting();
@@ -202,7 +202,7 @@ Test(loss, a_retry_for_a_probe_that_is_not_needed_comes_back)
 	cr_assert_eq(qp->loss.silences, 1);
 }
 
-Test(loss, a_packet_beside_the_window_has_a_timer_and_an_answer)
+Test(loss, keepalive_has_a_timer_and_an_answer)
 {
 	RULE("C-33");
 	open_waiting();
@@ -219,7 +219,7 @@ Test(loss, a_packet_beside_the_window_has_a_timer_and_an_answer)
 }
 
 /* Of a long READ that has left twice the peer is asked only whether it has it. */
-Test(loss, after_one_copy_of_a_long_read_silence_only_asks)
+Test(loss, copied_long_read_is_probed_after_silence)
 {
 	struct rc_send_wqe *wqe;
 
@@ -244,8 +244,8 @@ Test(loss, after_one_copy_of_a_long_read_silence_only_asks)
 	cr_assert_eq(qp->win.snd_nxt.v, qp->win.snd_max.v, "nothing is sent again");
 }
 
-/* A sign of life puts off a timer that runs; it starts none, and what has no timeout of its own has another's. */
-Test(loss, a_sign_of_life_puts_off_a_timer_that_runs_and_starts_none)
+/* A sign of life postpones a running timer and starts none; without an own timeout another's applies. */
+Test(loss, sign_of_life_postpones_a_running_timer_and_starts_none)
 {
 	RULE("T-1");
 	open_waiting();
@@ -269,7 +269,7 @@ static void open_silent(uint8_t silences, uint32_t reprieves, uint32_t responses
 }
 
 /* Only a response that a copy has drawn gives retries back, if silence has cost some, and as often as was fixed. */
-Test(loss, what_silence_has_cost_comes_back_with_an_echo)
+Test(loss, echo_refunds_retries_of_silence)
 {
 	RULE("T-3");
 	open_silent(2, 1, 2, 1);
@@ -307,7 +307,7 @@ Test(loss, the_oldest_packet_begins_with_a_full_budget)
 }
 
 /* From then on a response may answer the copy (T-5). */
-Test(loss, when_the_packet_that_was_rewound_to_has_left_is_noted_once)
+Test(loss, departure_of_the_rewound_packet_is_recorded_once)
 {
 	RULE("T-5");
 	open_waiting();
@@ -325,7 +325,7 @@ Test(loss, when_the_packet_that_was_rewound_to_has_left_is_noted_once)
 }
 
 /* While no round trip is known the first packet of a request is timed; then the last, and delay is told how many. */
-Test(loss, what_is_timed_is_told_to_the_congestion_control_and_so_is_its_answer)
+Test(loss, congestion_control_receives_timed_packets_and_answers)
 {
 	RULE("N-4");
 	open_waiting();
@@ -346,7 +346,7 @@ Test(loss, what_is_timed_is_told_to_the_congestion_control_and_so_is_its_answer)
 }
 
 /* An RNR NAK rewinds to the oldest packet, whatever was sent again before. */
-Test(loss, a_rewind_begins_the_story_of_what_is_sent_again_anew)
+Test(loss, rewind_restarts_the_resend_state)
 {
 	RULE("T-2");
 	open_waiting();
@@ -360,7 +360,7 @@ Test(loss, a_rewind_begins_the_story_of_what_is_sent_again_anew)
 }
 
 /* A rewind doubts the ACKs that copies may draw (T-6). */
-Test(loss, after_a_rewind_acks_of_the_packet_before_the_oldest_are_doubted)
+Test(loss, rewind_makes_acks_before_the_oldest_packet_ambiguous)
 {
 	RULE("T-6");
 	open_waiting();
@@ -370,7 +370,7 @@ Test(loss, after_a_rewind_acks_of_the_packet_before_the_oldest_are_doubted)
 }
 
 /* With the last retry spent the QP migrates, and that is all that the loss does. */
-Test(loss, a_qp_that_migrates_has_a_new_path_that_has_lost_nothing)
+Test(loss, migrating_qp_has_a_path_without_losses)
 {
 	RULE("A-3");
 	open_waiting();
@@ -386,7 +386,7 @@ Test(loss, a_qp_that_migrates_has_a_new_path_that_has_lost_nothing)
 }
 
 /* It has not left: the retry that it has cost is given back, and the NAK takes one. */
-Test(loss, a_nak_saves_the_retry_of_a_probe_that_waits)
+Test(loss, nak_refunds_the_retry_of_a_waiting_probe)
 {
 	RULE("T-3");
 	open_waiting();
@@ -401,7 +401,7 @@ Test(loss, a_nak_saves_the_retry_of_a_probe_that_waits)
 }
 
 /* All of it is about to leave again: the NAK is of the flight before. */
-Test(loss, a_nak_of_what_has_not_left_again_is_repeated)
+Test(loss, nak_of_an_unsent_packet_counts_as_repetition)
 {
 	RULE("T-5");
 	open_waiting();
@@ -432,8 +432,8 @@ static void open_resending(uint32_t resent_end)
 	qp->win.cursor = 2;
 }
 
-/* What was sent again, and nothing else, is answered: the peer was slow if a READ is next, and a probe could tell. */
-Test(loss, a_slow_peer_is_sent_the_rest_once)
+/* Exactly the resent packets are answered: the peer was slow if a READ is next, and a probe would show a loss. */
+Test(loss, slow_peer_receives_the_rest_once)
 {
 	RULE("T-2");
 	open_resending(1);

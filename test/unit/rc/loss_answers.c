@@ -6,8 +6,8 @@
 #include "loss_waiting.h"
 #include "rule.h"
 
-/* What the peer has answered something behind of, it has; so it has what is not in flight. */
-Test(loss_answers, what_the_peer_has_is_known_by_what_it_has_answered)
+/* The peer has the requests before an answered one, and those not in flight. */
+Test(loss_answers, peer_has_the_requests_before_an_answered_one)
 {
 	RULE("Q-9");
 	open_waiting();
@@ -59,7 +59,7 @@ Test(loss_answers, responses_of_the_flight_before_the_rewind_show_no_loss)
 }
 
 /* What lies at or behind snd_nxt has not been sent again yet. */
-Test(loss_answers, responses_to_what_waits_to_be_sent_again_are_of_the_old_flight)
+Test(loss_answers, responses_to_unsent_resends_are_of_the_old_flight)
 {
 	RULE("Q-9");
 	open_rewound();
@@ -74,7 +74,7 @@ Test(loss_answers, responses_to_what_waits_to_be_sent_again_are_of_the_old_fligh
 }
 
 /* A response too early for the copy of the oldest answers older packets (T-5); the bound doubles with each restart. */
-Test(loss_answers, what_comes_too_early_for_the_copy_is_an_echo)
+Test(loss_answers, response_too_early_for_the_copy_is_an_echo)
 {
 	RULE("T-5");
 	open_rewound();
@@ -100,7 +100,7 @@ Test(loss_answers, what_comes_too_early_for_the_copy_is_an_echo)
 }
 
 /* Only the timer may find that the last retry was in vain. */
-Test(loss_answers, with_the_last_retry_responses_to_what_was_sent_before_wait_for_the_timer)
+Test(loss_answers, last_retry_leaves_old_responses_to_the_timer)
 {
 	RULE("T-4");
 	open_rewound();
@@ -118,8 +118,8 @@ Test(loss_answers, with_the_last_retry_responses_to_what_was_sent_before_wait_fo
 	cr_assert_eq(qp->report.send_failed, true, "it was asked for after the rewind");
 }
 
-/* The receiver has asked to wait: nothing that comes meanwhile is a loss. */
-Test(loss_answers, while_the_receiver_is_waited_for_nothing_is_lost)
+/* During an RNR wait received packets show no loss. */
+Test(loss_answers, rnr_wait_counts_no_losses)
 {
 	RULE("R-4");
 	open_waiting();
@@ -151,7 +151,7 @@ Test(loss_answers, a_response_of_the_old_flight_ends_the_wait_for_a_reason)
 	cr_assert(qp->probe.answered);
 }
 
-Test(loss_answers, responses_and_acks_behind_a_missing_one_are_echoes_each_of_its_kind)
+Test(loss_answers, responses_and_acks_after_a_gap_are_counted_as_echoes)
 {
 	RULE("T-3");
 	open_rewound();
@@ -187,8 +187,8 @@ Test(loss_answers, an_ack_that_skips_a_response_shows_a_loss)
 	cr_assert_eq(qp->probe.behind_una, 0);
 }
 
-/* A sign of life begins the wait of a probe anew. */
-Test(loss_answers, each_sign_of_life_puts_off_the_probe)
+/* A sign of life restarts the wait of a probe. */
+Test(loss_answers, each_sign_of_life_postpones_the_probe)
 {
 	void (*const signs[])(struct rc_qp * qp, psn_t psn, uint64_t now_ns) = { rc_loss_response_hole,
 										 rc_loss_ack_skipped_response };
@@ -213,7 +213,7 @@ Test(loss_answers, each_sign_of_life_puts_off_the_probe)
 }
 
 /* The empty WRITE was answered: the NAK that says why is waited for, unless the path is known to lose. */
-Test(loss_answers, an_answer_to_a_probe_is_given_time_for_its_reason)
+Test(loss_answers, probe_answer_is_given_time_for_its_reason)
 {
 	RULE("T-6");
 	open_waiting();
@@ -244,7 +244,7 @@ Test(loss_answers, an_answer_to_a_probe_is_given_time_for_its_reason)
 	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
 }
 
-Test(loss_answers, a_hole_that_is_asked_for_starts_a_probe_but_no_ask_that_was_put_off)
+Test(loss_answers, repair_request_starts_a_probe_but_no_deferred_ackreq)
 {
 	RULE("T-6");
 	open_waiting();
@@ -256,7 +256,7 @@ Test(loss_answers, a_hole_that_is_asked_for_starts_a_probe_but_no_ask_that_was_p
 	cr_assert(qp->probe.deferred);
 }
 
-Test(loss_answers, the_budget_for_waits_is_spent_by_rnr_naks)
+Test(loss_answers, rnr_naks_spend_the_rnr_budget)
 {
 	RULE("R-5");
 	open_waiting();
@@ -278,7 +278,7 @@ Test(loss_answers, the_budget_for_waits_is_spent_by_rnr_naks)
 	cr_assert_eq(qp->loss.retries_left, 6, "the probe that waits is not needed");
 }
 
-Test(loss_answers, an_answer_beside_the_window_ends_its_timer_when_nothing_is_in_flight)
+Test(loss_answers, keepalive_answer_stops_its_timer_when_nothing_is_in_flight)
 {
 	RULE("C-33");
 	open_waiting();
@@ -303,7 +303,7 @@ Test(loss_answers, an_answer_beside_the_window_ends_its_timer_when_nothing_is_in
 }
 
 /* Each deadline has its own end. */
-Test(loss_answers, the_clock_ends_each_wait_when_its_time_has_come)
+Test(loss_answers, each_wait_ends_at_its_deadline)
 {
 	RULE("T-1");
 	open_waiting();
@@ -324,7 +324,7 @@ Test(loss_answers, the_clock_ends_each_wait_when_its_time_has_come)
 }
 
 /* Silence takes a retry, goes back and counts; after the last one the request that owns the oldest packet fails. */
-Test(loss_answers, a_time_out_takes_a_retry_and_is_a_silence)
+Test(loss_answers, timeout_costs_a_retry_and_counts_a_silence)
 {
 	RULE("T-2");
 	open_waiting();
@@ -356,8 +356,8 @@ static void open_with_hole(void)
 	qp->gaps.has_holes = true;
 }
 
-/* That the peer lacks the oldest means that each hole is asked for again, and then waits anew. */
-Test(loss_answers, holes_are_asked_for_again_instead_of_a_loss_or_a_probe)
+/* If the peer lacks the oldest request, each hole is requested again, and the wait restarts. */
+Test(loss_answers, holes_are_requested_again_instead_of_a_loss_or_a_probe)
 {
 	uint64_t wait_ns;
 

@@ -180,7 +180,7 @@ static struct rc_qp *open_in(enum uroce_qp_state state)
 /* ---- source ports ---- */
 
 /* With SACKs the ports of the peer follow from the QP's own start PSN. */
-Test(modify, ports_of_the_peer_are_known_as_soon_as_the_start_psn_is)
+Test(modify, ports_of_the_peer_follow_from_the_start_psn)
 {
 	RULE("W-2");
 	for (uint32_t early = 0; early < 2; early++) {
@@ -200,8 +200,8 @@ Test(modify, ports_of_the_peer_are_known_as_soon_as_the_start_psn_is)
 
 /* ---- values ---- */
 
-/* Nothing but what is given changes, whatever stands beside it. */
-Test(modify, what_is_given_is_told_and_nothing_else_has_changed)
+/* Attributes outside the mask are unchanged. */
+Test(modify, modify_changes_only_the_given_attributes)
 {
 	static const struct {
 		enum uroce_qp_state to;
@@ -236,7 +236,7 @@ Test(modify, what_is_given_is_told_and_nothing_else_has_changed)
 }
 
 /* The last value that there is, and the one behind it. */
-Test(modify, a_range_ends_where_the_documentation_says)
+Test(modify, ranges_match_the_documentation)
 {
 	static const struct {
 		enum uroce_qp_state from, to;
@@ -294,7 +294,7 @@ Test(modify, a_range_ends_where_the_documentation_says)
 }
 
 /* an alternate path is a path, a P_Key that is not 0 without its membership, and a timeout. */
-Test(modify, an_alternate_path_is_right_in_each_of_its_parts)
+Test(modify, each_part_of_an_alternate_path_is_checked)
 {
 	static const struct {
 		struct uroce_path path;
@@ -326,8 +326,8 @@ Test(modify, an_alternate_path_is_right_in_each_of_its_parts)
 	free(qp);
 }
 
-/* packets that come along either have to be told apart, by addresses, port, VLAN or P_Key. */
-Test(modify, the_path_in_use_is_no_alternate_one)
+/* packets of both paths must differ in addresses, port, VLAN or P_Key. */
+Test(modify, path_in_use_is_refused_as_alternate)
 {
 	static const struct {
 		struct uroce_path path;
@@ -370,7 +370,7 @@ Test(modify, the_path_in_use_is_no_alternate_one)
 }
 
 /* REARM wants an alternate path, before or along with it; there is no way back from it; ARMED is up to the peer. */
-Test(modify, software_leads_to_rearm_only)
+Test(modify, software_may_set_only_rearm)
 {
 	struct uroce_qp_attr attr = one;
 	struct rc_qp *qp = open_in(UROCE_QPS_RTS);
@@ -416,8 +416,8 @@ static void receive_ack(struct rc_qp *qp, uint32_t number)
 	rc_qp_receive(qp, &ack, &origin, 2000, &out);
 }
 
-/* E-6: what could never be sent, too; in ERR nobody asks how many READs there may be, and no timer runs. */
-Test(modify, whatever_led_to_err_all_that_is_posted_is_flushed)
+/* E-6: also requests that could never be sent; in ERR the READ depth is not checked, and no timer runs. */
+Test(modify, err_flushes_all_posted_requests_from_any_state)
 {
 	RULE("E-6");
 	RULE("X-1");
@@ -444,8 +444,8 @@ Test(modify, whatever_led_to_err_all_that_is_posted_is_flushed)
 	}
 }
 
-/* each time that it is entered, and what was posted meanwhile leaves behind it, with the PSNs that come next. */
-Test(modify, sqd_is_told_drained_each_time_and_keeps_what_waits)
+/* on each entry; requests posted meanwhile leave later with the next PSNs. */
+Test(modify, each_sqd_raises_one_event_and_keeps_posted_requests)
 {
 	struct rc_qp *qp = open_in(UROCE_QPS_RTS);
 
@@ -469,8 +469,8 @@ Test(modify, sqd_is_told_drained_each_time_and_keeps_what_waits)
 	free(qp);
 }
 
-/* what has not asked for an ACK would have been asked about later, by a probe that there is none of any more. */
-Test(modify, who_gives_up_probes_or_drains_asks_for_what_is_in_flight)
+/* without AckReq in flight the ACK would have been requested later, by a probe that is disabled now. */
+Test(modify, disabling_probes_or_draining_solicits_an_ack)
 {
 	RULE("Q-5");
 	RULE("X-2");

@@ -49,7 +49,7 @@ static enum rc_mr_verdict check(uint32_t key, uint32_t pd, uint64_t va, uint64_t
 
 TestSuite(mr, .init = set_up);
 
-Test(mr, the_range_is_the_whole_region_and_nothing_else)
+Test(mr, range_covers_exactly_the_region)
 {
 	uint64_t va = (uintptr_t)memory + 1000;
 	uint32_t key = insert(1, 1000, 100, ALL);
@@ -109,7 +109,7 @@ Test(mr, domain_and_each_right_are_judged)
 	}
 }
 
-Test(mr, only_the_very_key_opens)
+Test(mr, only_the_exact_key_opens)
 {
 	uint64_t va = (uintptr_t)memory;
 	uint32_t key = insert(1, 0, 64, ALL);
@@ -122,7 +122,7 @@ Test(mr, only_the_very_key_opens)
 }
 
 /* TC-D-8 */
-Test(mr, a_key_that_was_removed_never_opens_again)
+Test(mr, removed_key_never_opens_again)
 {
 	uint64_t va = (uintptr_t)memory;
 	uint32_t old[100];
@@ -140,7 +140,7 @@ Test(mr, a_key_that_was_removed_never_opens_again)
 	}
 }
 
-Test(mr, a_full_table_refuses_until_one_is_removed)
+Test(mr, full_table_refuses_until_an_entry_is_removed)
 {
 	uint32_t keys[SLOTS];
 
@@ -156,7 +156,7 @@ Test(mr, a_full_table_refuses_until_one_is_removed)
 	cr_assert_eq(rc_mr_remove(&table, 0), -ENOENT);
 }
 
-Test(mr, a_region_that_cannot_be_is_refused)
+Test(mr, invalid_region_is_refused)
 {
 	RULE("M-1");
 	RULE("S-7");
@@ -215,7 +215,7 @@ static enum rc_mr_verdict open_by(uint32_t qpn, uint32_t key, uint64_t offset, u
 	return verdict;
 }
 
-Test(mr, a_window_opens_what_was_bound_and_nothing_else)
+Test(mr, window_opens_only_its_bound_range)
 {
 	RULE("M-3");
 	RULE("S-4");
@@ -243,7 +243,7 @@ Test(mr, a_window_opens_what_was_bound_and_nothing_else)
 }
 
 /* Of the remote rights each by itself; and a window is never good for local use. */
-Test(mr, a_window_gives_the_rights_that_it_was_bound_with)
+Test(mr, window_gives_only_its_bound_rights)
 {
 	static const uint32_t rights[] = { UROCE_ACCESS_REMOTE_WRITE, UROCE_ACCESS_REMOTE_READ,
 					   UROCE_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_FLUSH_GLOBAL,
@@ -267,7 +267,7 @@ Test(mr, a_window_gives_the_rights_that_it_was_bound_with)
 	}
 }
 
-Test(mr, a_bind_is_refused_for_each_of_its_reasons)
+Test(mr, bind_is_refused_for_each_reason)
 {
 	uint32_t region = insert(1, 1000, 1000, BINDABLE);
 	uint32_t old = window(MR_WINDOW_2), key = next_key(old), spare;
@@ -317,7 +317,7 @@ Test(mr, a_bind_is_refused_for_each_of_its_reasons)
 }
 
 /* Between the two steps of its removal: its key is still there, and it takes no windows any more. */
-Test(mr, a_region_on_its_way_out_takes_no_window)
+Test(mr, region_during_removal_accepts_no_window)
 {
 	uint32_t region = insert(1, 1000, 1000, BINDABLE), key = next_key(window(MR_WINDOW_2));
 
@@ -385,7 +385,7 @@ Test(mr, a_zero_based_window_is_addressed_from_zero)
 }
 
 /* TC-D-8: bound again and again, over all tags; only the newest key opens, and only what it was bound to last. */
-Test(mr, a_window_of_type_1_is_bound_again_and_its_old_key_is_gone)
+Test(mr, rebound_type_1_window_invalidates_its_old_key)
 {
 	uint32_t regions[2] = { insert(1, 0, 512, BINDABLE), insert(1, 512, 512, BINDABLE) };
 	uint32_t key = window(MR_WINDOW_1), old;
@@ -420,7 +420,7 @@ Test(mr, a_window_of_type_1_is_bound_again_and_its_old_key_is_gone)
 }
 
 /* TC-D-6 */
-Test(mr, a_window_of_type_2_is_good_for_its_qp_until_it_is_invalidated)
+Test(mr, type_2_window_is_valid_for_its_qp_until_invalidated)
 {
 	uint32_t region = insert(1, 0, 512, BINDABLE);
 	uint32_t key = next_key(window(MR_WINDOW_2)), next = next_key(key);
@@ -475,7 +475,7 @@ Test(mr, only_a_bound_window_of_type_2_can_be_invalidated)
 	cr_assert_eq(open_by(QPN, key, 0, 512, ALL), MR_OK);
 }
 
-Test(mr, windows_and_regions_are_removed_each_by_its_own_call)
+Test(mr, windows_and_regions_need_their_own_removal_call)
 {
 	uint32_t region = insert(1, 0, 512, BINDABLE), first = window(MR_WINDOW_1), second = window(MR_WINDOW_2);
 	uint32_t keys[2] = { next_key(first), next_key(second) };
@@ -502,7 +502,7 @@ Test(mr, windows_and_regions_are_removed_each_by_its_own_call)
 }
 
 /* TC-D-8: a slot serves regions and windows in turn; no key of an earlier one ever opens. */
-Test(mr, an_old_key_of_a_slot_never_opens_whatever_the_slot_was)
+Test(mr, old_key_of_a_slot_never_opens)
 {
 	uint32_t old[60], region = insert(1, 0, 64, BINDABLE);
 
@@ -525,7 +525,7 @@ Test(mr, an_old_key_of_a_slot_never_opens_whatever_the_slot_was)
 	}
 }
 
-Test(mr, the_extent_is_the_whole_that_a_key_opens)
+Test(mr, extent_is_the_whole_range_of_a_key)
 {
 	uint32_t region = insert(1, 100, 1000, BINDABLE), key = next_key(window(MR_WINDOW_2));
 	uint64_t va = 0, bytes = 0;
@@ -550,7 +550,7 @@ Test(mr, the_extent_is_the_whole_that_a_key_opens)
 }
 
 /* Another lcore is in the middle of a change: what is read does not belong together, and two do not change at once. */
-Test(mr, a_window_that_is_being_changed_opens_nothing)
+Test(mr, window_during_a_change_opens_nothing)
 {
 	uint32_t region = insert(1, 0, 512, BINDABLE), key = next_key(window(MR_WINDOW_2));
 	struct rc_mr_entry *entry = NULL;
@@ -571,7 +571,7 @@ Test(mr, a_window_that_is_being_changed_opens_nothing)
 	cr_assert(rc_mr_invalidate(&table, key, 1, QPN));
 }
 
-Test(mr, a_table_begins_empty)
+Test(mr, new_table_is_empty)
 {
 	const struct rc_permute24 space = { .secret = { 5, 6, 7, 8 } };
 
@@ -585,7 +585,7 @@ Test(mr, a_table_begins_empty)
 }
 
 /* With as many slots as a power of two no body is wasted. */
-Test(mr, every_key_is_of_a_slot_where_there_are_as_many_as_a_power_of_two)
+Test(mr, power_of_two_table_maps_every_key_to_a_slot)
 {
 	RULE("M-1");
 	for (uint32_t body = 1; body <= 4000; body++)

@@ -15,7 +15,7 @@ static bool is_answered(const struct rc_op *op)
 	return op->needs & NEEDS_RESPONSE;
 }
 
-Test(ops, each_completes_under_a_name)
+Test(ops, each_operation_has_a_completion_opcode)
 {
 	for (uint32_t i = 0; i < OPERATIONS; i++) {
 		const struct rc_op *op = &rc_ops[operations[i]];
@@ -30,7 +30,7 @@ Test(ops, each_completes_under_a_name)
 	cr_assert_str_eq(uroce_wc_opcode_name(127), "UNKNOWN");
 }
 
-Test(ops, each_does_what_its_kind_has_to_do)
+Test(ops, each_operation_has_the_functions_of_its_kind)
 {
 	for (uint32_t i = 0; i < OPERATIONS; i++) {
 		const struct rc_op *op = &rc_ops[operations[i]];
@@ -46,7 +46,7 @@ Test(ops, each_does_what_its_kind_has_to_do)
 }
 
 /* Of an answered request the packet leads back to its row, and payload and pad are as both rows say. */
-Test(ops, its_opcodes_are_of_the_same_kind)
+Test(ops, opcodes_match_the_kind_of_their_operation)
 {
 	for (uint32_t i = 0; i < OPERATIONS; i++) {
 		const struct rc_op *op = &rc_ops[operations[i]];
@@ -73,7 +73,7 @@ Test(ops, its_opcodes_are_of_the_same_kind)
 	}
 }
 
-Test(ops, what_is_no_request_has_no_row)
+Test(ops, only_request_opcodes_have_a_row)
 {
 	for (unsigned int opcode = 0; opcode < OPCODES_OF_RC; opcode++) {
 		const struct wire_opcode_row *row = wire_opcode((uint8_t)opcode);

@@ -16,7 +16,7 @@ static void begin(void)
 	rc_pace_begin(&qp, NOW);
 }
 
-Test(pace, without_a_rate_whoever_has_more_to_send_goes_on)
+Test(pace, without_a_rate_pending_work_continues_at_once)
 {
 	RULE("N-3");
 	qp = (struct rc_qp){ .mtu_bytes = 1024 };
@@ -25,7 +25,7 @@ Test(pace, without_a_rate_whoever_has_more_to_send_goes_on)
 	cr_expect(!rc_pace_end(&qp, false, false, NOW));
 }
 
-Test(pace, what_may_leave_now_does_not_wait)
+Test(pace, request_due_now_does_not_wait)
 {
 	RULE("N-3");
 	begin();

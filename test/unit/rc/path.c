@@ -20,7 +20,7 @@ static struct uroce_path path_in(uint16_t vlan_id, bool ipv6)
 }
 
 /* TC-A-13: the tag counts as the addresses do, and no VLAN is one, too. */
-Test(path, only_what_is_of_its_vlan_comes_along_it)
+Test(path, path_matches_only_frames_of_its_vlan)
 {
 	RULE("W-1");
 	for (uint16_t ours = 0; ours < 4095; ours += ours < 2 ? 1 : 1364) {
@@ -41,7 +41,7 @@ Test(path, only_what_is_of_its_vlan_comes_along_it)
 	}
 }
 
-/* What frame_parse_headers() has taken has no tag, and nobody says which VLAN that is. */
+/* A frame accepted by frame_parse_headers() has no tag, and its VLAN is not given. */
 Test(path, a_plain_frame_is_of_no_vlan)
 {
 	RULE("W-1");
@@ -65,7 +65,7 @@ Test(path, a_tag_has_the_priority_above_the_vlan)
 	cr_assert_eq(path_vlan_tci(&path), 0xAABC);
 }
 
-Test(path, its_addresses_are_those_of_an_ipv4_header)
+Test(path, path_packs_addresses_like_an_ipv4_header)
 {
 	const struct uroce_addr one = { { [10] = 0xFF, [11] = 0xFF, [12] = 192, 0, 2, 1 } };
 	const struct uroce_addr other = { { [10] = 0xFF, [11] = 0xFF, [12] = 192, 0, 2, 9 } };

@@ -12,7 +12,7 @@ static const struct rc_permute24 spaces[] = {
 	{ .secret = { 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x5555555555555555, UINT64_MAX } },
 };
 
-Test(permute24, every_index_has_its_own_name_and_comes_back)
+Test(permute24, permutation_is_one_to_one_and_invertible)
 {
 	uint8_t *seen = calloc(1, 1u << 24);
 

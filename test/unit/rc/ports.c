@@ -19,7 +19,7 @@ static void open_ends(uint32_t psn_a, uint32_t psn_b, uint16_t window)
 	rc_ports_expect(&b);
 }
 
-Test(ports, each_end_knows_the_ports_of_the_other)
+Test(ports, each_end_derives_the_ports_of_its_peer)
 {
 	RULE("W-2");
 	RULE("W-10");
@@ -34,7 +34,7 @@ Test(ports, each_end_knows_the_ports_of_the_other)
 }
 
 /* A forger has one chance in 512 to choose one of them, among the ports that are used at all. */
-Test(ports, of_all_ports_sixty_four_are_admitted)
+Test(ports, sixty_four_ports_are_admitted)
 {
 	RULE("W-2");
 	for (uint32_t psn = 0; psn < PSNS; psn++) {
@@ -54,7 +54,7 @@ static uint16_t port_of(uint32_t from_qpn, uint32_t to_qpn, uint32_t to_psn, uin
 	return ports_at(&set, index);
 }
 
-Test(ports, a_set_follows_from_both_qpns_and_the_start_psn_of_the_receiver)
+Test(ports, port_set_depends_on_both_qpns_and_the_receivers_start_psn)
 {
 	RULE("W-10");
 	for (uint32_t i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ Test(ports, without_sacks_any_port_is_admitted)
 }
 
 /* However many paths the peer uses, and up to the least number of them that it can have. */
-Test(ports, acceptable_pairs_of_psn_and_port_are_no_more_than_there_are_ports)
+Test(ports, acceptable_psn_and_port_pairs_do_not_exceed_the_ports)
 {
 	RULE("S-21");
 	for (uint32_t paths = 1; paths <= SPREAD_MOST; paths++) {

@@ -24,8 +24,8 @@ static uint64_t patience(struct rc_qp *qp)
 	return qp->probe.deadline_ns == RC_NEVER ? RC_NEVER : qp->probe.deadline_ns - 5000;
 }
 
-/* Old or out of order: whatever comes is a sign of life. What does not run is not begun by it. */
-Test(probe, whatever_comes_begins_the_wait_anew)
+/* Any packet is a sign of life, old or out of order. A stopped wait is not started. */
+Test(probe, any_received_packet_restarts_the_wait)
 {
 	struct rc_qp *qp = create();
 
@@ -43,7 +43,7 @@ Test(probe, whatever_comes_begins_the_wait_anew)
 	free(qp);
 }
 
-/* Twice the mean and four times what it varies by; while nothing has been timed, half of the timeout. */
+/* Twice the mean plus four deviations; half of the timeout while no round trip is known. */
 Test(probe, patience_follows_the_round_trip)
 {
 	struct rc_qp *qp = create();
@@ -75,7 +75,7 @@ Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 	free(qp);
 }
 
-Test(probe, stop_and_reset_leave_nothing_running)
+Test(probe, stop_and_reset_clear_the_timer)
 {
 	struct rc_qp *qp = create();
 
@@ -91,8 +91,8 @@ Test(probe, stop_and_reset_leave_nothing_running)
 	free(qp);
 }
 
-/* What was due, and found no room, is put off with the rest. */
-Test(probe, one_that_is_put_off_is_not_due)
+/* A due probe without room is deferred, too. */
+Test(probe, deferred_probe_is_not_due)
 {
 	struct rc_qp *qp = create();
 

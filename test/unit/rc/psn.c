@@ -18,7 +18,7 @@ Test(psn, sums_wrap_at_24_bits)
 	cr_assert_eq(psn_distance(psn_make(0xFFFFFE), psn_make(2)), 0xFFFFFC);
 }
 
-Test(psn, before_is_the_half_window_behind_wherever_it_lies)
+Test(psn, before_covers_the_preceding_half_window)
 {
 	RULE("P-1");
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {

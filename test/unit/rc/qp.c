@@ -94,7 +94,7 @@ static enum rc_counter admit(const struct rc_qp *qp, uint8_t opcode, uint16_t pk
 }
 
 /* Everything is wrong; then one thing after the other is put right. */
-Test(qp, of_several_faults_the_first_in_order_counts)
+Test(qp, first_of_several_faults_is_counted)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_INIT);
 
@@ -115,7 +115,7 @@ Test(qp, of_several_faults_the_first_in_order_counts)
 }
 
 /* TC-A-13: the sender's address is the path's other end, the receiver's this end; each byte of both counts. */
-Test(qp, a_packet_that_did_not_come_along_the_path_is_dropped)
+Test(qp, packet_off_the_path_is_dropped)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 
@@ -135,7 +135,7 @@ Test(qp, a_packet_that_did_not_come_along_the_path_is_dropped)
 }
 
 /* TC-A-11 */
-Test(qp, fifteen_bits_of_the_pkey_match_and_one_side_is_a_full_member)
+Test(qp, fifteen_pkey_bits_match_and_one_side_is_a_full_member)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 
@@ -150,7 +150,7 @@ Test(qp, fifteen_bits_of_the_pkey_match_and_one_side_is_a_full_member)
 	free(qp);
 }
 
-Test(qp, the_state_says_who_is_listening)
+Test(qp, state_decides_which_packets_are_accepted)
 {
 	static const enum rc_counter requests[UROCE_QP_STATES] = {
 		[UROCE_QPS_RESET] = CNT_PORT_QP_STATE, [UROCE_QPS_INIT] = CNT_PORT_QP_STATE,
@@ -183,7 +183,7 @@ static void post(struct rc_qp *qp, uint64_t wr_id)
 }
 
 /* Posted and not yet sent counts, for it is what wants the address. */
-Test(qp, nobody_at_the_address_fails_the_oldest_request)
+Test(qp, unreachable_address_fails_the_oldest_request)
 {
 	RULE("T-4");
 	RULE("W-8");
@@ -221,7 +221,7 @@ Test(qp, nobody_at_the_address_fails_the_oldest_request)
 }
 
 /* What was sent before SQD has yet to be finished. */
-Test(qp, in_sqd_requests_are_waited_for_too)
+Test(qp, sqd_waits_for_requests_in_flight)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 
@@ -259,7 +259,7 @@ static struct rc_qp *open_armed(void)
 }
 
 /* With another path there is another address to ask for. */
-Test(qp, an_armed_qp_migrates_instead)
+Test(qp, unreachable_address_migrates_an_armed_qp)
 {
 	struct rc_qp *qp = open_armed();
 
@@ -279,7 +279,7 @@ Test(qp, an_armed_qp_migrates_instead)
 
 /* ---- attributes that cannot be ---- */
 
-Test(qp, a_path_that_cannot_be_is_refused)
+Test(qp, invalid_path_is_refused)
 {
 	static const struct uroce_addr v4 = { { [10] = 0xff, [11] = 0xff, [15] = 1 } };
 	struct uroce_qp_attr attr = {
@@ -315,7 +315,7 @@ Test(qp, a_path_that_cannot_be_is_refused)
 }
 
 /* only a QP that runs has a path to lose. */
-Test(qp, a_port_that_fails_concerns_running_armed_qps_only)
+Test(qp, failed_port_concerns_only_running_armed_qps)
 {
 	RULE("A-5");
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
@@ -333,7 +333,7 @@ Test(qp, a_port_that_fails_concerns_running_armed_qps_only)
 /* ---- what it is made of ---- */
 
 /* P-2: without a start PSN of the user's the QP keeps its own. */
-Test(qp, it_is_made_as_asked)
+Test(qp, new_qp_has_the_configured_values)
 {
 	struct rc_qp_config config = {
 		.qpn = 7,
@@ -364,7 +364,7 @@ Test(qp, it_is_made_as_asked)
 }
 
 /* QPNs 0 and 1 are those of management; 2 is the first of others, and they have 24 bits. */
-Test(qp, a_peer_has_a_qpn_above_those_of_management)
+Test(qp, peer_qpn_excludes_management_qpns)
 {
 	static const struct {
 		uint32_t qpn;
@@ -390,8 +390,8 @@ Test(qp, a_peer_has_a_qpn_above_those_of_management)
 	}
 }
 
-/* What is taken is not counted as dropped, whatever comes of it. */
-Test(qp, a_packet_that_is_taken_is_no_drop)
+/* An accepted packet is not counted as dropped, whatever follows. */
+Test(qp, accepted_packet_is_not_counted_as_drop)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
@@ -407,7 +407,7 @@ Test(qp, a_packet_that_is_taken_is_no_drop)
 }
 
 /* T-3, R-5: a connection begins with full budgets, those of its own attributes. */
-Test(qp, its_budgets_are_full_when_it_may_send)
+Test(qp, budgets_are_full_on_entering_rts)
 {
 	const uint32_t mask =
 		UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC;
@@ -432,7 +432,7 @@ Test(qp, its_budgets_are_full_when_it_may_send)
 }
 
 /* T-1, X-1: nothing has been sent. */
-Test(qp, a_new_one_waits_for_nothing_and_asks_early)
+Test(qp, new_qp_has_no_deadline_and_probes_enabled)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RESET);
 	struct uroce_qp_attr attr;
@@ -445,7 +445,7 @@ Test(qp, a_new_one_waits_for_nothing_and_asks_early)
 }
 
 /* P-2: after RESET, with what is above 24 bits left out; its first packet has it. */
-Test(qp, a_renewed_psn_is_that_of_the_next_connection)
+Test(qp, renewed_psn_applies_to_the_next_connection)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 	struct uroce_qp_attr attr;
@@ -464,7 +464,7 @@ Test(qp, a_renewed_psn_is_that_of_the_next_connection)
 }
 
 /* of a QP that signals all, a request that asks for no completion has one. */
-Test(qp, one_that_signals_all_completes_every_request)
+Test(qp, signal_all_completes_every_request)
 {
 	RULE("Q-6");
 	for (uint32_t all = 0; all < 2; all++) {
@@ -488,7 +488,7 @@ Test(qp, one_that_signals_all_completes_every_request)
 }
 
 /* A request to migrate to no path that is known is dropped by the QP itself, and told by its own counter. */
-Test(qp, a_migration_that_is_refused_is_no_drop_of_the_port)
+Test(qp, refused_migration_is_not_counted_as_port_drop)
 {
 	struct rc_qp *qp = open_armed();
 
@@ -500,8 +500,8 @@ Test(qp, a_migration_that_is_refused_is_no_drop_of_the_port)
 	free(qp);
 }
 
-/* S-15: answers without room, and what only rc_qp_transmit() tells, are wanted another time. */
-Test(qp, answers_alone_say_whether_there_is_more)
+/* S-15: answers without room, and work of rc_qp_transmit(), are reported as pending. */
+Test(qp, respond_reports_pending_answers)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
@@ -523,7 +523,7 @@ Test(qp, answers_alone_say_whether_there_is_more)
 }
 
 /* A single request leaves out neither the room nor what else there is. */
-Test(qp, a_single_request_waits_for_room_and_hides_no_news)
+Test(qp, single_request_without_room_keeps_pending_events)
 {
 	struct uroce_sge nothing = { 0 };
 	const struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .sg_list = &nothing, .num_sge = 1 };
@@ -541,8 +541,8 @@ Test(qp, a_single_request_waits_for_room_and_hides_no_news)
 	free(qp);
 }
 
-/* Whatever a QP owes: an ACK or NAK in few words is what rc_qp_respond() would have sent, and leaves the QP as that. */
-Test(qp, an_ack_taken_in_few_words_is_the_answer)
+/* An ACK or NAK in the short form equals the packet of rc_qp_respond(), and leaves the same QP state. */
+Test(qp, short_ack_form_equals_the_full_packet)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
 	uint64_t bytes = sizeof(*qp);

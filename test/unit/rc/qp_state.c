@@ -68,8 +68,8 @@ static void lead_to_rts(struct rc_qp *qp, uint32_t mtu_bytes, const struct uroce
 
 /* ---- PSNs ---- */
 
-/* P-3: as many as the payload fills packets of the path MTU, one for nothing; what is no message has one. */
-Test(qp_state, a_request_owns_a_psn_for_each_packet)
+/* P-3: one PSN per packet of the path MTU, one for an empty message and one for a non-message. */
+Test(qp_state, request_owns_a_psn_per_packet)
 {
 	RULE("P-3");
 	for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
@@ -93,7 +93,7 @@ Test(qp_state, a_request_owns_a_psn_for_each_packet)
 }
 
 /* from the oldest packet to where the furthest READ ends that was asked for again, across the wrap, too. */
-Test(qp_state, answers_that_were_asked_for_again_end_where_the_last_of_them_does)
+Test(qp_state, restarted_range_ends_at_the_furthest_restart)
 {
 	static struct rc_qp qp;
 	const psn_t begin = psn_make(0xFFFFFC);
@@ -141,8 +141,8 @@ static void expect_as_the_table_says(struct rc_qp *qp, uint32_t key)
 	}
 }
 
-/* Whatever it has seen before: keys in use, those that are gone, and those that never were, in any order. */
-Test(qp_state, a_key_is_judged_as_the_table_judges_it)
+/* For any history: keys in use, removed ones and unused ones, in any order. */
+Test(qp_state, key_cache_matches_the_table)
 {
 	struct rc_qp *qp = open_qp();
 	uint32_t keys[SLOTS];
@@ -180,7 +180,7 @@ Test(qp_state, a_key_is_judged_as_the_table_judges_it)
 /* ---- what packets say, and where they come from ---- */
 
 /* MigReq until software has it wait for the peer. */
-Test(qp_state, each_packet_says_whether_a_migration_is_complete)
+Test(qp_state, each_packet_carries_the_migration_state)
 {
 	const struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND };
 	struct uroce_qp_attr attr = { .alt_pkey = 0x8001, .path_mig_state = UROCE_PATH_REARM };
@@ -205,8 +205,8 @@ Test(qp_state, each_packet_says_whether_a_migration_is_complete)
 	free(qp);
 }
 
-/* W-5: the short way admits what comes along the path over IPv4 without a VLAN, and nothing else. */
-Test(qp_state, only_what_comes_along_its_path_is_usual)
+/* W-5: the fast path admits IPv4 packets of the path without a VLAN only. */
+Test(qp_state, fast_path_admits_only_plain_ipv4_of_the_path)
 {
 	static const struct uroce_device *const port = (const void *)0x1000, *const other_port = (const void *)0x2000;
 	struct uroce_path path = {
@@ -236,8 +236,8 @@ Test(qp_state, only_what_comes_along_its_path_is_usual)
 
 /* ---- timers that few have ---- */
 
-/* C-33, F-3: each of them counts, whatever the other is; and none where both are off. */
-Test(qp_state, the_timers_of_credits_and_keep_alive_count_when_they_are_on)
+/* C-33, F-3: each timer counts, independently of the other; none when both are disabled. */
+Test(qp_state, credit_and_keepalive_timers_set_the_deadline_when_enabled)
 {
 	RULE("F-3");
 	RULE("C-33");

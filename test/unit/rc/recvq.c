@@ -31,7 +31,7 @@ static int post(uint64_t wr_id, uint32_t first, uint32_t second)
 
 TestSuite(recvq, .init = set_up, .fini = tear_down);
 
-Test(recvq, entries_come_out_as_they_went_in_over_many_turns)
+Test(recvq, entries_leave_in_posted_order_over_many_rounds)
 {
 	RULE("Q-2");
 	cr_assert_null(recvq_peek(&queue));
@@ -53,7 +53,7 @@ Test(recvq, entries_come_out_as_they_went_in_over_many_turns)
 	}
 }
 
-Test(recvq, a_list_that_is_too_long_or_missing_is_refused)
+Test(recvq, too_long_or_missing_list_is_refused)
 {
 	struct uroce_sge sges[3] = { { 0 } };
 	struct uroce_recv_wr wr = { .sg_list = sges, .num_sge = 3 };
@@ -81,7 +81,7 @@ Test(recvq, a_length_beyond_32_bits_does_not_wrap)
 	cr_assert_eq(recvq_peek(&queue)->total_bytes, UINT32_MAX);
 }
 
-Test(recvq, reset_forgets_all_and_gives_the_slots_back)
+Test(recvq, reset_drops_all_entries_and_frees_their_slots)
 {
 	RULE("X-1");
 	for (int i = 0; i < 2; i++)
@@ -96,7 +96,7 @@ Test(recvq, reset_forgets_all_and_gives_the_slots_back)
 }
 
 /* Two counts of 32 bits go round, each by itself and their sum: the depth is what it was. */
-Test(recvq, the_depth_holds_where_the_counts_go_round)
+Test(recvq, depth_holds_across_counter_wrap)
 {
 	static const uint32_t starts[] = { UINT32_MAX - 5, UINT32_MAX / 2 - 5 };
 

@@ -36,7 +36,7 @@ static struct rc_replay_entry *add(uint32_t psn, uint32_t count)
 TestSuite(replay, .fini = tear_down);
 
 /* Every depth; READs of several sizes, from before the wrap to behind it; what is out of the cache is not found. */
-Test(replay, holds_the_newest_and_finds_them_by_first_psn_and_by_range)
+Test(replay, newest_entries_are_found_by_first_psn_and_by_range)
 {
 	static const uint32_t depths[] = { 1, 2, 3, 7, 16, 100, 128 };
 
@@ -153,7 +153,7 @@ Test(replay, an_evicted_entry_leaves_the_queue_too)
 	memory = NULL;
 }
 
-Test(replay, reset_forgets_all_and_takes_another_depth)
+Test(replay, reset_drops_all_entries_and_sets_another_depth)
 {
 	RULE("X-1");
 	open_replay(8, 8);
@@ -206,7 +206,7 @@ Test(replay, entries_from_more_than_half_the_psn_space_ago_are_forgotten)
 }
 
 /* More room: what is there stays. Less: the oldest answered ones go, those still owed stay until they are answered. */
-Test(replay, another_depth_keeps_what_is_owed_and_the_newest)
+Test(replay, changed_depth_keeps_owed_and_newest_entries)
 {
 	struct rc_replay_entry *entry;
 
@@ -248,8 +248,8 @@ Test(replay, another_depth_keeps_what_is_owed_and_the_newest)
 		cr_assert_eq(rc_replay_find(&replay, psn_make(i)) != NULL, i >= 22, "entry %u", i);
 }
 
-/* A READ may own half of all PSNs: what comes behind it is told apart, and it is answered first. */
-Test(replay, a_read_of_half_of_all_psns_keeps_its_place)
+/* A READ may own half of the PSN space: later requests are distinguished, and it is answered first. */
+Test(replay, read_of_half_the_psn_space_keeps_its_order)
 {
 	struct rc_replay_entry *first, *second;
 

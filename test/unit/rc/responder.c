@@ -7,7 +7,7 @@
 #include "rule.h"
 
 /* What is not in the mask is taken the slow way, if at all. */
-Test(responder, its_mask_has_all_that_the_peer_may_send)
+Test(responder, opcode_mask_contains_all_permitted_requests)
 {
 	static const struct {
 		uint32_t access, opcode;

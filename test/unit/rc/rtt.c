@@ -34,8 +34,8 @@ Test(rtt, round_trips_are_smoothed)
 	cr_assert_eq(trip.srtt_ns, (7 * 112500 + 12500) / 8);
 }
 
-/* While our own thread is away nothing is seen: one such measure must not end all probes. Without a timer none runs. */
-Test(rtt, a_measure_near_the_timeout_counts_for_half_of_it)
+/* A stalled thread measures a long round trip: it must not end all probes. Without a timer none runs. */
+Test(rtt, measurement_near_the_timeout_is_capped_at_half)
 {
 	struct rc_rtt trip;
 
@@ -49,7 +49,7 @@ Test(rtt, a_measure_near_the_timeout_counts_for_half_of_it)
 }
 
 /* As RFC 6298 has it; while nothing is known, the ACK timeout, and without one of those the usual one. */
-Test(rtt, what_can_be_an_answer_follows_the_mean_and_how_far_it_varies)
+Test(rtt, answer_bound_follows_mean_and_deviation)
 {
 	struct rc_rtt trip;
 
@@ -61,8 +61,8 @@ Test(rtt, what_can_be_an_answer_follows_the_mean_and_how_far_it_varies)
 	cr_assert_eq(rtt_bound_ns(&trip, 1000), 8000 + 4 * 4000);
 }
 
-/* One at a time, and one that asks; while nothing is known, any that others follow. */
-Test(rtt, a_packet_that_does_not_ask_is_timed_while_nothing_is_known)
+/* One packet with AckReq at a time; while no RTT is known, any packet that others follow. */
+Test(rtt, packet_without_ackreq_is_timed_while_no_rtt_is_known)
 {
 	struct rc_rtt trip;
 
@@ -75,8 +75,8 @@ Test(rtt, a_packet_that_does_not_ask_is_timed_while_nothing_is_known)
 	cr_assert(!rtt_wants(&trip, false) && rtt_wants(&trip, true));
 }
 
-/* What waits in a queue is not in flight: the shortest tells how long the way is, the mean how long the queue. */
-Test(rtt, where_most_take_twice_as_long_as_the_shortest_they_wait_in_a_queue)
+/* Queued packets are not in flight: the shortest RTT measures the path, the mean the queue. */
+Test(rtt, mean_of_twice_the_shortest_rtt_indicates_a_queue)
 {
 	struct rc_rtt trip;
 
@@ -101,7 +101,7 @@ Test(rtt, where_most_take_twice_as_long_as_the_shortest_they_wait_in_a_queue)
 }
 
 /* It ends with the answer to the packet that began it, once; and not at all when that goes out again. */
-Test(rtt, only_the_answer_to_what_is_timed_ends_it)
+Test(rtt, only_the_answer_to_the_timed_packet_ends_timing)
 {
 	struct rc_rtt trip;
 

@@ -13,7 +13,7 @@ static struct wire_packet of_three(void)
 	return sack;
 }
 
-Test(sack, one_that_no_honest_peer_sends_is_counted_and_tells_nothing)
+Test(sack, invalid_sack_is_counted_and_ignored)
 {
 	RULE("T-7");
 	for (uint32_t i = 0; i < 6; i++) {
@@ -43,8 +43,8 @@ Test(sack, one_that_no_honest_peer_sends_is_counted_and_tells_nothing)
 	cr_assert_str_eq(known(), "LLK");
 }
 
-/* When the first packet of a connection is missing all before it has come, though nothing of that was ever sent. */
-Test(sack, one_reaches_back_to_the_first_packet_and_no_farther)
+/* When the first packet of a connection is missing, the SACK reports all before it, which was never sent. */
+Test(sack, sack_reaches_back_only_to_the_first_packet)
 {
 	RULE("T-7");
 	open_flight(3);
@@ -56,8 +56,8 @@ Test(sack, one_reaches_back_to_the_first_packet_and_no_farther)
 	cr_assert_eq(qp->counters[CNT_BAD_SACK], 1);
 }
 
-/* A late SACK tells of what was acknowledged since. */
-Test(sack, what_was_acknowledged_may_have_come)
+/* A late SACK covers packets acknowledged since. */
+Test(sack, sack_may_cover_acknowledged_packets)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -79,7 +79,7 @@ Test(sack, the_id_in_an_answer_is_no_packet)
 
 /* ---- who does not listen ---- */
 
-Test(sack, one_of_a_gap_is_what_a_sequence_nak_is)
+Test(sack, sack_of_a_gap_counts_as_a_sequence_nak)
 {
 	struct wire_packet sack = of_three();
 
@@ -95,7 +95,7 @@ Test(sack, one_of_a_gap_is_what_a_sequence_nak_is)
 }
 
 /* Each of the three alone; the SACK shows that the peer lives. */
-Test(sack, it_tells_nothing_while_all_is_sent_again_or_waits_or_is_acknowledged)
+Test(sack, sack_is_ignored_during_resend_rnr_wait_or_when_idle)
 {
 	RULE("T-7");
 	RULE("R-4");
@@ -115,7 +115,7 @@ Test(sack, it_tells_nothing_while_all_is_sent_again_or_waits_or_is_acknowledged)
 	}
 }
 
-Test(sack, the_answer_to_a_probe_tells_also_while_all_is_sent_again)
+Test(sack, probe_answer_counts_during_a_resend)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -126,7 +126,7 @@ Test(sack, the_answer_to_a_probe_tells_also_while_all_is_sent_again)
 
 /* ---- what has come ---- */
 
-Test(sack, the_newest_packet_is_the_highest_that_has_come)
+Test(sack, newest_packet_is_the_highest_received)
 {
 	RULE("T-7");
 	open_flight(5);
@@ -143,8 +143,8 @@ Test(sack, the_newest_packet_is_the_highest_that_has_come)
 	cr_assert_eq(qp->sack.newest.v, psn_of(4).v, "the one before is in flight no more");
 }
 
-/* Of a connection that begins nothing is the newest, whatever stands there: here the packet that is to leave next. */
-Test(sack, what_has_not_left_is_not_the_newest)
+/* A new connection has no newest packet, whatever the field holds: here the packet to leave next. */
+Test(sack, unsent_packet_is_not_the_newest)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -157,10 +157,10 @@ Test(sack, what_has_not_left_is_not_the_newest)
 }
 
 /*
- * While nothing is known of what is in flight nothing has come: the number that stands there is that of an earlier
- * flight, or was never told, and PSNs begin anew behind the largest.
+ * Without a map no packet has been received: the stored number is of an earlier flight, or was never set, and PSNs
+ * wrap.
  */
-Test(sack, what_came_last_is_forgotten_when_nothing_is_known_any_more)
+Test(sack, newest_packet_is_forgotten_with_the_map)
 {
 	RULE("T-7");
 	for (uint32_t i = 0; i < 4; i++) {
@@ -176,7 +176,7 @@ Test(sack, what_came_last_is_forgotten_when_nothing_is_known_any_more)
 	cr_assert_eq(qp->sack.newest.v, psn_of(2).v, "while there is a map it stays");
 }
 
-Test(sack, news_fill_the_budget_and_start_the_timer_anew)
+Test(sack, new_information_refills_the_budget_and_restarts_the_timer)
 {
 	RULE("T-7");
 	RULE("T-4");
@@ -200,7 +200,7 @@ Test(sack, news_fill_the_budget_and_start_the_timer_anew)
 	cr_assert_eq(qp->loss.retries_left, 2, "what comes once more is no progress");
 }
 
-Test(sack, one_that_tells_of_nothing_missing_shows_that_the_peer_lives)
+Test(sack, sack_without_a_gap_is_a_sign_of_life)
 {
 	RULE("T-6");
 	open_flight(4);
@@ -212,7 +212,7 @@ Test(sack, one_that_tells_of_nothing_missing_shows_that_the_peer_lives)
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0);
 }
 
-Test(sack, a_packet_that_is_timed_ends_its_round_trip_when_it_has_come)
+Test(sack, received_timed_packet_ends_its_round_trip)
 {
 	RULE("T-5");
 	open_flight(4);
@@ -229,7 +229,7 @@ Test(sack, a_packet_that_is_timed_ends_its_round_trip_when_it_has_come)
 	cr_assert_eq(qp->probe.tries, 0);
 }
 
-Test(sack, what_the_answer_to_a_probe_tells_of_ends_no_round_trip)
+Test(sack, probe_answer_ends_no_round_trip)
 {
 	RULE("T-5");
 	open_flight(4);
@@ -241,8 +241,8 @@ Test(sack, what_the_answer_to_a_probe_tells_of_ends_no_round_trip)
 	cr_assert_not(qp->rtt.timing, "it has come, and nobody knows when");
 }
 
-/* What A would send again has come in order meanwhile, but not all of it. */
-Test(sack, what_has_come_in_order_is_not_lost_any_more)
+/* Part of the packets to resend was acknowledged meanwhile. */
+Test(sack, cumulatively_acknowledged_packet_is_no_longer_lost)
 {
 	RULE("T-7");
 	open_flight(5);
@@ -253,8 +253,8 @@ Test(sack, what_has_come_in_order_is_not_lost_any_more)
 	cr_assert_eq(qp->sack.map->sack.lost, 1);
 }
 
-/* The map holds so many packets; what a READ asks for may reach farther. */
-Test(sack, nothing_is_noted_beyond_the_map)
+/* The map has a fixed size; a READ may reach farther. */
+Test(sack, packets_beyond_the_map_are_not_recorded)
 {
 	struct wire_packet sack;
 
@@ -275,7 +275,7 @@ Test(sack, nothing_is_noted_beyond_the_map)
 
 /* ---- without memory ---- */
 
-Test(sack, without_memory_a_loss_is_what_a_sequence_nak_is)
+Test(sack, without_a_board_a_loss_counts_as_a_sequence_nak)
 {
 	RULE("T-7");
 	RULE("T-2");
@@ -289,7 +289,7 @@ Test(sack, without_memory_a_loss_is_what_a_sequence_nak_is)
 	cr_assert_not(qp->gaps.asks_again);
 }
 
-Test(sack, without_memory_what_has_come_is_news_nevertheless)
+Test(sack, without_a_board_received_packets_are_still_progress)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -306,7 +306,7 @@ Test(sack, without_memory_what_has_come_is_news_nevertheless)
 
 /* ---- what is lost ---- */
 
-Test(sack, what_left_before_the_newest_is_lost_and_is_asked_for)
+Test(sack, packets_sent_before_the_newest_are_lost_and_requested)
 {
 	RULE("T-7");
 	open_flight(6);
@@ -319,7 +319,7 @@ Test(sack, what_left_before_the_newest_is_lost_and_is_asked_for)
 }
 
 /* The peer had no room for it. */
-Test(sack, what_has_come_last_and_was_not_kept_is_lost)
+Test(sack, newest_packet_that_was_not_kept_is_lost)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -327,7 +327,7 @@ Test(sack, what_has_come_last_and_was_not_kept_is_lost)
 	cr_assert_str_eq(known(), "LLL.");
 }
 
-Test(sack, of_a_read_only_the_first_psn_is_a_packet)
+Test(sack, only_the_first_psn_of_a_read_is_a_packet)
 {
 	RULE("T-7");
 	open_idle();
@@ -337,8 +337,8 @@ Test(sack, of_a_read_only_the_first_psn_is_a_packet)
 	cr_assert_str_eq(known(), "L..LK");
 }
 
-/* What came last is in flight no more, so that it does not say what left before it. */
-Test(sack, what_was_acknowledged_shows_nothing_to_be_lost)
+/* The newest received packet is no longer in flight, so it does not order the others. */
+Test(sack, acknowledged_packet_reveals_no_loss)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -348,8 +348,8 @@ Test(sack, what_was_acknowledged_shows_nothing_to_be_lost)
 	cr_assert_str_eq(known(), "none");
 }
 
-/* What a rewind has sent again may have come twice: only what first left since tells of that. */
-Test(sack, of_what_a_rewind_has_sent_again_only_newer_packets_tell)
+/* Packets resent by a rewind may arrive twice: only packets first sent since then judge them. */
+Test(sack, rewound_packets_are_judged_only_by_newer_ones)
 {
 	RULE("T-7");
 	open_flight(6);
@@ -364,7 +364,7 @@ Test(sack, of_what_a_rewind_has_sent_again_only_newer_packets_tell)
 	cr_assert_str_eq(known(), "LLKK..");
 }
 
-Test(sack, of_what_left_since_a_rewind_older_packets_tell_nothing)
+Test(sack, packets_sent_after_a_rewind_are_not_judged_by_older_ones)
 {
 	RULE("T-7");
 	open_flight(6);
@@ -379,7 +379,7 @@ Test(sack, of_what_left_since_a_rewind_older_packets_tell_nothing)
 	cr_assert_str_eq(known(), ".LK...", "3 is newer than what has come");
 }
 
-Test(sack, what_a_rewind_has_sent_again_is_acknowledged_in_the_end)
+Test(sack, acknowledging_the_rewound_range_ends_the_restriction)
 {
 	RULE("T-7");
 	open_flight(6);
@@ -398,7 +398,7 @@ Test(sack, what_a_rewind_has_sent_again_is_acknowledged_in_the_end)
 /* ---- what was sent again ---- */
 
 /* Only what first left behind the copy shows that the copy is lost. */
-Test(sack, a_copy_is_lost_when_something_newer_than_it_has_come)
+Test(sack, copy_is_lost_when_a_newer_packet_was_received)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -412,8 +412,8 @@ Test(sack, a_copy_is_lost_when_something_newer_than_it_has_come)
 	cr_assert_str_eq(known(), "LKKKK.");
 }
 
-/* Neither what is to leave next nor what is acknowledged shows a copy to be lost. */
-Test(sack, a_copy_is_not_lost_by_what_is_not_in_flight)
+/* Neither unsent nor acknowledged packets show a lost copy. */
+Test(sack, packet_outside_the_flight_reveals_no_lost_copy)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -441,7 +441,7 @@ Test(sack, the_oldest_of_a_long_flight_is_not_newer_than_a_copy)
 
 /* ---- what the answer to a PROBE tells ---- */
 
-Test(sack, an_answer_tells_what_is_missing_of_all_that_left_before_its_probe)
+Test(sack, probe_answer_reports_all_packets_sent_before_it)
 {
 	uint16_t id;
 
@@ -475,7 +475,7 @@ Test(sack, only_the_answer_to_the_last_probe_counts)
 }
 
 /* Where an answer has the id of its PROBE another SACK tells of its newest packet: here both are 1. */
-Test(sack, what_no_probe_has_drawn_answers_none)
+Test(sack, sack_without_a_probe_is_no_answer)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -486,7 +486,7 @@ Test(sack, what_no_probe_has_drawn_answers_none)
 }
 
 /* A copy that left behind the PROBE may come yet. */
-Test(sack, an_answer_tells_of_copies_that_left_before_its_probe)
+Test(sack, probe_answer_covers_copies_sent_before_it)
 {
 	uint16_t id;
 
@@ -505,7 +505,7 @@ Test(sack, an_answer_tells_of_copies_that_left_before_its_probe)
 	cr_assert_str_eq(known(), "LLLK");
 }
 
-Test(sack, only_an_answer_tells_that_the_peer_has_given_up_what_it_had)
+Test(sack, only_a_probe_answer_reveals_dropped_kept_packets)
 {
 	RULE("T-7");
 	RULE("S-21");
@@ -520,7 +520,7 @@ Test(sack, only_an_answer_tells_that_the_peer_has_given_up_what_it_had)
 }
 
 /* The peer keeps it again: as many as it has given up are no news, and the next one is. */
-Test(sack, what_was_given_up_is_no_news_when_it_comes_again)
+Test(sack, kept_again_packet_is_no_new_information)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -538,8 +538,8 @@ Test(sack, what_was_given_up_is_no_news_when_it_comes_again)
 	cr_assert(qp->sack.map->sack.news);
 }
 
-/* The copies of all of them may be too long for the path: the oldest goes alone until something new is told. */
-Test(sack, while_answers_tell_nothing_new_only_the_oldest_goes_again)
+/* The copies may be too long for the path: only the oldest is resent until new information arrives. */
+Test(sack, answers_without_news_resend_only_the_oldest)
 {
 	RULE("T-7");
 	open_flight(5);
@@ -553,7 +553,7 @@ Test(sack, while_answers_tell_nothing_new_only_the_oldest_goes_again)
 	cr_assert_str_eq(known(), "LPKKP");
 }
 
-Test(sack, while_answers_tell_nothing_new_a_packet_that_left_once_is_lost_nevertheless)
+Test(sack, answers_without_news_still_resend_packets_sent_once)
 {
 	RULE("T-7");
 	open_flight(4);

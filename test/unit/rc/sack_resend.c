@@ -5,7 +5,7 @@
 
 /* ---- what is sent again ---- */
 
-Test(sack_resend, lost_packets_leave_once_more_in_their_order)
+Test(sack_resend, lost_packets_are_resent_in_order)
 {
 	RULE("T-7");
 	open_idle();
@@ -28,7 +28,7 @@ Test(sack_resend, lost_packets_leave_once_more_in_their_order)
 	cr_assert_neq(qp->loss.ack_deadline_ns, RC_NEVER);
 }
 
-Test(sack_resend, what_finds_no_room_leaves_later)
+Test(sack_resend, packets_without_room_leave_later)
 {
 	RULE("T-7");
 	open_flight(5);
@@ -45,7 +45,7 @@ Test(sack_resend, what_finds_no_room_leaves_later)
 }
 
 /* Its memory may not be read any more. */
-Test(sack_resend, the_oldest_request_fails_when_its_memory_is_gone)
+Test(sack_resend, oldest_request_fails_without_its_memory)
 {
 	struct rc_send_wqe *wqe;
 
@@ -65,7 +65,7 @@ Test(sack_resend, the_oldest_request_fails_when_its_memory_is_gone)
 	cr_assert_eq(qp->counters[CNT_RETRANSMITTED_PACKETS], 0);
 }
 
-Test(sack_resend, a_newer_request_whose_memory_is_gone_waits_until_it_is_the_oldest)
+Test(sack_resend, newer_request_without_its_memory_fails_when_it_is_oldest)
 {
 	struct rc_send_wqe *wqe;
 
@@ -89,7 +89,7 @@ Test(sack_resend, a_newer_request_whose_memory_is_gone_waits_until_it_is_the_old
 
 /* ---- when a PROBE follows ---- */
 
-Test(sack_resend, a_probe_follows_only_where_nothing_new_can)
+Test(sack_resend, probe_follows_only_if_no_new_packet_can)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -111,7 +111,7 @@ Test(sack_resend, a_probe_follows_only_where_nothing_new_can)
 	cr_assert_str_eq(resend(), "WRITE_ONLY 0, PROBE 1", "nothing is posted");
 }
 
-Test(sack_resend, no_probe_leaves_by_itself)
+Test(sack_resend, no_probe_leaves_without_a_lost_packet)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -121,7 +121,7 @@ Test(sack_resend, no_probe_leaves_by_itself)
 	cr_assert_str_eq(left(), "");
 }
 
-Test(sack_resend, no_probe_follows_while_one_is_under_way)
+Test(sack_resend, no_probe_follows_another_in_flight)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -166,7 +166,7 @@ Test(sack_resend, a_probe_has_the_next_id_and_never_0)
 	cr_assert_eq(qp->sack.probe_end.v, psn_of(2).v);
 }
 
-Test(sack_resend, a_probe_that_leaves_has_left_behind_all_copies)
+Test(sack_resend, probe_covers_all_earlier_copies)
 {
 	RULE("T-7");
 	open_flight(4);
@@ -181,7 +181,7 @@ Test(sack_resend, a_probe_that_leaves_has_left_behind_all_copies)
 
 /* ---- over several paths ---- */
 
-Test(sack_resend, a_probe_leaves_over_each_path_whose_packets_are_missing)
+Test(sack_resend, probe_leaves_over_each_path_with_missing_packets)
 {
 	struct rc_spread *spread = open_spread_flight(4);
 
@@ -194,7 +194,7 @@ Test(sack_resend, a_probe_leaves_over_each_path_whose_packets_are_missing)
 	cr_assert_eq(qp->sack.probe_id, 0, "each path has an id of its own");
 }
 
-Test(sack_resend, a_probe_of_the_timer_leaves_over_two_paths_more)
+Test(sack_resend, timer_probe_leaves_over_two_more_paths)
 {
 	struct rc_spread *spread = open_spread_flight(1);
 
@@ -204,7 +204,7 @@ Test(sack_resend, a_probe_of_the_timer_leaves_over_two_paths_more)
 	cr_assert_str_eq(left(), "PROBE 64, PROBE 129");
 }
 
-Test(sack_resend, as_many_paths_are_asked_as_there_is_room_for)
+Test(sack_resend, room_limits_the_number_of_probed_paths)
 {
 	RULE("S-23");
 	open_spread_flight(4);
@@ -213,7 +213,7 @@ Test(sack_resend, as_many_paths_are_asked_as_there_is_room_for)
 	cr_assert_str_eq(left(), "PROBE 64, PROBE 129, PROBE 194");
 }
 
-Test(sack_resend, a_bad_path_is_tried_when_there_is_room)
+Test(sack_resend, bad_path_is_probed_if_room_permits)
 {
 	struct rc_spread *spread = open_spread_flight(4);
 

@@ -5,7 +5,7 @@
 
 /* Packet i has left over path i modulo PATHS. */
 
-Test(sack_spread, only_what_left_later_over_the_same_path_shows_a_loss)
+Test(sack_spread, only_later_packets_of_the_same_path_show_a_loss)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -19,8 +19,8 @@ Test(sack_spread, only_what_left_later_over_the_same_path_shows_a_loss)
 	cr_assert_eq(spread->path_of[psn_of(2).v % KEPT_SPAN], 2 | SPREAD_LOST);
 }
 
-/* What left two round trips before something that has come, over whatever path; itself as well. */
-Test(sack_spread, what_left_long_before_is_lost_over_any_path)
+/* Sent two round trips before a received packet, over any path; the received packet itself as well. */
+Test(sack_spread, packet_sent_two_round_trips_before_is_lost_on_any_path)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -35,7 +35,7 @@ Test(sack_spread, what_left_long_before_is_lost_over_any_path)
 }
 
 /* The answer to a PROBE brought it, so that it is no newest packet, yet it shows what left before it on its path. */
-Test(sack_spread, what_an_answer_tells_shows_a_path_to_work)
+Test(sack_spread, probe_answer_shows_that_a_path_works)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -48,7 +48,7 @@ Test(sack_spread, what_an_answer_tells_shows_a_path_to_work)
 	cr_assert_str_eq(known(), ".L.K.K..");
 }
 
-Test(sack_spread, only_what_left_once_and_is_in_flight_shows_which_path_works)
+Test(sack_spread, only_packets_in_flight_sent_once_show_working_paths)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -64,7 +64,7 @@ Test(sack_spread, only_what_left_once_and_is_in_flight_shows_which_path_works)
 	cr_assert_eq(spread->paths[2].missed, 0);
 }
 
-Test(sack_spread, what_was_acknowledged_shows_nothing_of_paths)
+Test(sack_spread, acknowledged_packet_reveals_nothing_about_paths)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -78,8 +78,8 @@ Test(sack_spread, what_was_acknowledged_shows_nothing_of_paths)
 	cr_assert_eq(spread->paths[3].missed, 0);
 }
 
-/* Nothing is known: what a path had come so far may be from when PSNs were the same, half of all PSNs ago. */
-Test(sack_spread, a_new_map_knows_nothing_of_paths)
+/* Without a map the newest packet of a path may be from half the PSN space ago. */
+Test(sack_spread, new_map_has_no_path_state)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -90,7 +90,7 @@ Test(sack_spread, a_new_map_knows_nothing_of_paths)
 	cr_assert_eq(spread->paths[1].newest.v, psn_of(NONE).v);
 }
 
-Test(sack_spread, a_path_that_works_is_known_to_the_end_of_the_map)
+Test(sack_spread, path_state_reaches_to_the_end_of_the_map)
 {
 	struct wire_packet sack;
 	struct rc_spread *spread;
@@ -109,7 +109,7 @@ Test(sack_spread, a_path_that_works_is_known_to_the_end_of_the_map)
 }
 
 /* It is lost once, however often that is told until it has left again. */
-Test(sack_spread, a_loss_that_is_told_twice_counts_once_for_its_path)
+Test(sack_spread, loss_reported_twice_counts_once_for_its_path)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -125,7 +125,7 @@ Test(sack_spread, a_loss_that_is_told_twice_counts_once_for_its_path)
 
 /* ---- SACKs that others have overtaken ---- */
 
-Test(sack_spread, one_that_was_overtaken_tells_of_no_loss)
+Test(sack_spread, overtaken_sack_reveals_no_loss)
 {
 	struct wire_packet sack = sack_of(0, 1 << 3);
 	struct rc_spread *spread = open_spread_flight(8);
@@ -148,8 +148,8 @@ Test(sack_spread, one_that_was_overtaken_tells_of_no_loss)
 	cr_assert_str_eq(known(), ".L.K.K..");
 }
 
-/* The PROBE left before the newer one had come. What the peer had then it may not have had yet. */
-Test(sack_spread, an_answer_that_was_overtaken_takes_nothing_back)
+/* The PROBE left before the newer packet arrived, so its answer may not contain it. */
+Test(sack_spread, overtaken_answer_revokes_nothing)
 {
 	struct wire_packet sack = sack_of(0, 1 << 3);
 
@@ -172,7 +172,7 @@ Test(sack_spread, an_answer_that_was_overtaken_takes_nothing_back)
 /* ---- when a PROBE is to ask ---- */
 
 /* Half of the time in which an answer must come, since others have overtaken the oldest. */
-Test(sack_spread, what_others_have_overtaken_is_asked_about_soon)
+Test(sack_spread, overtaken_packets_are_probed_soon)
 {
 	const uint64_t far_ns = T0 + 1000000;
 
@@ -190,7 +190,7 @@ Test(sack_spread, what_others_have_overtaken_is_asked_about_soon)
 	cr_assert_eq(qp->probe.deadline_ns, far_ns, "with one path that is a loss");
 }
 
-Test(sack_spread, nothing_is_asked_about_while_nothing_is_missing)
+Test(sack_spread, no_probe_is_scheduled_without_missing_packets)
 {
 	RULE("S-23");
 	open_spread_flight(8);
@@ -199,8 +199,8 @@ Test(sack_spread, nothing_is_asked_about_while_nothing_is_missing)
 	cr_assert_str_eq(known(), "none");
 }
 
-/* What one has overtaken that newer ones have overtaken may have come. */
-Test(sack_spread, one_that_was_overtaken_has_nothing_asked_about)
+/* Packets overtaken by an overtaken SACK may have arrived. */
+Test(sack_spread, overtaken_sack_schedules_no_probe)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 
@@ -215,7 +215,7 @@ Test(sack_spread, one_that_was_overtaken_has_nothing_asked_about)
 }
 
 /* Packets 5 and 6 have come: 1 and 2, which left before them over their paths, have not. */
-Test(sack_spread, the_first_sack_of_a_flight_tells_of_several_losses)
+Test(sack_spread, first_sack_of_a_flight_reveals_several_losses)
 {
 	struct rc_spread *spread = open_spread_flight(8);
 

@@ -96,7 +96,7 @@ Test(sendwin, ack_in_the_middle_completes_earlier_messages)
 	cr_assert_eq(sendwin_outstanding(win), 0);
 }
 
-Test(sendwin, ack_stops_before_what_needs_an_answer)
+Test(sendwin, ack_stops_before_a_request_with_a_response)
 {
 	RULE("Q-8");
 	send_one(1, UROCE_WR_SEND, 1);
@@ -117,7 +117,7 @@ Test(sendwin, ack_stops_before_what_needs_an_answer)
 	expect_indexes(4, 4, 4);
 }
 
-Test(sendwin, rewinding_sends_again_from_the_oldest_and_an_ack_overtakes_it)
+Test(sendwin, rewind_resends_from_the_oldest_and_an_ack_overtakes_it)
 {
 	RULE("T-2");
 	send_one(1, UROCE_WR_RDMA_WRITE, 3);
@@ -140,7 +140,7 @@ Test(sendwin, rewinding_sends_again_from_the_oldest_and_an_ack_overtakes_it)
 	expect_indexes(2, 2, 2);
 }
 
-/* The answer comes after all, before the READ could be asked for again. */
+/* The answer arrives before the READ is requested again. */
 Test(sendwin, an_answer_overtakes_the_rewind)
 {
 	RULE("T-2");
@@ -156,7 +156,7 @@ Test(sendwin, an_answer_overtakes_the_rewind)
 }
 
 /* P-5: what lies behind snd_una and was once ours. */
-Test(sendwin, remembers_how_far_back_it_has_sent)
+Test(sendwin, rewind_records_how_far_it_went_back)
 {
 	RULE("P-5");
 	cr_assert_not(sendwin_was_acked(win, psn_make(0xFFFFFE)));
@@ -179,7 +179,7 @@ Test(sendwin, remembers_how_far_back_it_has_sent)
 	cr_assert_not(sendwin_was_acked(win, psn_make(4)));
 }
 
-Test(sendwin, no_more_than_the_depth_are_posted)
+Test(sendwin, posts_are_limited_by_the_depth)
 {
 	RULE("Q-6");
 	for (uint64_t i = 0; i < 6; i++)
@@ -191,7 +191,7 @@ Test(sendwin, no_more_than_the_depth_are_posted)
 }
 
 /* Indexes have 32 bits and wrap: after four billion requests, and half-way, where two of them add up to little. */
-Test(sendwin, the_depth_holds_wherever_the_indexes_are)
+Test(sendwin, depth_holds_at_all_index_values)
 {
 	static const uint32_t starts[] = { 0, (1u << 31) - 4, (1u << 31) - 2, 1u << 31, UINT32_MAX - 3, UINT32_MAX };
 
@@ -213,7 +213,7 @@ Test(sendwin, the_depth_holds_wherever_the_indexes_are)
 	}
 }
 
-Test(sendwin, what_cannot_be_posted_is_refused)
+Test(sendwin, invalid_request_is_refused)
 {
 	struct uroce_sge sges[3] = { { .length = 8 }, { .length = 8 }, { .length = 8 } };
 	static const struct {
@@ -268,7 +268,7 @@ Test(sendwin, the_owner_of_a_psn_is_found)
 	}
 }
 
-/* TC-E-22: all of them report, whatever each asked for. */
+/* TC-E-22: all requests are reported, with or without their flag. */
 Test(sendwin, a_queue_may_signal_all)
 {
 	RULE("Q-6");
@@ -296,7 +296,7 @@ Test(sendwin, an_atomic_has_one_piece_of_eight_bytes)
 	cr_assert_eq(rc_sendwin_post(win, &wr), -EINVAL);
 }
 
-Test(sendwin, inline_bytes_of_which_there_are_none_need_no_memory)
+Test(sendwin, empty_inline_pieces_need_no_memory)
 {
 	struct uroce_sge sges[2] = { { .addr = 0, .length = 0 }, { .addr = 0, .length = 0 } };
 	struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .sg_list = sges, .send_flags = UROCE_SEND_INLINE };
@@ -355,7 +355,7 @@ static void check_posted(uint32_t flags)
 }
 
 /* One slot alone: whoever writes more than was checked writes beyond the end of the memory. */
-Test(sendwin, what_changes_during_a_post_is_read_once)
+Test(sendwin, list_changed_during_a_post_is_read_once)
 {
 	pthread_t thread;
 

@@ -5,7 +5,7 @@
 
 /* ---- the set ---- */
 
-Test(spread, what_a_board_held_before_is_gone)
+Test(spread, recycled_board_is_cleared)
 {
 	const struct rc_spread *spread = open_paths(PATHS);
 
@@ -24,7 +24,7 @@ Test(spread, what_a_board_held_before_is_gone)
 	}
 }
 
-Test(spread, one_path_or_no_board_is_no_spreading)
+Test(spread, one_path_or_no_board_disables_spreading)
 {
 	RULE("W-10");
 	open_paths(1);
@@ -52,7 +52,7 @@ Test(spread, one_path_or_no_board_is_no_spreading)
 	cr_assert_not(qp_spreads(qp));
 }
 
-/* Who spreads has one all the time, and whatever is lost needs one for a while. */
+/* Spreading uses a board permanently, and each loss needs one for a while. */
 Test(spread, half_of_the_boards_are_for_losses)
 {
 	RULE("W-10");
@@ -70,7 +70,7 @@ Test(spread, half_of_the_boards_are_for_losses)
 
 /* ---- turns ---- */
 
-Test(spread, good_paths_take_turns_and_one_that_has_lost_misses_a_rotation)
+Test(spread, good_paths_alternate_and_a_lossy_one_skips_a_rotation)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -90,7 +90,7 @@ Test(spread, good_paths_take_turns_and_one_that_has_lost_misses_a_rotation)
 }
 
 /* The copy of what path 1 has lost would take path 1 again, at the end of a rotation or in its middle. */
-Test(spread, a_copy_takes_another_path_than_the_one_that_lost_it)
+Test(spread, copy_takes_another_path_than_the_lost_packet)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -105,7 +105,7 @@ Test(spread, a_copy_takes_another_path_than_the_one_that_lost_it)
 	cr_assert_eq(spread->path_of[FIRST % KEPT_SPAN], 0);
 }
 
-Test(spread, while_all_are_bad_the_one_goes_on_that_has_failed_least_often)
+Test(spread, least_failed_path_is_used_while_all_are_bad)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 	static const struct {
@@ -126,7 +126,7 @@ Test(spread, while_all_are_bad_the_one_goes_on_that_has_failed_least_often)
 
 /* ---- losses ---- */
 
-/* Two in a row between which nothing has come over the path: it is bad, and is tried after a while. */
+/* After two losses without an arrival in between the path is bad, and is tried later. */
 Test(spread, two_losses_in_a_row_make_a_path_bad)
 {
 	struct rc_spread *spread = open_paths(PATHS);
@@ -154,8 +154,8 @@ Test(spread, two_losses_in_a_row_make_a_path_bad)
 	cr_assert_eq(spread->path_of[psn_of(9).v % KEPT_SPAN], 1 | SPREAD_LOST);
 }
 
-/* A loss in front of what has come over the path is not one more in a row. */
-Test(spread, what_has_come_behind_a_loss_shows_that_the_path_works)
+/* A loss before a received packet of the path does not count as consecutive. */
+Test(spread, received_packet_after_a_loss_shows_a_working_path)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 	struct rc_spread_path *path = &spread->paths[1];
@@ -181,8 +181,8 @@ Test(spread, what_has_come_behind_a_loss_shows_that_the_path_works)
 	cr_assert_eq(spread->paths[0].missed, 0);
 }
 
-/* The newest that has come lies behind the window, or at its end: it tells nothing of what is in flight. */
-Test(spread, what_has_left_the_window_is_no_newest)
+/* The newest received packet lies behind the window or at its end: it does not judge packets in flight. */
+Test(spread, acknowledged_packet_is_not_the_newest_of_its_path)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 	struct rc_spread_path *path = &spread->paths[1];
@@ -207,7 +207,7 @@ Test(spread, what_has_left_the_window_is_no_newest)
 
 /* ---- time ---- */
 
-Test(spread, time_is_marked_twice_a_round_trip)
+Test(spread, time_is_marked_twice_per_round_trip)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -234,8 +234,8 @@ Test(spread, time_is_marked_twice_a_round_trip)
 	cr_assert_eq(spread->quiet_end.v, psn_of(4).v);
 }
 
-/* A packet leaves every half of a round trip, and one has come: what left two round trips earlier is lost. */
-Test(spread, what_left_two_round_trips_before_what_has_come_has_aged)
+/* A packet leaves every half round trip, and one has arrived: packets sent two round trips earlier are lost. */
+Test(spread, packet_two_round_trips_older_than_a_received_one_is_aged)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -267,7 +267,7 @@ Test(spread, what_left_two_round_trips_before_what_has_come_has_aged)
 }
 
 /* With fewer marks than there is room for. */
-Test(spread, before_the_first_mark_nothing_has_aged)
+Test(spread, no_packet_is_aged_before_the_first_mark)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -291,7 +291,7 @@ Test(spread, before_the_first_mark_nothing_has_aged)
 
 /* ---- what is heard ---- */
 
-Test(spread, an_overtaken_sack_tells_of_no_loss)
+Test(spread, overtaken_sack_reveals_no_loss)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -339,7 +339,7 @@ static struct rc_spread *open_overtaken(void)
 	return spread;
 }
 
-Test(spread, what_others_have_overtaken_is_asked_about_after_a_while)
+Test(spread, overtaken_packet_is_probed_after_a_wait)
 {
 	RULE("S-23");
 	open_overtaken();
@@ -353,7 +353,7 @@ Test(spread, what_others_have_overtaken_is_asked_about_after_a_while)
 	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), 0);
 }
 
-Test(spread, nothing_is_asked_about_that_is_known_or_was_asked_about)
+Test(spread, known_or_probed_packet_is_not_probed_again)
 {
 	struct rc_spread *spread = open_overtaken();
 
@@ -382,7 +382,7 @@ Test(spread, nothing_is_asked_about_that_is_known_or_was_asked_about)
 }
 
 /* A PROBE has left since its last copy did, and perhaps its path is dead. */
-Test(spread, what_was_sent_again_is_asked_about_after_a_while)
+Test(spread, resent_packet_is_probed_after_a_wait)
 {
 	struct rc_spread *spread = open_overtaken();
 
@@ -407,8 +407,8 @@ Test(spread, what_was_sent_again_is_asked_about_after_a_while)
 	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true));
 }
 
-/* Only about what others have overtaken, and that is what an answer over another path tells of. */
-Test(spread, a_suspicion_asks_over_the_paths_of_what_was_overtaken)
+/* Only about overtaken packets, which an answer over another path covers. */
+Test(spread, suspicion_probes_the_paths_of_overtaken_packets)
 {
 	struct rc_spread *spread = open_overtaken();
 
@@ -425,7 +425,7 @@ Test(spread, a_suspicion_asks_over_the_paths_of_what_was_overtaken)
 	cr_assert_eq(spread->patient_end.v, psn_of(8).v);
 }
 
-Test(spread, change_of_the_path_begins_anew_with_the_same_ports)
+Test(spread, path_change_restarts_with_the_same_ports)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 	uint16_t port = spread->paths[1].port;

@@ -5,8 +5,8 @@
 
 /* ---- answers of ours ---- */
 
-/* The next good path, when the peer asks though nothing is missing: then answers may not have come. */
-Test(spread_probes, answers_take_another_path_when_the_peer_asks_in_vain)
+/* The next good path is used when the peer probes without a gap, since answers may be lost. */
+Test(spread_probes, probe_without_a_gap_changes_the_path_of_answers)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -44,7 +44,7 @@ Test(spread_probes, answers_take_another_path_when_the_peer_asks_in_vain)
 	cr_assert_eq(spread->ack_path, 0, "no other one works");
 }
 
-Test(spread_probes, answers_stay_on_their_path_while_responses_are_owed)
+Test(spread_probes, answers_keep_their_path_while_responses_are_owed)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -67,7 +67,7 @@ Test(spread_probes, answers_stay_on_their_path_while_responses_are_owed)
 }
 
 /* Without room for a frame there may be no template either. */
-Test(spread_probes, without_room_nothing_is_written)
+Test(spread_probes, no_frame_is_built_without_room)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -84,7 +84,7 @@ Test(spread_probes, without_room_nothing_is_written)
 
 /* ---- PROBEs ---- */
 
-Test(spread_probes, each_path_that_misses_something_is_probed)
+Test(spread_probes, each_path_with_missing_packets_is_probed)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -109,7 +109,7 @@ Test(spread_probes, each_path_that_misses_something_is_probed)
  * Each answer would bring about a PROBE over every path otherwise, more than a slow peer can answer: only what no PROBE
  * has left behind, or whose PROBE must be lost, because a later one has been answered.
  */
-Test(spread_probes, while_an_answer_may_come_no_other_probe_leaves_over_its_path)
+Test(spread_probes, pending_answer_blocks_other_probes_on_its_path)
 {
 	open_paths(PATHS);
 
@@ -127,8 +127,8 @@ Test(spread_probes, while_an_answer_may_come_no_other_probe_leaves_over_its_path
 	cr_assert_eq(rc_spread_probe_paths(qp, true), 15, "a timer asks about all");
 }
 
-/* Two more by a timer, the next ones in their turn, for the path of what is missing may be dead. */
-Test(spread_probes, a_timer_asks_over_two_further_paths)
+/* A timer probes two more paths round-robin, because the path of the missing packet may be dead. */
+Test(spread_probes, timer_probes_two_further_paths)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -146,7 +146,7 @@ Test(spread_probes, a_timer_asks_over_two_further_paths)
 	cr_assert_eq(rc_spread_probe_paths(qp, true), 1 << 0 | 1 << 3, "there is one");
 }
 
-Test(spread_probes, a_bad_path_is_tried_after_ever_longer_waits)
+Test(spread_probes, bad_path_is_probed_at_growing_intervals)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -172,7 +172,7 @@ Test(spread_probes, a_bad_path_is_tried_after_ever_longer_waits)
 	}
 }
 
-Test(spread_probes, a_probe_has_a_number_of_its_own_and_its_paths_port)
+Test(spread_probes, probe_has_its_own_number_and_the_port_of_its_path)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -222,7 +222,7 @@ Test(spread_probes, only_the_answer_to_the_last_probe_over_a_path_counts)
 	cr_assert_not(rc_spread_answered(qp, SPREAD_MOST + PATHS));
 }
 
-Test(spread_probes, a_path_of_which_no_probe_has_left_has_no_answer)
+Test(spread_probes, unprobed_path_accepts_no_answer)
 {
 	open_paths(PATHS);
 
@@ -233,7 +233,7 @@ Test(spread_probes, a_path_of_which_no_probe_has_left_has_no_answer)
 		cr_assert_not(rc_spread_answered(qp, (uint16_t)(number * SPREAD_MOST)));
 }
 
-Test(spread_probes, probes_of_the_peer_wait_for_their_turn)
+Test(spread_probes, probes_of_the_peer_are_answered_in_order)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -269,7 +269,7 @@ Test(spread_probes, probes_of_the_peer_wait_for_their_turn)
 
 /* ---- what an answer tells ---- */
 
-Test(spread_probes, an_answer_tells_of_what_left_before_over_its_path)
+Test(spread_probes, probe_answer_covers_earlier_packets_of_its_path)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -287,7 +287,7 @@ Test(spread_probes, an_answer_tells_of_what_left_before_over_its_path)
 }
 
 /* After silence the answer over one path tells of those that left before it over any path. */
-Test(spread_probes, after_silence_an_answer_tells_of_all_paths)
+Test(spread_probes, probe_answer_after_silence_covers_all_paths)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -322,8 +322,8 @@ Test(spread_probes, after_silence_an_answer_tells_of_all_paths)
 	cr_assert(rc_spread_answer_tells(qp, psn_of(2), false), "and so does each later one");
 }
 
-/* What was sent again by a rewind may have come twice. */
-Test(spread_probes, of_what_a_rewind_has_sent_again_silence_tells_nothing)
+/* Packets resent by a rewind may have arrived twice. */
+Test(spread_probes, rewound_packets_are_not_judged_after_silence)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 
@@ -341,8 +341,8 @@ Test(spread_probes, of_what_a_rewind_has_sent_again_silence_tells_nothing)
 	cr_assert_eq(spread->patient_end.v, psn_of(6).v);
 }
 
-/* Until all has left again a PROBE tells of what had left again before it. */
-Test(spread_probes, a_probe_from_before_a_rewind_tells_nothing_of_what_is_sent_again)
+/* Until all packets are resent a PROBE covers only those resent before it. */
+Test(spread_probes, probe_before_a_rewind_does_not_cover_resent_packets)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 	uint32_t path, later = 1;
@@ -365,7 +365,7 @@ Test(spread_probes, a_probe_from_before_a_rewind_tells_nothing_of_what_is_sent_a
 }
 
 /* All that was silent has been acknowledged, or nothing of it has left: there is no end to look for. */
-Test(spread_probes, silence_ends_with_what_was_silent)
+Test(spread_probes, silence_ends_with_the_silent_packets)
 {
 	struct rc_spread *spread = open_paths(PATHS);
 

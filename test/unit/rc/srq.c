@@ -93,7 +93,7 @@ Test(srq, entries_are_taken_whole_and_in_the_order_of_their_posts)
 	memory = NULL;
 }
 
-Test(srq, a_full_queue_refuses_until_one_is_taken)
+Test(srq, full_queue_refuses_until_an_entry_is_taken)
 {
 	RULE("M-4");
 	open_srq(5);
@@ -109,7 +109,7 @@ Test(srq, a_full_queue_refuses_until_one_is_taken)
 	cr_assert_null(take());
 }
 
-Test(srq, a_list_that_is_too_long_or_not_there_is_refused)
+Test(srq, too_long_or_missing_list_is_refused)
 {
 	struct uroce_recv_wr wr = { .num_sge = 1 };
 
@@ -147,7 +147,7 @@ Test(srq, an_entry_is_a_copy)
 }
 
 /* More than a message can have is as good as that (P-4): it may not come out as little. */
-Test(srq, a_length_that_does_not_fit_counts_as_the_most)
+Test(srq, excessive_length_counts_as_the_maximum)
 {
 	struct uroce_sge sges[PIECES] = { { .length = UINT32_MAX }, { .length = UINT32_MAX }, { .length = 2 } };
 	struct uroce_recv_wr wr = { .sg_list = sges, .num_sge = 3 };
@@ -162,7 +162,7 @@ Test(srq, a_length_that_does_not_fit_counts_as_the_most)
 }
 
 /* TC-C-6: armed with 10 when 9 are there: at once, and once. */
-Test(srq, a_limit_that_is_reached_already_is_told_at_once_and_once)
+Test(srq, limit_already_reached_is_reported_at_once_and_once)
 {
 	RULE("M-4");
 	open_srq(16);
@@ -204,7 +204,7 @@ Test(srq, the_limit_is_reached_when_fewer_are_left)
 	}
 }
 
-Test(srq, a_limit_of_none_disarms)
+Test(srq, limit_of_zero_disarms)
 {
 	RULE("M-4");
 	open_srq(16);

@@ -6,7 +6,7 @@
 #include "rule.h"
 
 /* Who has only received a request does not look at the lines of the send queue. */
-Test(work, what_is_not_asked_for_is_none)
+Test(work, work_outside_the_mask_is_ignored)
 {
 	static struct rc_qp qp = { .state = UROCE_QPS_RTS, .replay.queue_head = REPLAY_NONE };
 
@@ -18,7 +18,7 @@ Test(work, what_is_not_asked_for_is_none)
 }
 
 /* What state and attributes make possible stands in every answer, until they change. */
-Test(work, a_state_and_attributes_leave_something_to_look_at)
+Test(work, state_and_attributes_leave_pending_work)
 {
 	static struct rc_qp qp = { .replay.queue_head = REPLAY_NONE };
 

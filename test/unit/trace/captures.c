@@ -46,7 +46,7 @@ static const struct {
 	{ "nvmeof-cm.pcap", 0 },
 };
 
-Test(captures, nothing_that_linux_did_is_called_wrong)
+Test(captures, linux_captures_contain_no_wrong_verdict)
 {
 	for (uint32_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++) {
 		const struct trace_finding *findings;
@@ -62,8 +62,8 @@ Test(captures, nothing_that_linux_did_is_called_wrong)
 	}
 }
 
-/* What the two files of one run say of each other: the server got what the client sent, but for what was lost. */
-Test(captures, what_the_two_ends_of_one_run_saw_fits_together)
+/* The two files of one run: the server received the packets sent by the client, except lost ones. */
+Test(captures, captures_of_both_ends_are_consistent)
 {
 	struct trace *client = judge_file("linux-loss3-client.pcap", 10000000);
 	struct trace *server = judge_file("linux-loss3-server.pcap", 10000000);
@@ -93,7 +93,7 @@ Test(captures, what_the_two_ends_of_one_run_saw_fits_together)
 	trace_close(server);
 }
 
-Test(captures, with_an_end_that_reacts_at_once_the_late_restarts_of_linux_show)
+Test(captures, zero_reaction_time_shows_the_late_restarts_of_linux)
 {
 	struct trace *trace = judge_file("linux-loss3-client.pcap", 0);
 

@@ -363,7 +363,7 @@ static const struct {
 	{ TRACE_CM_NEEDLESS, "Q >Q1 <P2.1 >L1.2 <l2.1 <l2.1", "Q >Q1 <P2.1 >L1.2 <l2.1 +1000 >L1.2 <l2.1" },
 };
 
-Test(verdicts, each_is_drawn_by_one_trace_and_not_by_the_one_beside_it)
+Test(verdicts, each_verdict_is_drawn_by_its_trace_only)
 {
 	bool tried[TRACE_VERDICTS] = { false };
 
@@ -411,7 +411,7 @@ static uint32_t found_view(const char *line)
 	return view;
 }
 
-Test(verdicts, where_losses_show_tells_where_the_trace_was_taken)
+Test(verdicts, losses_reveal_where_the_trace_was_taken)
 {
 	cr_expect_eq(found_view("S0 S1 a1"), TRACE_AT_REQUESTER | TRACE_AT_RESPONDER);
 	cr_expect_eq(found_view("S0 S2 n1 S1 S2 a2"), TRACE_AT_RESPONDER, "a request was lost before");
@@ -421,7 +421,7 @@ Test(verdicts, where_losses_show_tells_where_the_trace_was_taken)
 	cr_expect_eq(found_view("S0 S2 n1 S1 S2 S3 A4 A5 k5 A4"), 0, "both");
 }
 
-Test(verdicts, what_is_counted_is_what_was_sent)
+Test(verdicts, counts_match_the_sent_packets)
 {
 	struct trace *trace = judge("P F0 L1 A2 k2 S4 n3 S3 S4 a4 R5+2 f5 l6 R5+2 f5 l6 S8 S9 n7 S7 r7");
 	const uint64_t *counts = trace_half(trace, 0)->counts;
@@ -443,7 +443,7 @@ Test(verdicts, what_is_counted_is_what_was_sent)
 }
 
 /* Both directions of a connection whose ends send SACKs or PROBEs are counted, and not judged. */
-Test(verdicts, what_selective_repeat_does_is_not_judged)
+Test(verdicts, selective_repeat_is_not_judged)
 {
 	static const char *const lines[] = { "Q S0 S1 s0 +50 S0", "Q S0 S1 +50 S0 q0", "P S0 S2 a0 s0 a2",
 					     "W S0 s0 a0 a1" };
@@ -459,7 +459,7 @@ Test(verdicts, what_selective_repeat_does_is_not_judged)
 }
 
 /* From what passes, in this order: data, how many PSNs READs take, other connections, the largest there is. */
-Test(verdicts, the_mtu_is_found)
+Test(verdicts, mtu_is_detected)
 {
 	static const struct {
 		const char *line;
@@ -515,8 +515,8 @@ Test(verdicts, responses_find_their_connection_by_their_psn)
 	trace_close(trace);
 }
 
-/* Whatever is said, by whom and in which order, is judged and reported; each message has its connection. */
-Test(verdicts, messages_of_any_kind_in_any_order_are_judged)
+/* Random messages are judged and reported; each is assigned to its connection. */
+Test(verdicts, random_messages_are_judged_without_error)
 {
 	struct trace_options options = { .grace_ns = 100 };
 	uint64_t state = draw_start(1);

@@ -69,7 +69,7 @@ static void expect_read(const struct verb_context *context, const void *object, 
 	cr_expect_eq(entry.type, type, "%u", entry.type);
 }
 
-Test(event, an_event_of_a_destroyed_qp_does_not_reach_a_new_qp_at_its_address)
+Test(event, event_of_a_destroyed_qp_does_not_reach_a_new_qp)
 {
 	struct verb_context *context = open_context();
 	struct verb_qp qp = { .ibv.qp_base.context = &context->verbs.context, .number = verb_event_draw() };
@@ -87,7 +87,7 @@ Test(event, an_event_of_a_destroyed_qp_does_not_reach_a_new_qp_at_its_address)
 	verb_event_remove(VERB_QP, &qp);
 }
 
-Test(event, nor_does_one_of_a_completion_queue_or_shared_receive_queue)
+Test(event, event_of_a_destroyed_cq_or_srq_does_not_reach_a_new_one)
 {
 	struct verb_context *context = open_context();
 	struct verb_cq cq = { .ibv.context = &context->verbs.context, .number = verb_event_draw() };

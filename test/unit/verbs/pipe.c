@@ -13,8 +13,8 @@ static void put(int writer, uint64_t value, uint64_t number)
 	cr_assert_eq(write(writer, entry, sizeof(entry)), ENTRY);
 }
 
-/* The pipe is full, and what goes away is among the last entries as well as among the first. */
-Test(pipe, an_entry_is_taken_back_wherever_it_lies)
+/* The pipe is full, and entries to remove are among the first and the last. */
+Test(pipe, entry_is_removed_at_any_position)
 {
 	int fd = pipe_open(), writer = verb_pipe_writer(fd);
 	uint32_t count = (uint32_t)fcntl(fd, F_GETPIPE_SZ) / ENTRY, seen = 0;

@@ -31,7 +31,7 @@ static uint32_t read_back(struct verb_rate rate)
 	return lane * (rate.width == 1 ? 1 : rate.width == 2 ? 4 : rate.width == 4 ? 8 : 0);
 }
 
-Test(rate, speeds_of_ethernet_are_told_as_they_are)
+Test(rate, ethernet_speeds_are_exact)
 {
 	static const uint32_t gbit[] = { 5, 10, 20, 25, 40, 50, 100, 200, 400 };
 
@@ -40,7 +40,7 @@ Test(rate, speeds_of_ethernet_are_told_as_they_are)
 	cr_expect_eq(read_back(verb_rate_of(2500)), 2500);
 }
 
-Test(rate, no_more_is_promised_than_there_is)
+Test(rate, rate_never_exceeds_the_speed)
 {
 	for (uint32_t mbps = 2500; mbps < 900 * GBIT; mbps += 500)
 		cr_assert_leq(read_back(verb_rate_of(mbps)), mbps, "%u Mbit/s", mbps);
@@ -48,7 +48,7 @@ Test(rate, no_more_is_promised_than_there_is)
 	cr_expect_eq(read_back(verb_rate_of(UINT32_MAX)), 400 * GBIT);
 }
 
-Test(rate, what_nobody_knows_is_the_slowest_there_is)
+Test(rate, unknown_speed_maps_to_the_slowest_rate)
 {
 	cr_expect_eq(read_back(verb_rate_of(0)), 2500);
 	cr_expect_eq(read_back(verb_rate_of(100)), 2500);

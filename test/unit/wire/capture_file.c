@@ -188,7 +188,7 @@ static void expect_error(const struct draft *draft, const char *part)
 	cr_expect(strstr(out, part), "got \"%s\", not \"%s\"", out, part);
 }
 
-Test(capture_file, classic_files_of_both_orders_and_clocks_are_read)
+Test(capture_file, classic_files_of_both_byte_orders_and_clocks_are_read)
 {
 	static const uint32_t magics[] = { 0xA1B2C3D4, 0xA1B23C4D };
 	struct draft draft;
@@ -226,7 +226,7 @@ static uint64_t read_time(const struct draft *draft)
 }
 
 /* put_record() writes 1 and 2, put_enhanced() the 64-bit number 1 << 32 | 2. */
-Test(capture_file, times_are_in_nanoseconds_whatever_the_file_counts_in)
+Test(capture_file, times_are_in_nanoseconds_for_every_resolution)
 {
 	static const struct {
 		uint8_t resolution;
@@ -283,7 +283,7 @@ Test(capture_file, times_are_in_nanoseconds_whatever_the_file_counts_in)
 	cr_expect_eq(read_time(&draft), 4294967298000);
 }
 
-Test(capture_file, a_frame_tells_its_number_and_what_the_capture_cut)
+Test(capture_file, frame_reports_its_number_and_truncation)
 {
 	struct draft draft = classic(false, 0xA1B2C3D4, 1);
 	char path[] = "/tmp/uroce-capture-XXXXXX";
@@ -307,7 +307,7 @@ Test(capture_file, a_frame_tells_its_number_and_what_the_capture_cut)
 	unlink(path);
 }
 
-Test(capture_file, blocks_of_both_orders_are_read_and_unknown_ones_skipped)
+Test(capture_file, blocks_of_both_orders_are_read_and_unknown_blocks_skipped)
 {
 	struct draft draft;
 	uint32_t start;
@@ -359,7 +359,7 @@ Test(capture_file, a_section_has_its_own_interfaces_and_byte_order)
 	expect_error(&draft, "one.two.a packet with interface 1 (the file has 1) before byte");
 }
 
-Test(capture_file, a_link_type_that_tells_of_a_check_sequence_is_ethernet_too)
+Test(capture_file, link_type_with_a_check_sequence_is_ethernet)
 {
 	struct draft draft = classic(false, 0xA1B2C3D4, 0x54000001);
 
@@ -379,7 +379,7 @@ Test(capture_file, other_links_are_refused_by_value)
 	expect_error(&draft, "link type 276 is not supported (1, Ethernet)");
 }
 
-Test(capture_file, packets_of_other_links_are_passed_over_and_counted)
+Test(capture_file, packets_of_other_links_are_skipped_and_counted)
 {
 	char path[] = "/tmp/capture-file-XXXXXX";
 	const struct capture_passed *passed;
@@ -411,7 +411,7 @@ Test(capture_file, packets_of_other_links_are_passed_over_and_counted)
 	unlink(path);
 }
 
-Test(capture_file, what_no_sound_file_has_is_refused)
+Test(capture_file, malformed_file_is_refused)
 {
 	struct draft draft = { 0 };
 	uint32_t start;
@@ -471,7 +471,7 @@ Test(capture_file, what_no_sound_file_has_is_refused)
 	expect_error(&draft, "an invalid byte-order magic, ");
 }
 
-Test(capture_file, a_file_that_is_not_there_says_so)
+Test(capture_file, missing_file_is_reported)
 {
 	struct capture_file *file = capture_file_open("/nonexistent/file.pcap");
 	struct capture_frame frame;
@@ -482,7 +482,7 @@ Test(capture_file, a_file_that_is_not_there_says_so)
 	capture_file_close(file);
 }
 
-Test(capture_file, every_cut_gives_the_frames_before_it_and_an_error)
+Test(capture_file, truncated_file_returns_the_frames_before_and_an_error)
 {
 	char out[1024];
 	struct draft drafts[2];
@@ -505,7 +505,7 @@ Test(capture_file, every_cut_gives_the_frames_before_it_and_an_error)
 	}
 }
 
-Test(capture_file, damage_anywhere_is_survived)
+Test(capture_file, damaged_file_does_not_crash)
 {
 	const unsigned int seed = 20;
 	struct draft sound[2], draft;

@@ -85,7 +85,7 @@ static void expect_frame(const struct test_frame *frame, const char *options, in
 	unlink(path);
 }
 
-Test(decode, golden_files_are_good_and_build_again)
+Test(decode, golden_files_are_good_and_are_rebuilt)
 {
 	RULE("W-3");
 	expect_run("--rebuild " TEST_DATA "/perftest-ipv4.pcap", 0, "\n451 frames, 260 RoCE, 0 bad\n");
@@ -95,7 +95,7 @@ Test(decode, golden_files_are_good_and_build_again)
 }
 
 /* Hand-made: five of UC, and a SEND, a WRITE and a READ request of XRC, whose headers do not count as payload. */
-Test(decode, other_services_are_told_by_their_names)
+Test(decode, other_services_are_named)
 {
 	RULE("W-1");
 	expect_run("--rebuild " TEST_DATA "/uc.pcap", 0, "\n5 frames, 5 RoCE, 0 bad\n");
@@ -138,7 +138,7 @@ Test(decode, a_wrong_icrc_is_bad)
 	test_frame_free(&frame);
 }
 
-Test(decode, what_is_not_kept_differs_only_when_checked)
+Test(decode, rebuild_reports_fields_that_are_not_kept)
 {
 	struct wire_encap encap = test_encap(false, false);
 	struct wire_packet packet = test_packet(OP_SEND_ONLY, 1);
@@ -158,7 +158,7 @@ Test(decode, what_is_not_kept_differs_only_when_checked)
 	test_frame_free(&frame);
 }
 
-Test(decode, faults_of_frames_to_the_roce_port_are_named_and_others_ignored)
+Test(decode, faults_of_frames_to_the_roce_port_are_named)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 
@@ -176,7 +176,7 @@ Test(decode, faults_of_frames_to_the_roce_port_are_named_and_others_ignored)
 }
 
 /* All headers, no header but the BTH, not even that; the ACK is whole. What Linux sent, with the ends cut off. */
-Test(decode, a_cut_frame_tells_what_is_there)
+Test(decode, cut_frame_shows_its_captured_fields)
 {
 	RULE("W-4");
 	expect_run(
@@ -197,7 +197,7 @@ Test(decode, a_cut_frame_tells_what_is_there)
 		   "{\"frames\":5,\"roce\":5,\"bad\":0,\"cut\":4}\n");
 }
 
-Test(decode, the_largest_datagram_is_built_again)
+Test(decode, largest_datagram_is_rebuilt)
 {
 	struct wire_encap encap = test_encap(true, false);
 	struct wire_packet packet = test_packet(OP_SEND_ONLY, 65508);
@@ -209,7 +209,7 @@ Test(decode, the_largest_datagram_is_built_again)
 }
 
 /* What follows the packet, of the first frame only. */
-Test(decode, a_message_of_connection_management_is_shown_with_its_fields)
+Test(decode, cm_message_is_shown_with_its_fields)
 {
 	static char out[64 << 10];
 
@@ -225,7 +225,7 @@ Test(decode, a_message_of_connection_management_is_shown_with_its_fields)
 	cr_expect(strstr(out, " ip.source_port=56281 ip.source=10.9.0.2 ip.dest=10.9.0.3\n"), "%s", out);
 }
 
-Test(decode, a_message_of_connection_management_is_an_object_of_json)
+Test(decode, cm_message_is_a_json_object)
 {
 	static char out[64 << 10];
 
@@ -244,7 +244,7 @@ Test(decode, a_message_of_connection_management_is_an_object_of_json)
 }
 
 /* To QP 1 come other datagrams, too. */
-Test(decode, a_datagram_to_qp_1_that_is_no_message_says_why_and_is_not_bad)
+Test(decode, other_datagram_to_qp_1_shows_its_fault_and_is_not_bad)
 {
 	struct wire_encap encap = test_encap(false, false);
 	struct wire_packet packet = test_packet(OP_UD_SEND_ONLY, CM_MAD_BYTES);
@@ -262,7 +262,7 @@ Test(decode, a_datagram_to_qp_1_that_is_no_message_says_why_and_is_not_bad)
 	test_frame_free(&frame);
 }
 
-Test(decode, connections_of_linux_are_told_with_what_became_of_them)
+Test(decode, linux_connections_are_shown_with_their_outcome)
 {
 	RULE("C-1");
 	expect_run("--cm " TEST_DATA "/rping-cm.pcap", 0,
@@ -365,7 +365,7 @@ static void write_mixed(char *path)
 	cr_assert_eq(fclose(to), 0);
 }
 
-Test(decode, packets_of_another_link_type_are_passed_over_and_counted)
+Test(decode, packets_of_another_link_type_are_skipped_and_counted)
 {
 	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
 
@@ -381,8 +381,8 @@ Test(decode, packets_of_another_link_type_are_passed_over_and_counted)
 	unlink(path);
 }
 
-/* What the file would have said of a connection that has not ended is not known. */
-Test(decode, nothing_is_concluded_from_a_part_of_a_file)
+/* A truncated file does not show how an open connection continued. */
+Test(decode, truncated_file_yields_no_conclusion)
 {
 	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
 	FILE *from = fopen(TEST_DATA "/rping-cm.pcap", "rb"), *to = fdopen(mkstemp(path), "wb");
@@ -399,7 +399,7 @@ Test(decode, nothing_is_concluded_from_a_part_of_a_file)
 	unlink(path);
 }
 
-Test(decode, a_connection_that_is_refused_says_by_whom_and_why)
+Test(decode, refused_connection_shows_its_reason)
 {
 	static const struct said said[] = {
 		{ 0, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
@@ -417,7 +417,7 @@ Test(decode, a_connection_that_is_refused_says_by_whom_and_why)
 			   "1 connections, 3 messages\n3 frames, 3 RoCE, 0 bad\n");
 }
 
-Test(decode, what_comes_again_is_marked_and_what_stays_without_an_answer_is_told)
+Test(decode, repeated_and_unanswered_messages_are_marked)
 {
 	static const struct said said[] = {
 		{ 0, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
@@ -441,8 +441,8 @@ Test(decode, what_comes_again_is_marked_and_what_stays_without_an_answer_is_told
 			   "3 connections, 5 messages\n5 frames, 5 RoCE, 0 bad\n");
 }
 
-/* An answer goes where its transaction id says, when no connection has its ids. */
-Test(decode, ids_of_no_connection_are_marked_and_ids_of_a_new_one_are_not_those_of_the_old)
+/* An answer with unknown ids is assigned by its transaction id. */
+Test(decode, unknown_ids_are_marked_and_reused_ids_are_distinguished)
 {
 	static const struct said said[] = {
 		{ 0, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
@@ -460,7 +460,7 @@ Test(decode, ids_of_no_connection_are_marked_and_ids_of_a_new_one_are_not_those_
 			   "2 connections, 4 messages\n4 frames, 4 RoCE, 0 bad\n");
 }
 
-Test(decode, alternate_paths_and_datagram_services_have_lines_of_their_own)
+Test(decode, alternate_paths_and_datagram_services_have_their_own_lines)
 {
 	static const struct said said[] = {
 		{ 0, true, { .kind = CM_REP, .transaction_id = 9, .local_id = 3, .remote_id = 1 } },
@@ -484,7 +484,7 @@ Test(decode, alternate_paths_and_datagram_services_have_lines_of_their_own)
 }
 
 /* Ids, transaction ids and all else as they come. */
-Test(decode, messages_of_any_kind_in_any_order_are_told)
+Test(decode, random_messages_are_printed)
 {
 	struct said said[SAID_MAX];
 	uint64_t state = draw_start(1);
@@ -518,7 +518,7 @@ Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 	expect_run("/dev/null", 3, "uroce-decode: /dev/null: the file is empty: capture again\n");
 }
 
-Test(decode, help_and_version_go_to_the_output)
+Test(decode, help_and_version_are_written_to_standard_output)
 {
 	expect_run("--help", 0, "2 usage, 3 the file cannot be read.\n");
 	expect_part("--version", "uroce-decode " UROCE_VERSION " (DPDK ");

@@ -54,7 +54,7 @@ static void check(int ipv6, uint32_t ip_bytes, uint16_t tci)
 	cr_expect_eq(neighbour.echo, number);
 }
 
-Test(echo, comes_back_with_its_number)
+Test(echo, echo_returns_with_its_number)
 {
 	RULE("W-8");
 	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
@@ -65,7 +65,7 @@ Test(echo, comes_back_with_its_number)
 	}
 }
 
-Test(echo, damage_is_seen)
+Test(echo, damaged_echo_is_rejected)
 {
 	uint8_t data[2000];
 

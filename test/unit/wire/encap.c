@@ -29,7 +29,7 @@ Test(encap, destination_of_a_built_frame_is_read_with_and_without_a_tag)
 	}
 }
 
-Test(encap, what_is_built_parses_to_the_same_value)
+Test(encap, built_headers_parse_to_the_same_value)
 {
 	struct wire_encap encap, parsed;
 	struct test_frame frame;
@@ -62,7 +62,7 @@ Test(encap, what_is_built_parses_to_the_same_value)
 	}
 }
 
-Test(encap, headers_stand_where_the_format_says)
+Test(encap, headers_are_at_their_offsets)
 {
 	static const char ipv4[] = "\x52\x54\0\0\0\2\x52\x54\0\0\0\1\x81\x00\x60\x05\x08\x00"
 				   "\x45\x6A\0\x34\x12\x34\x40\0\x40\x11\x14\x05"
@@ -87,7 +87,7 @@ Test(encap, headers_stand_where_the_format_says)
 	cr_expect_eq(encap.ip_offset, 14);
 }
 
-Test(encap, a_clear_df_is_kept_but_never_made)
+Test(encap, cleared_df_is_parsed_but_never_built)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 	uint8_t out[WIRE_ENCAP_MAX_BYTES];
@@ -104,7 +104,7 @@ Test(encap, a_clear_df_is_kept_but_never_made)
 }
 
 /* TC-A-1 */
-Test(encap, every_cut_of_a_frame_is_truncated_and_never_read_over)
+Test(encap, truncated_frame_is_reported_without_overread)
 {
 	struct test_frame whole, cut;
 	uint32_t bytes;
@@ -123,7 +123,7 @@ Test(encap, every_cut_of_a_frame_is_truncated_and_never_read_over)
 }
 
 /* TC-A-1 */
-Test(encap, a_cut_with_which_the_ip_length_agrees_is_truncated_too)
+Test(encap, truncation_consistent_with_the_ip_length_is_reported)
 {
 	struct test_frame whole, cut;
 	uint32_t bytes, udp;
@@ -165,7 +165,7 @@ static struct test_frame with_lengths(bool ipv6, uint32_t ip_payload, uint32_t u
 }
 
 /* TC-A-1 */
-Test(encap, lengths_must_fit_each_other_and_the_udp_length_ends_the_datagram)
+Test(encap, lengths_must_be_consistent_and_udp_ends_the_datagram)
 {
 	const uint32_t real = 8 + 12 + 5 + 3 + 4;
 	uint32_t ip_payload, udp_bytes;
@@ -235,7 +235,7 @@ Test(encap, any_source_port_is_accepted)
 /* A frame with a right UDP checksum, of addresses and bytes that make the sum carry. */
 /* An IPv4 frame with one word of options between header and UDP. */
 /* An IPv6 frame with extension headers between IP and UDP, whatever they claim. */
-Test(encap, other_protocols_and_ports_are_nobodys_fault)
+Test(encap, other_protocols_and_ports_are_no_fault)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 
@@ -258,7 +258,7 @@ Test(encap, other_protocols_and_ports_are_nobodys_fault)
 }
 
 /* TC-A-16 */
-Test(encap, one_tag_is_read_and_two_are_not_for_us)
+Test(encap, one_tag_is_parsed_and_two_are_rejected)
 {
 	struct test_frame frame = test_frame_roce(false, true);
 
@@ -273,7 +273,7 @@ Test(encap, one_tag_is_read_and_two_are_not_for_us)
 	test_frame_free(&frame);
 }
 
-Test(encap, a_cut_icmp_frame_is_truncated)
+Test(encap, truncated_icmp_frame_is_reported)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 
@@ -286,7 +286,7 @@ Test(encap, a_cut_icmp_frame_is_truncated)
 }
 
 /* Parses a frame as a receiver does, and reads all that it is promised. */
-Test(encap, the_sum_goes_on_over_even_pieces_and_carries)
+Test(encap, checksum_continues_over_even_pieces_with_carry)
 {
 	uint8_t data[64];
 	uint32_t cut;
@@ -305,8 +305,8 @@ Test(encap, the_sum_goes_on_over_even_pieces_and_carries)
 			     wire_encap_sum(0, data, 63), "cut at %u", cut);
 }
 
-/* One byte makes the frame somebody else's, and nothing comes behind the header that says so. */
-Test(encap, what_is_somebody_elses_may_end_where_that_is_told)
+/* One byte marks the frame as another protocol, and nothing follows its header. */
+Test(encap, frame_of_another_protocol_may_end_at_its_type)
 {
 	static const struct {
 		bool ipv6, vlan;

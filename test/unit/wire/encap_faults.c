@@ -37,7 +37,7 @@ static uint16_t udp_checksum(const uint8_t *ip, bool ipv6, const uint8_t *udp, u
 }
 
 /* TC-A-15 */
-Test(encap_faults, a_udp_checksum_that_is_not_zero_must_be_right)
+Test(encap_faults, nonzero_udp_checksum_must_be_correct)
 {
 	struct test_frame frame;
 	struct wire_encap encap;
@@ -106,7 +106,7 @@ Test(encap_faults, a_udp_checksum_is_right_for_odd_and_large_datagrams)
 }
 
 /* TC-A-16 */
-Test(encap_faults, a_fragment_of_ours_is_told_before_all_other_faults)
+Test(encap_faults, fragment_is_reported_before_all_other_faults)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 
@@ -253,7 +253,7 @@ static const struct {
 };
 
 /* TC-A-16 */
-Test(encap_faults, ipv6_extension_headers_are_faults_or_somebody_elses)
+Test(encap_faults, ipv6_extension_headers_are_faults_or_other_protocols)
 {
 	struct test_frame frame, cut;
 	uint32_t bytes;
@@ -272,7 +272,7 @@ Test(encap_faults, ipv6_extension_headers_are_faults_or_somebody_elses)
 	}
 }
 
-Test(encap_faults, a_later_fragment_has_no_ports_where_others_have_them)
+Test(encap_faults, later_fragment_has_no_ports)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 
@@ -293,7 +293,7 @@ Test(encap_faults, a_later_fragment_has_no_ports_where_others_have_them)
 	test_frame_free(&frame);
 }
 
-Test(encap_faults, a_chain_of_extension_headers_is_not_followed_for_ever)
+Test(encap_faults, long_extension_header_chain_is_not_followed)
 {
 	uint8_t headers[800] = { 0 };
 	struct test_frame frame;
@@ -330,7 +330,7 @@ static void receive(const struct test_frame *frame)
 }
 
 /* TC-A-1 */
-Test(encap_faults, random_damage_is_never_read_over)
+Test(encap_faults, random_damage_causes_no_overread)
 {
 	const unsigned int seed = 4791;
 	struct test_frame whole, frame;
@@ -352,7 +352,7 @@ Test(encap_faults, random_damage_is_never_read_over)
 }
 
 /* The header of a fragment has eight bytes: with all of them, and nothing behind, it is known for one. */
-Test(encap_faults, an_ipv6_fragment_is_told_by_its_header_alone)
+Test(encap_faults, ipv6_fragment_is_identified_by_its_header_alone)
 {
 	struct test_frame whole = test_frame_roce(true, false), cut;
 	uint32_t later;

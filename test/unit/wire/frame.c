@@ -195,7 +195,7 @@ static void check_build(enum wire_icrc_impl impl, uint8_t opcode, bool ipv6, uin
 	     impl < WIRE_ICRC_IMPLS || !wire_icrc_choose(best); impl = (enum wire_icrc_impl)(impl + 1)) \
 		if (wire_icrc_choose(impl))
 
-Test(frame, what_is_built_from_a_template_is_what_is_built_header_by_header)
+Test(frame, template_builds_the_same_frame_as_single_headers)
 {
 	static const uint32_t lengths[] = { 0,   1,   2,   3,   4,   5,   7,   8,   12,   15,   16,   17,
 					    31,  32,  48,  60,  63,  64,  65,  100, 127,  128,  191,  192,
@@ -261,7 +261,7 @@ static void check_acks(enum wire_icrc_impl impl, bool ipv6)
 	}
 }
 
-Test(frame, an_ack_that_repeats_the_last_one_is_built_as_if_it_were_the_first)
+Test(frame, repeated_ack_is_built_like_the_first)
 {
 	RULE("W-3");
 	start();
@@ -275,7 +275,7 @@ Test(frame, an_ack_that_repeats_the_last_one_is_built_as_if_it_were_the_first)
 }
 
 /* The address stands where an IPv4 frame has its BTH, and looks like that of the ACK. */
-Test(frame, an_address_that_looks_like_an_ack_is_none)
+Test(frame, address_resembling_an_ack_is_not_an_ack)
 {
 	static uint8_t plain[ROOM], fast[ROOM];
 	struct wire_frame_template template;
@@ -330,7 +330,7 @@ static void check_following_acks(uint32_t count[2])
 	count[follows]++;
 }
 
-Test(frame, the_icrc_of_an_ack_follows_from_that_of_the_one_before_it)
+Test(frame, icrc_of_an_ack_follows_from_the_previous_one)
 {
 	RULE("W-3");
 	start();
@@ -345,7 +345,7 @@ Test(frame, the_icrc_of_an_ack_follows_from_that_of_the_one_before_it)
 	}
 }
 
-Test(frame, an_ack_in_few_words_is_the_packet_that_it_was)
+Test(frame, short_ack_form_equals_the_packet)
 {
 	uint32_t taken = 0;
 
@@ -431,7 +431,7 @@ static uint32_t draw_frame(bool ipv6, uint8_t *frame)
 	return build_plainly(&encap, &packet, data, frame);
 }
 
-Test(frame, the_short_way_in_takes_every_plain_frame)
+Test(frame, fast_parser_accepts_every_plain_frame)
 {
 	uint8_t frame[512 + 64];
 
@@ -449,7 +449,7 @@ Test(frame, the_short_way_in_takes_every_plain_frame)
 }
 
 /* A byte of the headers changed, a frame cut short: if it is still taken, then rightly. */
-Test(frame, what_the_masks_take_the_parsers_take)
+Test(frame, fast_parser_accepts_only_frames_the_full_parser_accepts)
 {
 	uint32_t taken = 0, refused = 0;
 	uint8_t frame[512];
@@ -489,8 +489,8 @@ static bool parse_what_is_new(const uint8_t *frame, const uint8_t *before, const
 	return true;
 }
 
-/* Whatever a frame repeats of the one before it: it comes out as if it had been looked at by itself. */
-Test(frame, a_frame_that_repeats_another_is_taken_as_it_would_be_alone)
+/* A frame that repeats headers of the previous one parses as if it were single. */
+Test(frame, repeated_headers_parse_like_a_single_frame)
 {
 	uint32_t repeats = 0, others = 0, refused = 0;
 	uint8_t frame[512];
@@ -532,8 +532,8 @@ Test(frame, a_frame_that_repeats_another_is_taken_as_it_would_be_alone)
 	cr_assert_gt(refused, 100);
 }
 
-/* One by one, what makes a frame none of ours or none that is plain. */
-Test(frame, the_short_way_in_refuses_what_is_not_plain)
+/* Each property that makes a frame foreign or not plain. */
+Test(frame, fast_parser_refuses_other_frames)
 {
 	static const struct {
 		const char *what;

@@ -98,7 +98,7 @@ static void check_rebuild(const char *where, const struct test_frame *frame, con
 	test_frame_free(&built);
 }
 
-Test(golden, every_frame_builds_again_byte_for_byte)
+Test(golden, every_frame_is_rebuilt_byte_for_byte)
 {
 	RULE("W-1");
 	for_each_golden_frame(check_rebuild);
@@ -114,7 +114,7 @@ static void check_reserved_opcode(const char *where, const struct test_frame *fr
 	cr_assert_eq(packet->pad_bytes, packet_pad_bytes(packet->payload_bytes), "%s", where);
 }
 
-Test(golden, every_opcode_is_known_and_its_payload_and_pad_agree)
+Test(golden, every_opcode_is_known_with_consistent_payload_and_pad)
 {
 	RULE("W-6");
 	for_each_golden_frame(check_reserved_opcode);

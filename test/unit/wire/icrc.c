@@ -28,7 +28,7 @@ static void fill_random(uint8_t *data, uint32_t bytes)
 		*data++ = (uint8_t)random();
 }
 
-Test(icrc, the_start_is_the_crc_of_eight_bytes_of_ones)
+Test(icrc, start_value_is_the_crc_of_eight_bytes_of_ones)
 {
 	static const uint8_t ones[8] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
 
@@ -37,7 +37,7 @@ Test(icrc, the_start_is_the_crc_of_eight_bytes_of_ones)
 	cr_expect_eq(WIRE_ICRC_START, wire_icrc_continue(0, ones, 8));
 }
 
-Test(icrc, equals_a_bitwise_crc_for_every_length)
+Test(icrc, icrc_equals_a_bitwise_crc_for_every_length)
 {
 	enum { LENGTHS = 5000 };
 	unsigned int seed = seed_random();
@@ -114,7 +114,7 @@ static struct test_frame random_frame(bool ipv6, uint32_t payload_bytes)
 	return test_frame_build(&encap, &packet);
 }
 
-Test(icrc, a_frame_has_the_value_of_the_masked_copy)
+Test(icrc, frame_has_the_icrc_of_its_masked_copy)
 {
 	unsigned int seed = seed_random();
 	struct test_frame frame, covered;
@@ -138,7 +138,7 @@ Test(icrc, a_frame_has_the_value_of_the_masked_copy)
 	}
 }
 
-Test(icrc, headers_continued_over_the_payload_give_the_value_of_the_frame)
+Test(icrc, headers_continued_over_the_payload_give_the_frame_value)
 {
 	struct test_frame frame = random_frame(true, 100), head;
 	uint32_t covered = frame.bytes - 14 - WIRE_ICRC_BYTES, cut, crc;
@@ -167,7 +167,7 @@ static bool is_masked(const uint8_t *ip, uint32_t bit)
 }
 
 /* TC-A-2 */
-Test(icrc, every_bit_changes_it_except_the_masked_ones)
+Test(icrc, every_bit_except_the_masked_ones_changes_the_icrc)
 {
 	struct test_frame frame;
 	uint32_t bit, bytes, got, right;
@@ -195,7 +195,7 @@ Test(icrc, every_bit_changes_it_except_the_masked_ones)
 }
 
 /* TC-A-2 */
-Test(icrc, stands_in_the_frame_little_endian)
+Test(icrc, icrc_is_little_endian_in_the_frame)
 {
 	struct wire_encap encap = test_encap(false, false);
 	struct wire_packet packet = test_packet(OP_ACKNOWLEDGE, 0);

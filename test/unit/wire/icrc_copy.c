@@ -129,7 +129,7 @@ Test(icrc_copy, every_frame)
 	}
 }
 
-Test(icrc_copy, a_choice_that_is_not_possible_changes_nothing)
+Test(icrc_copy, unsupported_choice_changes_nothing)
 {
 	enum wire_icrc_impl best = wire_icrc_chosen();
 
@@ -141,7 +141,7 @@ Test(icrc_copy, a_choice_that_is_not_possible_changes_nothing)
 	cr_assert_str_eq(wire_icrc_impl_name(WIRE_ICRC_IMPLS), "unknown");
 }
 
-Test(icrc_copy, the_one_that_is_chosen_is_the_one_in_use)
+Test(icrc_copy, chosen_implementation_is_in_use)
 {
 	enum wire_icrc_impl before = wire_icrc_chosen();
 
@@ -175,7 +175,7 @@ static void *scribble(void *argument)
 }
 
 /* An application may write to what is being sent: the frame has one content or the other, and always a right CRC. */
-Test(icrc_copy, a_source_that_changes_gives_the_crc_of_the_copy)
+Test(icrc_copy, changing_source_gives_the_crc_of_the_copy)
 {
 	static const uint32_t lengths[] = { 8, 15, 24, 64, 100, 256, 300 };
 	pthread_t writer;

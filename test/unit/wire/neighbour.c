@@ -160,7 +160,7 @@ Test(neighbour, an_arp_request_parses)
 	test_frame_free(&frame);
 }
 
-/* Only a MAC of nothing but zeros is none. */
+/* Only an all-zero MAC is invalid. */
 Test(neighbour, a_mac_may_have_zeros)
 {
 	static const uint8_t macs[][6] = { { 0, 0, 1, 2, 3, 4 }, { 2, 3, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0 } };
@@ -195,7 +195,7 @@ Test(neighbour, an_arp_reply_parses)
 	test_frame_free(&frame);
 }
 
-Test(neighbour, arp_that_is_malformed_or_would_poison_is_refused)
+Test(neighbour, malformed_or_poisoning_arp_is_refused)
 {
 	struct test_frame frame = test_frame_copy(arp_request, sizeof(arp_request));
 	const uint32_t bytes = sizeof(arp_request);
@@ -247,7 +247,7 @@ Test(neighbour, a_solicitation_parses)
 	test_frame_free(&frame);
 }
 
-Test(neighbour, a_solicitation_without_the_option_is_answered_to_the_ethernet_source)
+Test(neighbour, solicitation_without_option_is_answered_to_its_source)
 {
 	struct test_frame frame = test_frame_copy(solicitation, sizeof(solicitation) - 8);
 	struct wire_neighbour neighbour;
@@ -262,7 +262,7 @@ Test(neighbour, a_solicitation_without_the_option_is_answered_to_the_ethernet_so
 }
 
 /* A nonce, or what an advertisement has: of the same length, and no MAC of the sender. */
-Test(neighbour, another_option_is_passed_over)
+Test(neighbour, other_option_is_skipped)
 {
 	RULE("W-8");
 	for (uint32_t i = 0; i < 2; i++) {
@@ -341,7 +341,7 @@ Test(neighbour, an_advertisement_parses)
 }
 
 /* The time limit is for an option without length, on which a reader can stay for ever. */
-Test(neighbour, discovery_that_is_malformed_or_forwarded_is_refused, .timeout = 20)
+Test(neighbour, malformed_or_forwarded_discovery_is_refused, .timeout = 20)
 {
 	const uint32_t bytes = sizeof(solicitation);
 	struct test_frame frame;
@@ -465,7 +465,7 @@ Test(neighbour, a_ping_may_be_empty)
 	test_frame_free(&frame);
 }
 
-Test(neighbour, a_ping_with_ethernet_padding_is_answered_as_long_as_it_came)
+Test(neighbour, padded_ping_is_answered_with_its_padding)
 {
 	struct test_frame frame = test_frame_copy(echo_ipv4, sizeof(echo_ipv4));
 
@@ -479,7 +479,7 @@ Test(neighbour, a_ping_with_ethernet_padding_is_answered_as_long_as_it_came)
 	test_frame_free(&frame);
 }
 
-Test(neighbour, a_ping_that_is_malformed_is_refused)
+Test(neighbour, malformed_ping_is_refused)
 {
 	const uint32_t bytes = sizeof(echo_ipv4);
 	struct test_frame frame;
@@ -526,7 +526,7 @@ static uint32_t least(const uint8_t *data)
 	return data[ICMP6] == 128 ? ICMP6 + 8 : ICMP6 + 24;
 }
 
-Test(neighbour, every_cut_is_refused_and_never_read_over)
+Test(neighbour, every_truncation_is_refused_without_overread)
 {
 	static const struct {
 		const uint8_t *data;
@@ -554,7 +554,7 @@ Test(neighbour, every_cut_is_refused_and_never_read_over)
 	}
 }
 
-Test(neighbour, roce_is_none_of_this)
+Test(neighbour, roce_frame_is_no_neighbour_message)
 {
 	struct test_frame frame = test_frame_roce(false, false);
 	struct wire_neighbour neighbour;
@@ -565,7 +565,7 @@ Test(neighbour, roce_is_none_of_this)
 	test_frame_free(&frame);
 }
 
-Test(neighbour, a_probe_comes_from_no_address_and_an_announcement_from_ours)
+Test(neighbour, probe_has_no_source_address_and_announcement_has_ours)
 {
 	struct wire_neighbour heard;
 	uint8_t out[WIRE_NEIGHBOUR_MAX_BYTES];

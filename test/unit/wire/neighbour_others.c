@@ -98,7 +98,7 @@ static const struct message messages[] = {
 };
 /* clang-format on */
 
-Test(neighbour_others, icmp_messages_for_others_are_not_malformed)
+Test(neighbour_others, icmp_for_other_hosts_is_not_malformed)
 {
 	RULE("W-8");
 	for (uint32_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
@@ -127,7 +127,7 @@ static enum wire_neighbour_kind arp_kind(const uint8_t *begin, uint32_t begin_by
 	return (enum wire_neighbour_kind)neighbour.kind;
 }
 
-Test(neighbour_others, arp_for_others_is_not_malformed)
+Test(neighbour_others, arp_for_other_hosts_is_not_malformed)
 {
 	const uint8_t reverse[] = { 0, 1, 8, 0, 6, 4, 0, 3 }, hardware[] = { 0, 6, 8, 0, 8, 4, 0, 1 };
 	const uint8_t protocol[] = { 0, 1, 0x86, 0, 6, 8, 0, 1 }, none[] = { 0, 6, 8, 0, 8, 4, 0, 0 };

@@ -64,7 +64,7 @@ static bool has(const char *letters, char letter)
 	return strchr(letters, letter) != NULL;
 }
 
-Test(opcode, every_row_has_the_headers_and_places_of_the_list)
+Test(opcode, every_row_matches_the_headers_and_offsets_of_the_list)
 {
 	const struct wire_opcode_row *row;
 	const struct expected *e;

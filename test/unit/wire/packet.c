@@ -40,7 +40,7 @@ static uint32_t head_bytes(uint8_t opcode)
 	return WIRE_BTH_BYTES + wire_opcode(opcode)->extension_bytes;
 }
 
-Test(packet, what_is_built_parses_to_the_same_value_for_every_opcode)
+Test(packet, built_packet_parses_to_the_same_value_for_every_opcode)
 {
 	struct wire_packet packet, parsed;
 	struct test_frame frame;
@@ -85,7 +85,7 @@ static const struct {
 		    "\x00\x00\x00\x00\xB1\xB2\x00\x00\x51\x52\x53\x54\x61\x62\x00\x01" },
 };
 
-Test(packet, headers_stand_where_the_format_says)
+Test(packet, headers_are_at_their_offsets)
 {
 	uint8_t out[WIRE_HEADERS_MAX_BYTES];
 	struct wire_packet packet;
@@ -103,7 +103,7 @@ Test(packet, headers_stand_where_the_format_says)
 	}
 }
 
-Test(packet, every_bit_of_the_bth_has_its_place)
+Test(packet, every_bit_of_the_bth_has_its_offset)
 {
 	static const uint8_t bth[12] = {
 		0x04, 0xF0, 0x7F, 0xFE, 0xFF, 0xAB, 0xCD, 0xEF, 0xE0, 0x89, 0xAB, 0xCD,
@@ -135,7 +135,7 @@ Test(packet, every_bit_of_the_bth_has_its_place)
 }
 
 /* TC-A-3 */
-Test(packet, any_version_but_zero_is_refused_with_a_complete_value)
+Test(packet, nonzero_version_is_refused_with_a_complete_value)
 {
 	struct wire_packet packet, parsed;
 	struct test_frame frame;
@@ -153,7 +153,7 @@ Test(packet, any_version_but_zero_is_refused_with_a_complete_value)
 }
 
 /* TC-A-1 */
-Test(packet, every_length_of_every_opcode_is_judged_and_never_read_over)
+Test(packet, every_length_of_every_opcode_is_checked_without_overread)
 {
 	uint8_t headers[WIRE_HEADERS_MAX_BYTES];
 	struct wire_packet packet, parsed;
@@ -182,7 +182,7 @@ Test(packet, every_length_of_every_opcode_is_judged_and_never_read_over)
 }
 
 /* TC-A-5 */
-Test(packet, a_pad_that_does_not_fit_is_truncation)
+Test(packet, pad_out_of_bounds_is_truncation)
 {
 	struct wire_packet packet, parsed;
 	enum wire_packet_fault fault;
@@ -217,7 +217,7 @@ Test(packet, truncation_is_judged_before_the_version)
 	cr_expect_eq(wire_packet_parse(bytes, sizeof(bytes), &packet), WIRE_PACKET_TRUNCATED);
 }
 
-Test(packet, a_payload_that_the_opcode_must_not_have_still_parses)
+Test(packet, unexpected_payload_still_parses)
 {
 	struct wire_packet packet, parsed;
 	struct test_frame frame;
@@ -240,8 +240,8 @@ Test(packet, the_pad_fills_up_to_four_bytes)
 	cr_expect_eq(packet_pad_bytes(4096), 0);
 }
 
-/* What it has of an ACK as nearly all are, MigReq or not, and of nothing else, whichever bit is another. */
-Test(packet, an_ack_in_few_words_is_one_that_has_nothing_else)
+/* The short form matches plain ACKs, with or without MigReq, and differs for any other bit. */
+Test(packet, short_ack_form_matches_only_plain_acks)
 {
 	RULE("W-4");
 	RULE("W-6");

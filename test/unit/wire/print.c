@@ -33,7 +33,7 @@ Test(print, a_write_shows_address_key_and_both_lengths)
 	expect_line(&packet, "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024");
 }
 
-Test(print, an_acknowledge_is_named_by_its_syndrome)
+Test(print, ack_is_named_by_its_syndrome)
 {
 	static const struct {
 		uint8_t syndrome;
@@ -96,7 +96,7 @@ Test(print, every_extension_header_shows_its_fields)
 	}
 }
 
-Test(print, a_sack_that_answers_a_probe_has_its_id)
+Test(print, sack_that_answers_a_probe_shows_its_id)
 {
 	struct wire_packet packet = test_packet(OP_SACK, 0);
 
@@ -106,7 +106,7 @@ Test(print, a_sack_that_answers_a_probe_has_its_id)
 			     "map=+65:0x8182838485868788 kept=29042");
 }
 
-Test(print, flags_are_shown_when_set_and_a_wrong_pad_too)
+Test(print, set_flags_and_a_wrong_pad_are_shown)
 {
 	struct wire_packet packet = {
 		.opcode = OP_SEND_ONLY,
@@ -118,7 +118,7 @@ Test(print, flags_are_shown_when_set_and_a_wrong_pad_too)
 	expect_line(&packet, "SEND_ONLY qp=0x000000 psn=0 solicited migreq ackreq fecn becn bytes=1 pad=2");
 }
 
-Test(print, a_response_with_data_and_a_strange_syndrome_shows_it)
+Test(print, response_with_data_and_an_unknown_syndrome_shows_it)
 {
 	struct wire_packet packet = test_packet(OP_READ_RESPONSE_ONLY, 0);
 
@@ -127,7 +127,7 @@ Test(print, a_response_with_data_and_a_strange_syndrome_shows_it)
 	expect_line(&packet, "READ_RESPONSE_ONLY qp=0x123456 psn=16702650 syndrome=0x60 msn=10592931 bytes=0");
 }
 
-Test(print, a_short_buffer_cuts_the_line_and_ends_it)
+Test(print, short_buffer_truncates_and_terminates_the_line)
 {
 	struct wire_packet packet = test_packet(OP_COMPARE_SWAP, 0);
 	struct wire_encap encap = test_encap(true, true);
@@ -163,7 +163,7 @@ Test(print, no_opcode_exceeds_the_line)
 	}
 }
 
-Test(print, addresses_are_shown_as_people_write_them)
+Test(print, addresses_are_shown_in_usual_notation)
 {
 	struct wire_encap encap = test_encap(false, false);
 	char line[WIRE_PRINT_MAX_BYTES];

@@ -1,4 +1,4 @@
-/* kept_turn.c - what a kept request meets when it has its turn: copies, keys that have gone, receives, credits */
+/* kept_execution.c - execution of kept requests: copies, removed keys, receives and credits */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static uint64_t word_of_b(const struct pair *pair)
 	return word;
 }
 
-/* A copy may come before the turn, and another one behind it. */
-Test(kept_turn, an_atomic_is_executed_once)
+/* A copy may arrive before its execution, and another one after it. */
+Test(kept_execution, kept_atomic_is_executed_once)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
 
@@ -39,8 +39,8 @@ Test(kept_turn, an_atomic_is_executed_once)
 	close_agreed(pair);
 }
 
-/* The key was good when the packet came; what counts is the moment at which the memory would be written. */
-Test(kept_turn, a_key_that_has_gone_meanwhile_refuses_it)
+/* The key was valid on arrival; validity counts when memory is written. */
+Test(kept_execution, deregistered_key_refuses_a_kept_packet)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 0 });
 	uint32_t key = pair_region(pair, B, 1, 0, 64, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE);
@@ -61,8 +61,8 @@ Test(kept_turn, a_key_that_has_gone_meanwhile_refuses_it)
 	close_agreed(pair);
 }
 
-/* Before its turn a SEND is no message, and takes no receive: the peer is granted what is really there. */
-Test(kept_turn, messages_and_credits_are_counted_in_turn)
+/* An out-of-order SEND counts as no message and takes no receive, so the credits are exact. */
+Test(kept_execution, kept_messages_and_credits_are_counted_in_order)
 {
 	struct pair *pair = open_with((struct pair_options){ .receives = 4 });
 
@@ -85,7 +85,7 @@ Test(kept_turn, messages_and_credits_are_counted_in_turn)
 }
 
 /* The entries of a shared queue go to the messages in the order of their PSNs, whichever came first. */
-Test(kept_turn, entries_of_a_shared_queue_are_taken_in_turn)
+Test(kept_execution, shared_receives_are_taken_in_psn_order)
 {
 	void *memory = aligned_alloc(64, rc_srq_bytes(8, 2));
 	struct rc_srq *srq = rc_srq_init(memset(memory, 0, rc_srq_bytes(8, 2)), 8, 2, memory);
@@ -145,7 +145,7 @@ static void expect_response_before_ack(struct wire_packet answered, uint32_t psn
 	close_agreed(pair);
 }
 
-Test(kept_turn, ack_never_covers_a_kept_read_or_atomic_before_its_response)
+Test(kept_execution, ack_never_covers_a_kept_read_or_atomic_before_its_response)
 {
 	RULE("S-14");
 	RULE("S-8");

@@ -1,8 +1,8 @@
-/* same.c - placing while checking does what checking first does: the same packets and state, whatever is lost */
+/* deferred_icrc.c - checking the ICRC while placing gives the same packets and state as checking it first */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two pairs live through the same random story, one of them checks each ICRC before it places a byte. The seed is
- * printed; UROCE_SAME_SEED repeats it, UROCE_SAME_RUNS asks for more.
+ * printed; UROCE_ICRC_SEED repeats it, UROCE_ICRC_RUNS asks for more.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "draw.h"
 #include "pair.h"
 #include "rule.h"
-#include "same.h"
+#include "pair_compare.h"
 
 #define RUNS 150u
 #define STEPS 150u
@@ -132,15 +132,15 @@ static void run(uint64_t seed)
 		story.pairs[i] = open_one(&story, i);
 	while (at++ < STEPS && story.pairs[0]->side[A].qp->state < UROCE_QPS_ERR) {
 		step(&story);
-		same_compare(story.pairs, seed, at);
+		pair_compare(story.pairs, seed, at);
 	}
 	for (int i = 0; i < 2; i++)
 		pair_close(story.pairs[i]);
 }
 
-Test(same, a_random_story_goes_the_same_when_checked_first)
+Test(deferred_icrc, random_traffic_matches_when_icrc_is_checked_first)
 {
-	uint64_t first = same_asked_for("UROCE_SAME_SEED", 1), runs = same_asked_for("UROCE_SAME_RUNS", RUNS);
+	uint64_t first = env_number("UROCE_ICRC_SEED", 1), runs = env_number("UROCE_ICRC_RUNS", RUNS);
 
 	RULE("Q-5");
 	RULE("T-1");

@@ -1,4 +1,4 @@
-/* turns.c - what a QP is asked for and what it asks for leave in turns, however much there is of either */
+/* round_robin.c - responses and own requests of a QP leave round-robin, however much there is of either */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
@@ -41,7 +41,7 @@ static void expect_halves(struct pair *pair, uint32_t calls, uint32_t room)
 	cr_assert_leq(requests, calls * room / 2 + room, "%u calls of %u frames", calls, room);
 }
 
-Test(turns, a_port_with_little_room_serves_both)
+Test(round_robin, port_with_little_room_serves_requester_and_responder)
 {
 	RULE("S-15");
 	for (uint32_t room = 1; room <= 16; room *= 2) {
@@ -52,8 +52,8 @@ Test(turns, a_port_with_little_room_serves_both)
 	}
 }
 
-/* The peer acknowledges what it is sent, so that the window is not what requests wait for. */
-Test(turns, a_low_rate_serves_both)
+/* The peer acknowledges, so the window does not limit requests. */
+Test(round_robin, low_rate_serves_requester_and_responder)
 {
 	struct pair *pair = open_both(256 * MTU);
 	struct rc_qp *qp = pair->side[B].qp;
@@ -84,8 +84,8 @@ Test(turns, a_low_rate_serves_both)
 	pair_close(pair);
 }
 
-/* A turn is over when there is nothing to send in it. */
-Test(turns, what_is_alone_has_all_the_room)
+/* A turn ends without packets to send. */
+Test(round_robin, single_role_uses_all_room)
 {
 	struct pair *pair = open_both(16 * MTU);
 

@@ -1,4 +1,4 @@
-/* overtaken.c - an ACK that a NAK has overtaken grants no credit twice */
+/* reordered_credits.c - an ACK overtaken by a NAK grants no credit twice */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
@@ -6,7 +6,7 @@
 #include "rule.h"
 
 /* Six SENDs: a NAK reports the first four as done; then an ACK of the first comes, of when there were four entries. */
-Test(overtaken, an_old_ack_grants_what_it_granted_then)
+Test(reordered_credits, stale_ack_grants_only_its_old_credits)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 7 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -30,7 +30,7 @@ Test(overtaken, an_old_ack_grants_what_it_granted_then)
 }
 
 /* As many as may have needed an entry are reckoned with, local operations left out. */
-Test(overtaken, news_of_what_is_not_reported_yet_are_exact)
+Test(reordered_credits, credits_of_unreported_messages_are_exact)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 7 });
 	struct rc_qp *qp = pair->side[A].qp;

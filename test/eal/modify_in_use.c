@@ -1,4 +1,4 @@
-/* anew.c - what is made anew while it is in use: a region with the same keys, a completion queue of another depth */
+/* modify_in_use.c - changes while in use: a reregistered region keeps its keys, a resized queue its entries */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "rule.h"
 #include "start.h"
 
-TestSuite(anew, .init = test_eal_start, .timeout = 60);
+TestSuite(modify_in_use, .init = test_eal_start, .timeout = 60);
 
 #define RIGHTS (UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE)
 
@@ -33,7 +33,7 @@ static enum uroce_wc_status write_to(uint64_t remote_addr, uint32_t rkey)
 	return network_wait(&network, 0).status;
 }
 
-Test(anew, a_region_is_another_one_and_keeps_its_keys)
+Test(modify_in_use, reregistered_region_changes_and_keeps_its_keys)
 {
 	struct end *end;
 	struct uroce_mr *mr;
@@ -54,7 +54,7 @@ Test(anew, a_region_is_another_one_and_keeps_its_keys)
 	network_close(&network);
 }
 
-Test(anew, a_region_that_cannot_be_stays_as_it_is)
+Test(modify_in_use, refused_reregistration_leaves_the_region_unchanged)
 {
 	struct end *end;
 	struct uroce_mr *mr;
@@ -72,7 +72,7 @@ Test(anew, a_region_that_cannot_be_stays_as_it_is)
 }
 
 /* Whose domain it is then: the one before may go, the new one may not, and queue pairs of the one before fail. */
-Test(anew, a_region_changes_its_domain)
+Test(modify_in_use, a_region_changes_its_domain)
 {
 	struct end *end;
 	struct uroce_pd *pd;
@@ -125,7 +125,7 @@ static void take(uint64_t first, unsigned count)
 	}
 }
 
-Test(anew, a_queue_changes_its_depth_and_loses_nothing)
+Test(modify_in_use, resized_queue_loses_no_completion)
 {
 	struct uroce_wc wcs[64];
 	struct uroce_qp *qps[3];
@@ -165,7 +165,7 @@ Test(anew, a_queue_changes_its_depth_and_loses_nothing)
 }
 
 /* One call takes those of both depths, in their order. */
-Test(anew, one_poll_takes_what_came_before_and_after)
+Test(modify_in_use, one_poll_returns_completions_from_before_and_after_resize)
 {
 	struct uroce_wc wcs[64];
 	struct uroce_qp *qps[2];

@@ -1,4 +1,4 @@
-/* source.c - from which of its addresses a device connects when nobody says so */
+/* source_address.c - the default source address of a connection */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define VLAN 100u
 
-TestSuite(source, .init = test_eal_start, .timeout = 60);
+TestSuite(source_address, .init = test_eal_start, .timeout = 60);
 
 /* A second pair of ports, whose devices have one address of each kind; in this order, so that the first never fits. */
 static void open_devices(struct network *network, struct drivers_loop *loop, struct uroce_device *devices[2])
@@ -61,7 +61,7 @@ static struct uroce_addr connect_from(struct network *network, struct uroce_cm_c
 	return event.peer;
 }
 
-Test(source, the_address_that_fits_is_chosen)
+Test(source_address, matching_source_address_is_chosen)
 {
 	static const char *const rows[][2] = {
 		{ "10.9.0.2", "10.9.0.9" },

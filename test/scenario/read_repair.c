@@ -1,4 +1,4 @@
-/* early.c - responses that come before their turn are placed; only what is missing is asked for again */
+/* read_repair.c - out-of-order READ responses are placed, and only the missing ones are requested again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void expect_boards_back(struct pair *pair, enum side_name side)
 	cr_assert_eq(back, sizeof(pair->side[side].boards) / sizeof(pair->side[side].boards[0]));
 }
 
-Test(early, what_comes_before_its_turn_is_placed_and_what_is_missing_asked_for)
+Test(read_repair, out_of_order_response_is_placed_and_the_gap_is_requested)
 {
 	struct pair *pair = open_asked(4, false);
 
@@ -96,7 +96,7 @@ Test(early, what_comes_before_its_turn_is_placed_and_what_is_missing_asked_for)
 }
 
 /* Linux never answers a part that lies before one that it was asked for later. */
-Test(early, of_a_read_only_the_first_hole_is_asked_for)
+Test(read_repair, only_the_first_hole_of_a_read_is_requested)
 {
 	struct pair *pair = open_asked(8, false);
 
@@ -117,7 +117,7 @@ Test(early, of_a_read_only_the_first_hole_is_asked_for)
 	pair_close(pair);
 }
 
-Test(early, a_peer_that_answers_in_any_order_is_asked_for_all_at_once)
+Test(read_repair, any_order_peer_receives_requests_for_all_holes)
 {
 	struct pair *pair = open_asked(8, true);
 
@@ -132,8 +132,8 @@ Test(early, a_peer_that_answers_in_any_order_is_asked_for_all_at_once)
 }
 
 /* What comes behind an ask that was lost says so, when the answer ought to have come (T-5). */
-/* An answer to what was asked for on the old path may be the first thing that comes after a change of paths. */
-Test(early, a_read_that_was_half_there_is_asked_for_upwards_when_the_window_is_rewound)
+/* An answer requested over the old path may be the first packet after a path change. */
+Test(read_repair, rewind_repeats_a_partly_answered_read_upwards)
 {
 	struct pair *pair = open_asked(8, false);
 
@@ -149,7 +149,7 @@ Test(early, a_read_that_was_half_there_is_asked_for_upwards_when_the_window_is_r
 	pair_close(pair);
 }
 
-Test(early, a_peer_that_answers_in_any_order_is_asked_for_the_rest_of_a_read_that_was_half_there)
+Test(read_repair, rewind_to_an_any_order_peer_requests_only_the_holes)
 {
 	struct pair *pair = open_asked(8, true);
 
@@ -162,7 +162,7 @@ Test(early, a_peer_that_answers_in_any_order_is_asked_for_the_rest_of_a_read_tha
 }
 
 /* What an ACK covers needs no resend, though the window was rewound in front of it. */
-Test(early, what_the_peer_has_taken_is_not_sent_again)
+Test(read_repair, acknowledged_requests_are_not_resent_after_a_rewind)
 {
 	struct pair *pair = open_asked(4, false);
 	struct uroce_send_wr write = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
@@ -179,7 +179,7 @@ Test(early, what_the_peer_has_taken_is_not_sent_again)
 	pair_close(pair);
 }
 
-Test(early, an_ask_that_was_lost_is_asked_again_after_a_round_trip)
+Test(read_repair, lost_repair_request_is_repeated_after_a_round_trip)
 {
 	struct pair *pair = open_asked(8, false);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -208,7 +208,7 @@ Test(early, an_ask_that_was_lost_is_asked_again_after_a_round_trip)
 }
 
 /* The late part of the older one must not overwrite what the newer one has brought. */
-Test(early, two_reads_into_one_buffer_are_answered_in_turn)
+Test(read_repair, overlapping_reads_are_placed_in_order)
 {
 	struct pair *pair = open_asked(2, false);
 
@@ -226,7 +226,7 @@ Test(early, two_reads_into_one_buffer_are_answered_in_turn)
 }
 
 /* As programs do that read into one buffer and look at it in the end: memory is as if all had come in their order. */
-Test(early, of_two_reads_into_the_same_places_the_newer_one_stays)
+Test(read_repair, newer_of_two_reads_into_the_same_buffer_stays)
 {
 	struct pair *pair = open_asked(2, false);
 	uint8_t *places = pair->side[A].memory + READ_AT;
@@ -250,7 +250,7 @@ Test(early, of_two_reads_into_the_same_places_the_newer_one_stays)
 }
 
 /* The same, with a damaged one: what lies there already is right. */
-Test(early, a_damaged_one_leaves_what_a_newer_read_has_brought)
+Test(read_repair, damaged_response_keeps_data_of_a_newer_read)
 {
 	struct pair *pair = open_asked(2, false);
 	uint8_t *places = pair->side[A].memory + READ_AT;
@@ -269,7 +269,7 @@ Test(early, a_damaged_one_leaves_what_a_newer_read_has_brought)
 	pair_close(pair);
 }
 
-Test(early, one_that_has_come_is_not_placed_again)
+Test(read_repair, duplicate_response_is_not_placed_again)
 {
 	struct pair *pair = open_asked(4, false);
 
@@ -282,7 +282,7 @@ Test(early, one_that_has_come_is_not_placed_again)
 	pair_close(pair);
 }
 
-Test(early, one_with_a_wrong_icrc_has_not_come)
+Test(read_repair, response_with_a_wrong_icrc_is_dropped)
 {
 	struct pair *pair = open_asked(4, false);
 
@@ -304,8 +304,8 @@ Test(early, one_with_a_wrong_icrc_has_not_come)
 	pair_close(pair);
 }
 
-/* what does not fit is dropped before its turn, and ends the connection in its turn only. */
-Test(early, one_of_a_wrong_length_is_not_placed)
+/* an invalid out-of-order response is dropped; it ends the connection only when in order. */
+Test(read_repair, response_of_a_wrong_length_is_not_placed)
 {
 	struct pair *pair = open_asked(4, false);
 
@@ -317,8 +317,8 @@ Test(early, one_of_a_wrong_length_is_not_placed)
 	pair_close(pair);
 }
 
-/* All asks are lost: the ACK timer spends the budget, and nothing else does. */
-Test(early, a_peer_that_falls_silent_behind_a_hole_is_given_up)
+/* All repair requests are lost: only the ACK timer spends the budget. */
+Test(read_repair, peer_silent_after_a_hole_exhausts_the_retries)
 {
 	struct pair *pair = open_asked(4, false);
 	uint32_t fired = 0;
@@ -338,7 +338,7 @@ Test(early, a_peer_that_falls_silent_behind_a_hole_is_given_up)
 }
 
 /* What the silence has cost is given back once: the budget is never more than the user's. */
-Test(early, an_early_response_gives_back_what_silence_has_cost)
+Test(read_repair, out_of_order_response_refunds_retries_of_silence)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -364,7 +364,7 @@ Test(early, an_early_response_gives_back_what_silence_has_cost)
 }
 
 /* where it would land is not ours any more. The QP fails, and what was to be sent again is not. */
-Test(early, a_hole_whose_place_has_gone_ends_the_connection)
+Test(read_repair, hole_with_deregistered_memory_fails_the_qp)
 {
 	struct pair *pair = open_asked(4, false);
 	struct uroce_send_wr write = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_INLINE };
@@ -417,7 +417,7 @@ static void post_mix(struct pair *pair)
 }
 
 /* A READ owns PSNs that no packet of its own has: between WRITEs and atomics each answer is lost, and each two. */
-Test(early, whatever_is_lost_of_reads_between_others_is_repaired)
+Test(read_repair, lost_read_responses_between_other_requests_are_repaired)
 {
 	RULE("Q-15");
 	RULE("S-9");
@@ -445,7 +445,7 @@ Test(early, whatever_is_lost_of_reads_between_others_is_repaired)
 }
 
 /* Whichever two answers are lost: the newest READ's data lie there in the end. */
-Test(early, whatever_is_lost_of_reads_into_the_same_places_the_newest_stays)
+Test(read_repair, newest_of_overlapping_reads_stays_despite_losses)
 {
 	RULE("Q-15");
 	for (uint32_t any_order = 0; any_order < 2; any_order++) {
@@ -479,7 +479,7 @@ Test(early, whatever_is_lost_of_reads_into_the_same_places_the_newest_stays)
 }
 
 /* Without a board it is as it was before there were any: everything from the loss on goes out again. */
-Test(early, who_has_no_board_asks_for_all_behind_the_loss)
+Test(read_repair, without_a_board_all_after_the_loss_is_requested)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .no_boards = true });
 
@@ -497,7 +497,7 @@ Test(early, who_has_no_board_asks_for_all_behind_the_loss)
 
 /* ---- the responder ---- */
 
-Test(early, a_part_that_has_left_goes_before_the_rest_of_the_read)
+Test(read_repair, sent_part_is_repeated_before_the_rest_of_the_read)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 
@@ -518,7 +518,7 @@ Test(early, a_part_that_has_left_goes_before_the_rest_of_the_read)
 }
 
 /* Some of it has never left: the READ begins again there, and goes on to its end. */
-Test(early, a_part_that_has_not_all_left_begins_the_read_again)
+Test(read_repair, partly_sent_part_restarts_the_read)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 
@@ -536,7 +536,7 @@ Test(early, a_part_that_has_not_all_left_begins_the_read_again)
 }
 
 /* The same of a READ that has been answered, while another one is. */
-Test(early, parts_of_an_answered_read_go_before_another_one)
+Test(read_repair, parts_of_an_answered_read_precede_another_read)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 
@@ -554,8 +554,8 @@ Test(early, parts_of_an_answered_read_go_before_another_one)
 	pair_close(pair);
 }
 
-/* S-9: the key is checked again. What may not be read any more is not answered, and the rest is. */
-Test(early, a_part_whose_key_has_gone_is_dropped)
+/* S-9: the key is checked again. Responses to an invalid key are not sent, and later requests are answered. */
+Test(read_repair, part_with_a_deregistered_key_is_dropped)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
 
@@ -573,8 +573,8 @@ Test(early, a_part_whose_key_has_gone_is_dropped)
 	pair_close(pair);
 }
 
-/* A connection that is set up anew owes nothing, and misses nothing. */
-Test(early, boards_come_back_with_a_reset)
+/* A new connection owes no responses and has no holes. */
+Test(read_repair, reset_returns_boards)
 {
 	struct pair *pair = open_asked(4, false);
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RESET };

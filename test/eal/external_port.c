@@ -1,4 +1,4 @@
-/* alone.c - the library proper without its second archive: a port that somebody else has opened has its path MTU */
+/* external_port.c - path MTU of a port that the application has opened itself */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #include "start.h"
 
-TestSuite(alone, .init = test_eal_start, .timeout = 30);
+TestSuite(external_port, .init = test_eal_start, .timeout = 30);
 
 /* A port of the driver, started with one queue. */
 static uint16_t open_port(const char *name, const char *arguments, struct rte_mempool *pool)
@@ -53,7 +53,7 @@ static int create_device(uint16_t port_id, uint32_t mtu_bytes, struct rte_mempoo
 }
 
 /* A buffer of net_memif has 2048 bytes, Ethernet's with a VLAN tag among them; net_null takes frames of any length. */
-Test(alone, a_port_of_a_driver_that_does_not_say_it_passes_what_it_passes)
+Test(external_port, port_mtu_is_limited_by_buffers_of_a_driver_without_mtu)
 {
 	struct rte_mempool *pool;
 	char arguments[100];

@@ -1,4 +1,4 @@
-/* refused.c - ATOMIC WRITE and FLUSH that are not valid, and FLUSHes that take long */
+/* newops_invalid.c - invalid ATOMIC WRITE and FLUSH requests, and long FLUSHes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void check_refused(struct pair *pair, struct wire_packet packet, const ch
 }
 
 /* Lengths, pad, alignment, and values that mean nothing. */
-Test(refused, what_is_malformed_is_an_invalid_request)
+Test(newops_invalid, malformed_atomic_write_is_an_invalid_request)
 {
 	static const char *const names[] = {
 		"4 bytes",  "16 bytes", "no bytes",  "7 bytes and pad", "8 bytes and pad",
@@ -55,7 +55,7 @@ Test(refused, what_is_malformed_is_an_invalid_request)
 	}
 }
 
-Test(refused, a_flush_that_is_malformed_is_an_invalid_request)
+Test(newops_invalid, malformed_flush_is_an_invalid_request)
 {
 	static const uint32_t unknown[] = { 0, WHOLE, 4, 8, 12, 0x20 | GLOBAL, 0x30 | GLOBAL, 0x20, 0xFFFFFFC0 };
 
@@ -79,7 +79,7 @@ Test(refused, a_flush_that_is_malformed_is_an_invalid_request)
 }
 
 /* Reserved bits of FETH are not looked at. */
-Test(refused, reserved_bits_of_a_flush_are_ignored)
+Test(newops_invalid, reserved_bits_of_a_flush_are_ignored)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -90,7 +90,7 @@ Test(refused, reserved_bits_of_a_flush_are_ignored)
 }
 
 /* S-3: only between messages. The entry in use, if any, tells. */
-Test(refused, inside_a_message_they_are_out_of_sequence)
+Test(newops_invalid, operations_inside_a_message_are_out_of_sequence)
 {
 	RULE("S-3");
 	RULE("K-INV");
@@ -106,8 +106,8 @@ Test(refused, inside_a_message_they_are_out_of_sequence)
 	}
 }
 
-/* TC-D-5: what the QP does not allow is invalid, what the region does not is an access error. */
-Test(refused, rights_are_wanted_of_the_qp_and_of_the_region)
+/* TC-D-5: an operation forbidden by the QP is invalid, one forbidden by the region is an access error. */
+Test(newops_invalid, rights_are_required_of_the_qp_and_the_region)
 {
 	static const struct {
 		uint32_t feth; /* 0: ATOMIC WRITE */
@@ -147,7 +147,7 @@ Test(refused, rights_are_wanted_of_the_qp_and_of_the_region)
 }
 
 /* Of a region of [AT, AT + BYTES): as for any other access, but a whole region has no range, and nothing no key. */
-Test(refused, the_range_is_judged_as_for_a_write)
+Test(newops_invalid, range_is_judged_like_a_write)
 {
 	static const struct {
 		const char *name;
@@ -197,7 +197,7 @@ Test(refused, the_range_is_judged_as_for_a_write)
 }
 
 /* An address that is aligned for the peer and not in memory: eight bytes there are not seen at once by everybody. */
-Test(refused, an_atomic_write_wants_memory_that_is_aligned_too)
+Test(newops_invalid, atomic_write_needs_aligned_memory)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet packet = atomic_write_packet(pair, 0, 0);
@@ -226,7 +226,7 @@ static uint32_t count_polls(struct pair *pair)
 }
 
 /* Four megabytes by range or whole: many polls, in which the host serves others; this QP's own requests go on too. */
-Test(refused, a_long_flush_is_done_in_slices)
+Test(newops_invalid, a_long_flush_is_done_in_slices)
 {
 	RULE("S-20");
 	RULE("Y-1");
@@ -255,7 +255,7 @@ Test(refused, a_long_flush_is_done_in_slices)
 }
 
 /* A duplicate that comes while it is at work does not start it over, and draws no answer of its own. */
-Test(refused, an_impatient_peer_does_not_hold_a_long_flush_up)
+Test(newops_invalid, repeated_requests_do_not_delay_a_long_flush)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet flush = flush_packet(pair, 0, 0, PAIR_MEMORY_BYTES, PERSISTENT);
@@ -272,8 +272,8 @@ Test(refused, an_impatient_peer_does_not_hold_a_long_flush_up)
 	pair_close(pair);
 }
 
-/* K-ACC: the key goes meanwhile. Of a duplicate nobody hears (K-RULE). */
-Test(refused, a_long_flush_whose_key_goes_is_refused)
+/* K-ACC: the key is removed during the FLUSH. A duplicate draws no NAK (K-RULE). */
+Test(newops_invalid, long_flush_with_a_removed_key_is_refused)
 {
 	RULE("K-ACC");
 	RULE("S-4");
@@ -310,7 +310,7 @@ Test(refused, a_long_flush_whose_key_goes_is_refused)
 }
 
 /* Visibility alone takes no time, however long the range. */
-Test(refused, a_flush_for_visibility_is_done_at_once)
+Test(newops_invalid, flush_for_visibility_completes_at_once)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 

@@ -1,4 +1,4 @@
-/* slots.c - the port has no room at the N-th call, or only for one packet from there on: all is sent later, once */
+/* full_port.c - the port has no room at the N-th call, or for one packet per call: all is sent later, once */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
@@ -75,7 +75,7 @@ static uint32_t exchange(uint32_t nth, uint32_t then, uint32_t after)
 	return room.calls;
 }
 
-Test(slots, no_room_at_any_one_call_costs_nothing_but_the_call)
+Test(full_port, full_port_at_any_call_costs_only_that_call)
 {
 	uint32_t nth = 1;
 
@@ -85,7 +85,7 @@ Test(slots, no_room_at_any_one_call_costs_nothing_but_the_call)
 	cr_assert_gt(nth, 8, "the exchange takes some calls");
 }
 
-Test(slots, room_for_one_packet_a_call_from_any_call_on_is_enough)
+Test(full_port, room_for_one_packet_per_call_suffices)
 {
 	uint32_t nth = 1;
 
@@ -99,7 +99,7 @@ Test(slots, room_for_one_packet_a_call_from_any_call_on_is_enough)
  * TC-E-25: ten seconds without any room, under timers of a millisecond. What never left costs no retry; of what had
  * left there is one timeout, since its resend does not leave either.
  */
-Test(slots, ten_seconds_without_room_lose_nothing)
+Test(full_port, ten_seconds_without_room_lose_nothing)
 {
 	RULE("S-15");
 	RULE("T-1");
@@ -127,7 +127,7 @@ Test(slots, ten_seconds_without_room_lose_nothing)
 }
 
 /* Each kind of answer that finds no room says that there is more to send; when it has left there is not. */
-Test(slots, what_finds_no_room_says_so)
+Test(full_port, answer_without_room_reports_pending_work)
 {
 	RULE("S-15");
 	RULE("S-18");
@@ -152,7 +152,7 @@ Test(slots, what_finds_no_room_says_so)
 }
 
 /* An event that the host has no room for is told when it has, once. */
-Test(slots, an_event_that_finds_no_room_says_so)
+Test(full_port, event_without_room_reports_pending_work)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[B].qp;

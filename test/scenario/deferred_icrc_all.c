@@ -1,9 +1,8 @@
-/* same_all.c - all that both sides can ask for goes the same when it is checked before it is placed */
+/* deferred_icrc_all.c - as deferred_icrc.c, with all request types from both sides */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * As same.c, but both sides post, all opcodes in pieces, with keys that are wrong now and then, windows, a shared
- * receive queue, another path; packets are lost, doubled, overtaken and damaged. UROCE_SAME_SEED and UROCE_SAME_RUNS as
- * there.
+ * As deferred_icrc.c, but both sides post all opcodes in pieces, some with wrong keys, windows, a shared receive queue,
+ * another path. Packets are lost, duplicated, reordered and damaged. UROCE_ICRC_SEED and UROCE_ICRC_RUNS as there.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "draw.h"
 #include "operations.h"
 #include "rule.h"
-#include "same.h"
+#include "pair_compare.h"
 #include "ways.h"
 
 #define RUNS 400u
@@ -360,7 +359,7 @@ static void run(uint64_t seed)
 	for (uint32_t at = 1; left > 0; at++) {
 		step();
 		forgive_hints();
-		same_compare(story.pairs, seed, at);
+		pair_compare(story.pairs, seed, at);
 		left = is_over() && left > STEPS_IN_ERROR ? STEPS_IN_ERROR : left - 1;
 	}
 	/* Of a damaged packet some may lie where nobody may look yet. */
@@ -373,9 +372,9 @@ static void run(uint64_t seed)
 	}
 }
 
-Test(same_all, whatever_both_sides_ask_for_goes_the_same_when_checked_first, .timeout = 1200)
+Test(deferred_icrc_all, all_request_types_match_when_icrc_is_checked_first, .timeout = 1200)
 {
-	uint64_t first = same_asked_for("UROCE_SAME_SEED", 1), runs = same_asked_for("UROCE_SAME_RUNS", RUNS);
+	uint64_t first = env_number("UROCE_ICRC_SEED", 1), runs = env_number("UROCE_ICRC_RUNS", RUNS);
 
 	RULE("Q-5");
 	RULE("S-1");

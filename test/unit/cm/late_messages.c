@@ -1,4 +1,4 @@
-/* late.c - messages that come late, again or in another order than they were sent */
+/* late_messages.c - CM messages that arrive late, twice or out of order */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,10 +11,10 @@
 #define S 1000000000ull
 
 /*
- * Two copies of a REQ: nobody listens when the first one comes, somebody does when the second one comes. The refusal of
- * the first one is overtaken by all that follows, and is of no connection that there is.
+ * Two copies of a REQ: the first arrives without a listener, the second with one. The reject of the first one is
+ * overtaken by later messages, and belongs to no connection.
  */
-Test(late, a_refusal_that_was_overtaken_ends_no_connection)
+Test(late_messages, overtaken_reject_ends_no_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message req, rej, rep, rtu;
@@ -46,8 +46,8 @@ Test(late, a_refusal_that_was_overtaken_ends_no_connection)
 	meet_close(meet);
 }
 
-/* The peer gives up while our user thinks: nothing was ever said to it that could be said again. */
-Test(late, a_request_of_a_peer_that_gave_up_is_not_answered)
+/* The peer gives up while the user decides: no answer was sent that could be repeated. */
+Test(late_messages, a_request_of_a_peer_that_gave_up_is_not_answered)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_route to_b;
@@ -69,7 +69,7 @@ Test(late, a_request_of_a_peer_that_gave_up_is_not_answered)
 }
 
 /* No transaction id is special: 0 is not the one of a LAP that never was. */
-Test(late, a_first_alternate_way_may_have_any_transaction_id)
+Test(late_messages, first_lap_may_have_any_transaction_id)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_path way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14 };
@@ -94,8 +94,8 @@ Test(late, a_first_alternate_way_may_have_any_transaction_id)
 	meet_close(meet);
 }
 
-/* A peer says that it has the GUID and the QPN of another one: it is not that one, and cannot end what that has. */
-Test(late, a_reply_with_the_guid_of_another_host_ends_nothing_of_that)
+/* A peer sends the GUID and QPN of another one: it cannot end the connection of that one. */
+Test(late_messages, reply_with_a_foreign_guid_ends_no_other_connection)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message req, rep;
@@ -135,7 +135,7 @@ static int lose_replies(struct meet *meet, enum meet_name from, const struct cm_
 }
 
 /* Accepted, and ended before the peer knew: it does not ask on until all its tries are spent. */
-Test(late, a_request_whose_reply_was_lost_hears_that_all_is_over)
+Test(late_messages, request_with_a_lost_reply_is_answered_after_the_close)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t b;

@@ -1,7 +1,7 @@
-/* same.h - are two pairs that live through the same story the same, field by field? */
+/* pair_compare.h - compares the state of two pairs field by field */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef TEST_SAME_H
-#define TEST_SAME_H
+#ifndef TEST_PAIR_COMPARE_H
+#define TEST_PAIR_COMPARE_H
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "pair.h"
 
 /* A number from the environment. */
-static inline uint64_t same_asked_for(const char *name, uint64_t otherwise)
+static inline uint64_t env_number(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 
@@ -18,7 +18,7 @@ static inline uint64_t same_asked_for(const char *name, uint64_t otherwise)
 }
 
 /* The first field in which they differ, or NULL. */
-static inline const char *same_difference(const struct rc_qp *a, const struct rc_qp *b)
+static inline const char *pair_difference(const struct rc_qp *a, const struct rc_qp *b)
 {
 #define SAME(field)                                                 \
 	do {                                                        \
@@ -62,11 +62,11 @@ static inline const char *same_difference(const struct rc_qp *a, const struct rc
 }
 
 /* Packets, state and completions since the last time, which are forgotten then. */
-static inline void same_compare(struct pair *const pairs[2], uint64_t seed, uint32_t step)
+static inline void pair_compare(struct pair *const pairs[2], uint64_t seed, uint32_t step)
 {
 	for (int i = 0; i < 2; i++) {
 		struct side *one = &pairs[0]->side[i], *other = &pairs[1]->side[i];
-		const char *what = same_difference(one->qp, other->qp);
+		const char *what = pair_difference(one->qp, other->qp);
 
 		for (uint32_t line = 0; line < one->sent_count && line < other->sent_count; line++)
 			cr_assert_str_eq(one->sent[line], other->sent[line], "seed %lu, step %u, side %c", seed, step,

@@ -1,4 +1,4 @@
-/* ways.c - which device and address lead to a peer is known before there is a queue pair */
+/* route_resolution.c - device and addresses that lead to a peer are resolved before there is a queue pair */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "start.h"
 #include "ticks.h"
 
-TestSuite(ways, .init = test_eal_start, .timeout = 60);
+TestSuite(route_resolution, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 static struct uroce_cm_channel *channel;
@@ -35,7 +35,7 @@ static void expect_addr(const struct uroce_addr *addr, const char *text)
 }
 
 /* C-27: the device at once, the addresses with the event; then a queue pair of that device, and along the same way. */
-Test(ways, a_way_is_found_then_a_queue_pair_is_made_then_it_is_connected)
+Test(route_resolution, route_resolution_precedes_queue_pair_and_connection)
 {
 	struct uroce_qp_init_attr init;
 	struct uroce_cm_id *listener, *id;
@@ -70,7 +70,7 @@ Test(ways, a_way_is_found_then_a_queue_pair_is_made_then_it_is_connected)
 }
 
 /* It waits as long as its user says, and no longer. */
-Test(ways, nobody_tells_the_mac)
+Test(route_resolution, unanswered_mac_resolution_times_out)
 {
 	struct uroce_cm_id *id;
 	struct uroce_cm_event event;
@@ -89,8 +89,8 @@ Test(ways, nobody_tells_the_mac)
 	calls_close(&network, channel, NULL);
 }
 
-/* Who is asked for another peer while the first one is looked for is told of the last one only. */
-Test(ways, the_last_call_counts)
+/* A second call while the first resolution runs replaces it: only the last result is reported. */
+Test(route_resolution, last_route_call_counts)
 {
 	struct uroce_addr near = network_address("10.0.0.2"), source = network_address("10.0.0.1");
 	struct uroce_cm_event event;
@@ -107,8 +107,8 @@ Test(ways, the_last_call_counts)
 	calls_close(&network, channel, NULL);
 }
 
-/* Nor is a reader who is late told of the first one. */
-Test(ways, of_routes_that_nobody_has_read_the_last_is_told)
+/* A late reader does not receive the first result either. */
+Test(route_resolution, only_the_last_unread_route_is_reported)
 {
 	struct uroce_addr far = network_address("10.0.0.77"), source = network_address("10.0.0.1");
 	struct uroce_cm_event event;
@@ -132,7 +132,7 @@ Test(ways, of_routes_that_nobody_has_read_the_last_is_told)
 }
 
 /* A queue pair on another lcore takes the id along, though its peer is still being asked for. */
-Test(ways, a_queue_pair_on_another_lcore_takes_the_question_along)
+Test(route_resolution, queue_pair_on_another_lcore_moves_the_resolution)
 {
 	struct uroce_qp_init_attr init;
 	struct uroce_cm_id *id;
@@ -153,8 +153,8 @@ Test(ways, a_queue_pair_on_another_lcore_takes_the_question_along)
 	calls_close(&network, channel, NULL);
 }
 
-/* One that goes while its peer is looked for leaves nothing behind; nor does one that connects meanwhile. */
-Test(ways, whoever_goes_or_connects_meanwhile)
+/* An id destroyed during resolution leaves no resources; nor does one that connects during it. */
+Test(route_resolution, id_destroyed_or_connected_during_resolution_leaks_nothing)
 {
 	struct uroce_addr dest = network_address("10.0.0.2");
 	struct uroce_qp_init_attr init;

@@ -1,4 +1,4 @@
-/* deferred.c - unsignaled requests behind which the queue runs empty: who waits for nothing asks later */
+/* deferred_ackreq.c - unsignaled requests at the end of the queue: the ACK is requested after a delay */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void expect_waits(struct pair *pair, uint64_t ns)
 static const char alone[] = "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8";
 static const char asks[] = "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0";
 
-Test(deferred, nobody_is_asked_at_once_and_an_empty_write_asks_later)
+Test(deferred_ackreq, empty_write_solicits_the_ack_after_a_delay)
 {
 	struct pair *pair = open_measured(1000);
 
@@ -62,7 +62,7 @@ Test(deferred, nobody_is_asked_at_once_and_an_empty_write_asks_later)
 }
 
 /* SENDs do the same; the answer to the ask is the peer's own. */
-Test(deferred, a_peer_answers_the_ask_with_all_that_it_has)
+Test(deferred_ackreq, empty_write_acknowledges_all_earlier_requests)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 8 });
 	const uint64_t start_ns = pair->now_ns;
@@ -83,7 +83,7 @@ Test(deferred, a_peer_answers_the_ask_with_all_that_it_has)
 	pair_close(pair);
 }
 
-Test(deferred, one_of_some_asks_and_a_signaled_one_at_once)
+Test(deferred_ackreq, every_nth_and_each_signaled_request_carries_ackreq)
 {
 	struct pair *pair = open_measured(1000);
 	uint32_t count = 0;
@@ -97,8 +97,8 @@ Test(deferred, one_of_some_asks_and_a_signaled_one_at_once)
 	pair_close(pair);
 }
 
-/* Who comes within the delay does not begin it anew, and who comes when it is over asks instead. */
-Test(deferred, the_delay_has_an_end_and_what_is_sent_then_asks)
+/* A request within the delay does not extend it; a request after its end carries the AckReq itself. */
+Test(deferred_ackreq, delay_is_not_extended_and_later_requests_carry_ackreq)
 {
 	struct pair *pair = open_measured(1000);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -122,10 +122,10 @@ Test(deferred, the_delay_has_an_end_and_what_is_sent_then_asks)
 }
 
 /*
- * The ACK of a duplicate stops before an atomic behind it, so an ask says nothing of what lies behind that: when the
- * atomic is answered, that has still not asked, and would wait for an ACK that nobody owes until the timer expires.
+ * The ACK of a duplicate stops before a later atomic, so an empty WRITE does not cover the requests after it. They
+ * carry no AckReq and would wait for the timer when the atomic is answered.
  */
-Test(deferred, what_lies_behind_an_atomic_is_asked_for_when_that_is_answered)
+Test(deferred_ackreq, requests_after_an_atomic_are_acknowledged_after_its_answer)
 {
 	const uint64_t quarter_ns = 67108864 / 4; /* of the timeout: a round trip is longer, so that no probe runs */
 	struct pair *pair = open_measured(20000000);
@@ -150,7 +150,7 @@ Test(deferred, what_lies_behind_an_atomic_is_asked_for_when_that_is_answered)
 }
 
 /* A slow peer is asked once a round trip; the ACK timer has time left. */
-Test(deferred, the_delay_is_a_round_trip_and_well_below_the_timeout)
+Test(deferred_ackreq, the_delay_is_a_round_trip_and_well_below_the_timeout)
 {
 	struct pair *pair = open_measured(3000000);
 
@@ -165,8 +165,8 @@ Test(deferred, the_delay_is_a_round_trip_and_well_below_the_timeout)
 	pair_close(pair);
 }
 
-/* A fence behind a READ asks for nothing; a local invalidate waits for all before it. */
-Test(deferred, who_waits_for_an_ack_asks_at_once)
+/* A fence after a READ needs no ACK; a local invalidate waits for all earlier requests. */
+Test(deferred_ackreq, fence_invalidate_or_drain_solicits_the_ack_at_once)
 {
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
 	uint32_t bad = 0;
@@ -189,8 +189,8 @@ Test(deferred, who_waits_for_an_ack_asks_at_once)
 	}
 }
 
-/* Nobody can ask later: as it was before. */
-Test(deferred, without_probes_or_a_measure_the_last_packet_asks)
+/* The ACK cannot be requested later. */
+Test(deferred_ackreq, without_probes_or_rtt_the_last_packet_carries_ackreq)
 {
 	struct pair *pair = open_measured(1000);
 
@@ -208,7 +208,7 @@ Test(deferred, without_probes_or_a_measure_the_last_packet_asks)
 }
 
 /* The slots of unsignaled requests are free when a later one reports: with few left somebody waits soon. */
-Test(deferred, a_queue_that_is_half_full_asks)
+Test(deferred_ackreq, half_full_queue_requests_an_ack)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 8 });
 
@@ -223,8 +223,11 @@ Test(deferred, a_queue_that_is_half_full_asks)
 	pair_close(pair);
 }
 
-/* The ask, or what it asks about, or the answer is lost: found by what finds any loss, and no retry is spent first. */
-Test(deferred, a_lost_ask_is_a_lost_tail)
+/*
+ * The empty WRITE, its predecessor or the answer is lost: regular loss detection finds it, and no retry is spent
+ * first.
+ */
+Test(deferred_ackreq, lost_empty_write_is_recovered_like_a_lost_tail)
 {
 	struct pair *pair = open_measured(1000);
 
@@ -244,8 +247,8 @@ Test(deferred, a_lost_ask_is_a_lost_tail)
 	pair_close(pair);
 }
 
-/* What was not asked about is not forgotten when the timer that would ask is stopped. */
-Test(deferred, another_timeout_asks_at_once)
+/* Stopping the timer does not drop the pending ACK request. */
+Test(deferred_ackreq, changed_timeout_solicits_the_ack_at_once)
 {
 	struct uroce_qp_attr attr = { .timeout = 18, .qp_state = UROCE_QPS_RTS };
 	struct pair *pair = open_measured(1000);
@@ -262,7 +265,7 @@ Test(deferred, another_timeout_asks_at_once)
 	pair_close(pair);
 }
 
-Test(deferred, an_ask_for_which_there_is_no_room_leaves_later)
+Test(deferred_ackreq, empty_write_without_room_leaves_later)
 {
 	struct pair *pair = open_measured(1000);
 	struct rc_qp *qp = pair->side[A].qp;

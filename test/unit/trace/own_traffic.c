@@ -1,4 +1,4 @@
-/* own.c - our own two ends under loss, duplication and reordering, judged from either end */
+/* own_traffic.c - traffic of our own ends under loss, duplication and reordering, judged from either end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The seed is printed; UROCE_STORM_SEED repeats it, UROCE_STORM_RUNS asks for more. With UROCE_TRACE_FOLDER what each
@@ -207,7 +207,7 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 	return resent;
 }
 
-Test(own, what_we_send_under_loss_keeps_to_the_rules_and_to_the_counters, .timeout = 120)
+Test(own_traffic, own_traffic_under_loss_matches_rules_and_counters, .timeout = 120)
 {
 	const char *given = getenv("UROCE_STORM_SEED");
 	const char *runs = getenv("UROCE_STORM_RUNS");
@@ -219,7 +219,7 @@ Test(own, what_we_send_under_loss_keeps_to_the_rules_and_to_the_counters, .timeo
 	cr_assert_gt(resent, 0, "nothing was sent again: nothing was tried");
 }
 
-Test(own, without_loss_there_is_nothing_to_tell)
+Test(own_traffic, own_traffic_without_loss_has_no_findings)
 {
 	for (uint64_t seed = 1; seed < 10; seed++)
 		run_storm(seed, 0);

@@ -1,4 +1,4 @@
-/* silence.c - a peer of which nothing was heard for a timeout was only slow: what it is asked again, and what not */
+/* silent_peer.c - a peer that is silent for a timeout may only be slow: which requests are repeated or probed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void answer(struct pair *pair, uint32_t psn, uint32_t first, uint32_t las
 }
 
 /* Nothing shows that the peer has any of them. It has them all, and each copy would be answered in full. */
-Test(silence, one_read_of_several_is_asked_for_again)
+Test(silent_peer, timeout_repeats_only_one_of_several_reads)
 {
 	struct pair *pair = open_cut();
 
@@ -74,7 +74,7 @@ Test(silence, one_read_of_several_is_asked_for_again)
 }
 
 /* It has answered the first, and the others were lost after all: asking early finds that. */
-Test(silence, what_was_lost_after_all_is_found_by_asking)
+Test(silent_peer, lost_reads_after_a_timeout_are_found_by_a_probe)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -104,8 +104,8 @@ Test(silence, what_was_lost_after_all_is_found_by_asking)
 	pair_close(pair);
 }
 
-/* The peer was in the middle of its answer. A part is enough to hear of it; when it goes on nothing more is asked. */
-Test(silence, of_a_read_that_is_being_answered_a_part_is_asked_for)
+/* The peer was answering. A part suffices as a sign of life; if the answer continues, nothing more is requested. */
+Test(silent_peer, timeout_in_a_running_read_requests_a_part)
 {
 	struct pair *pair = open_cut();
 
@@ -124,8 +124,8 @@ Test(silence, of_a_read_that_is_being_answered_a_part_is_asked_for)
 	pair_close(pair);
 }
 
-/* WRITEs: eight have gone out again when the peer shows that it has more than those. What is new goes out next. */
-Test(silence, what_a_slow_peer_answers_after_all_is_not_sent_again)
+/* WRITEs: eight were resent when the peer acknowledges more. New ones leave next. */
+Test(silent_peer, packets_answered_by_a_slow_peer_are_not_resent)
 {
 	struct pair *pair = open_cut();
 
@@ -148,7 +148,7 @@ Test(silence, what_a_slow_peer_answers_after_all_is_not_sent_again)
 }
 
 /* The second time-out cuts off more than the first one did: what is not sent again ends where that ended. */
-Test(silence, each_silence_cuts_off_a_flight_of_its_own)
+Test(silent_peer, each_timeout_cuts_off_its_own_flight)
 {
 	struct pair *pair = open_cut();
 
@@ -169,8 +169,8 @@ Test(silence, each_silence_cuts_off_a_flight_of_its_own)
 	pair_close(pair);
 }
 
-/* What was cut off by the time-out, a message half sent among it, goes on where it stopped. */
-Test(silence, a_message_half_sent_goes_on_where_it_stopped)
+/* A message interrupted by the timeout continues where it stopped. */
+Test(silent_peer, partly_sent_message_continues_where_it_stopped)
 {
 	struct pair *pair = open_cut();
 
@@ -190,10 +190,10 @@ Test(silence, a_message_half_sent_goes_on_where_it_stopped)
 }
 
 /*
- * The timer of a thread that stood still expires, and then an ACK comes that says nothing: the ask that has cost a
- * retry leaves all the same, for each retry is a packet (seed 810001958).
+ * The timer of a stalled thread expires, then an ACK without progress arrives: the empty WRITE that cost a retry
+ * leaves all the same, for each retry is a packet (seed 810001958).
  */
-Test(silence, an_ask_that_has_cost_a_retry_leaves_whatever_comes)
+Test(silent_peer, empty_write_that_cost_a_retry_always_leaves)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -213,8 +213,8 @@ Test(silence, an_ask_that_has_cost_a_retry_leaves_whatever_comes)
 	pair_close(pair);
 }
 
-/* And an ask that is needed no more, for the answer to an earlier one has come, gives the retry back. */
-Test(silence, an_ask_that_never_leaves_costs_no_retry)
+/* An empty WRITE that is no longer needed, because an earlier one was answered, refunds its retry. */
+Test(silent_peer, unsent_empty_write_costs_no_retry)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -241,8 +241,8 @@ Test(silence, an_ask_that_never_leaves_costs_no_retry)
 	pair_close(pair);
 }
 
-/* What has cost nothing any more, for the budget is full again, is not given back besides. */
-Test(silence, a_retry_is_given_back_once)
+/* A retry is not refunded after the budget was refilled. */
+Test(silent_peer, retry_is_refunded_once)
 {
 	RULE("T-3");
 	for (int how = 0; how < 2; how++) {
@@ -268,8 +268,8 @@ Test(silence, a_retry_is_given_back_once)
 	}
 }
 
-/* A READ of which nothing is known is sent once more as a whole; then it is only asked about, until the last retry. */
-Test(silence, a_long_read_is_repeated_once_and_then_asked_about)
+/* An unanswered READ is sent once more as a whole; then it is only probed, until the last retry. */
+Test(silent_peer, long_read_is_repeated_once_and_then_probed)
 {
 	struct pair *pair = open_cut();
 
@@ -291,8 +291,8 @@ Test(silence, a_long_read_is_repeated_once_and_then_asked_about)
 	pair_close(pair);
 }
 
-/* Eight packets are what one would ask for of a READ that is known: one that is no longer is repeated each time. */
-Test(silence, a_short_read_is_repeated_each_time)
+/* A READ of up to eight packets is repeated each time, like a part of a longer one. */
+Test(silent_peer, short_read_is_repeated_at_each_timeout)
 {
 	struct pair *pair = open_cut();
 
@@ -337,30 +337,30 @@ static void lack_the_read(uint64_t rtt_ns, uint32_t timeouts, uint32_t copies)
 	pair_close(pair);
 }
 
-Test(silence, a_peer_that_lacks_the_read_gets_it_again_at_once)
+Test(silent_peer, a_peer_that_lacks_the_read_gets_it_again_at_once)
 {
 	RULE("Q-8");
 	lack_the_read(10000, 2, 0);
 }
 
 /* The network doubles the answer: that says the same again (seed 932002038). */
-Test(silence, a_copy_of_the_answer_does_not_hold_the_read_back)
+Test(silent_peer, copy_of_the_answer_does_not_delay_the_read)
 {
 	RULE("Q-8");
 	RULE("T-6");
 	lack_the_read(10000, 2, 3);
 }
 
-/* Five asks are no five restarts: what answers them is younger than the copies, and no echo of one (seed 932002038). */
-Test(silence, also_when_a_long_way_was_silent_for_long)
+/* Five empty WRITEs are no restarts: their answers are younger than the copies, and no echoes (seed 932002038). */
+Test(silent_peer, lost_read_is_repeated_after_a_long_silence)
 {
 	RULE("Q-8");
 	RULE("T-5");
 	lack_the_read(TIMEOUT_NS / 4, 5, 0);
 }
 
-/* Behind the answer that the READ is lacking comes what was overtaken by it: the READ is there, and being answered. */
-Test(silence, who_answers_the_read_does_not_lack_it)
+/* A response arrives after the answer that reported the READ as missing: the READ is being answered. */
+Test(silent_peer, read_being_answered_is_not_repeated)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -380,8 +380,8 @@ Test(silence, who_answers_the_read_does_not_lack_it)
 	pair_close(pair);
 }
 
-/* What asking has cost counts until the READ goes on, and for nothing that is lost later. */
-Test(silence, a_gap_behind_an_ask_and_progress_is_a_first_one)
+/* The probe's cost counts until the READ progresses, and not for later losses. */
+Test(silent_peer, gap_after_a_probe_and_progress_is_a_new_loss)
 {
 	struct pair *pair = open_cut();
 
@@ -393,8 +393,8 @@ Test(silence, a_gap_behind_an_ask_and_progress_is_a_first_one)
 	pair_close(pair);
 }
 
-/* A budget that software fills owes nothing: a sign of life does not make it larger than it is. */
-Test(silence, a_new_budget_is_given_nothing_back)
+/* A budget refilled by software is not increased by a sign of life. */
+Test(silent_peer, refilled_budget_gets_no_refund)
 {
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD, .retry_cnt = 5 };
 	struct pair *pair = open_cut();
@@ -411,11 +411,10 @@ Test(silence, a_new_budget_is_given_nothing_back)
 }
 
 /*
- * The peer stands still again and again while it answers copies of what is done: what each silence has cost is given
- * back by the next answer. Once for each packet that it owes at the first silence: one that repeats itself for ever
- * is given up.
+ * The peer stalls repeatedly while it answers copies of completed requests: the next answer refunds the retries of
+ * each silence. The refunds are bounded by the packets owed at the first silence, so endless repetition ends.
  */
-Test(silence, a_sign_of_life_gives_back_what_silence_has_cost)
+Test(silent_peer, sign_of_life_refunds_retries_of_silence)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -445,7 +444,7 @@ Test(silence, a_sign_of_life_gives_back_what_silence_has_cost)
 }
 
 /* The new path has a full budget, to which the silence of the old one adds nothing. */
-Test(silence, what_silence_has_cost_on_another_path_is_not_given_back)
+Test(silent_peer, retries_of_silence_on_the_old_path_are_not_refunded)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -468,8 +467,8 @@ Test(silence, what_silence_has_cost_on_another_path_is_not_given_back)
 	pair_close(pair);
 }
 
-/* It was asked for long READs twice, and its second answer comes from far behind: nobody guesses at PSNs there. */
-Test(silence, what_a_copy_still_draws_is_no_alarm_however_old)
+/* Long READs were requested twice, and the second answer has PSNs far behind: it is no PSN sweep. */
+Test(silent_peer, late_answers_to_copies_raise_no_alarm)
 {
 	struct pair *pair = open_cut();
 	const uint32_t packets = PAIR_MEMORY_BYTES / MTU, reads = ANOMALY_DISTANCE / packets + 1;
@@ -496,10 +495,10 @@ Test(silence, what_a_copy_still_draws_is_no_alarm_however_old)
 }
 
 /*
- * An answer that earlier requests still draw is a sign of life and no progress: it puts the timer off, once for each
- * packet that was asked for twice.
+ * A response drawn by an earlier request is a sign of life without progress: it postpones the timer, once per packet
+ * requested twice.
  */
-Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_longer)
+Test(silent_peer, answers_to_copies_postpone_the_timer_a_bounded_number)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -532,8 +531,11 @@ Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_
 	pair_close(pair);
 }
 
-/* A peer that has answered what is newer than all copies has answered those: what is old then is no sign of life. */
-Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
+/*
+ * A peer that has answered a request newer than all copies has answered those: stale responses are no sign of life
+ * from then on.
+ */
+Test(silent_peer, answer_to_a_newer_request_clears_owed_copies)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -556,7 +558,7 @@ Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
 }
 
 /* Perhaps the SEND was refused and all behind it dropped, and then its copy found a receive. */
-Test(silence, behind_a_copy_that_needs_a_receive_all_is_sent_again)
+Test(silent_peer, copy_without_a_receive_resends_all_later_requests)
 {
 	struct pair *pair = open_cut();
 

@@ -1,4 +1,4 @@
-/* reborn.c - a peer that comes back at the same address and with the same QPN: nothing of its earlier life counts */
+/* restarted_peer.c - a peer restarted at the same address and QPN executes no request to its previous connection */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define ACK_TIMEOUT 8 /* 1 ms, so that the survivor gives up soon */
 #define BYTES 20000u
 
-TestSuite(reborn, .init = test_eal_start, .timeout = 60);
+TestSuite(restarted_peer, .init = test_eal_start, .timeout = 60);
 
 /* Gives qp, which nobody knows yet, the number of another that is no more: chance would need 2^24 tries. */
 static void take_number(struct uroce_engine *engine, struct uroce_qp *qp, uint32_t qpn)
@@ -56,7 +56,7 @@ static void expect_untouched(const uint8_t *memory)
 }
 
 /* TC-F-10, TC-F-7: the requests of then are ahead of what is expected now, or behind it, as far as can be. */
-Test(reborn, requests_to_its_earlier_life_are_never_executed)
+Test(restarted_peer, requests_to_a_previous_connection_are_never_executed)
 {
 	static const struct {
 		uint32_t ahead;

@@ -1,4 +1,4 @@
-/* thousands.c - connections by the thousand, at once and in a row: made, used, taken down, all as before */
+/* many_connections.c - thousands of connections, in parallel and in sequence: all resources return */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
@@ -10,7 +10,7 @@
 #include "rule.h"
 #include "start.h"
 
-TestSuite(thousands, .init = test_eal_start, .timeout = 120);
+TestSuite(many_connections, .init = test_eal_start, .timeout = 120);
 
 /* A receive on each end, and a SEND of each to the other: 64 bytes of its buffer. */
 static void use(struct network *network, struct uroce_cm_id *ids[2])
@@ -109,14 +109,14 @@ static void expect_all_as_before(uint32_t at_once, uint32_t times)
 	calls_close(&network, channel, listener);
 }
 
-Test(thousands, at_once_and_all_as_before)
+Test(many_connections, thousand_parallel_connections_leave_no_resources)
 {
 	RULE("C-22");
 	RULE("C-28");
 	expect_all_as_before(1000, 2);
 }
 
-Test(thousands, one_after_the_other_and_all_as_before)
+Test(many_connections, ten_thousand_consecutive_connections_leave_no_resources)
 {
 	RULE("C-28");
 	RULE("P-7");

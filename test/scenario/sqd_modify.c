@@ -1,4 +1,4 @@
-/* drained.c - what software changes in SQD counts for what is under way, and for what waits */
+/* sqd_modify.c - attributes changed in SQD apply to requests in flight and to waiting ones */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
@@ -19,8 +19,8 @@ static void go_to(struct pair *pair, enum uroce_qp_state state)
 	change(pair, &(struct uroce_qp_attr){ .qp_state = state }, UROCE_QP_STATE);
 }
 
-/* Whatever time it takes for the host to come round, it starts then, and not before. */
-Test(drained, a_timer_that_is_turned_on_starts_for_what_is_in_flight)
+/* The timer starts with the next call, whenever the host makes it. */
+Test(sqd_modify, enabled_timer_starts_for_packets_in_flight)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .timeout = 255 });
 	struct rc_qp *qp = pair->side[A].qp;
@@ -42,7 +42,7 @@ Test(drained, a_timer_that_is_turned_on_starts_for_what_is_in_flight)
 	pair_close(pair);
 }
 
-Test(drained, a_timer_that_is_turned_off_does_not_fire)
+Test(sqd_modify, disabled_timer_does_not_fire)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -60,8 +60,8 @@ Test(drained, a_timer_that_is_turned_off_does_not_fire)
 	pair_close(pair);
 }
 
-/* With nothing in flight there is nothing to time. */
-Test(drained, a_timer_that_is_turned_on_with_nothing_in_flight_waits_for_something)
+/* With nothing in flight the timer does not start. */
+Test(sqd_modify, enabled_timer_waits_for_a_packet_in_flight)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .timeout = 255 });
 
@@ -73,7 +73,7 @@ Test(drained, a_timer_that_is_turned_on_with_nothing_in_flight_waits_for_somethi
 }
 
 /* It was posted when it might be sent; now it never can be, and says so instead of waiting. */
-Test(drained, a_read_whose_depth_is_taken_away_fails_in_its_turn)
+Test(sqd_modify, read_without_rd_atomic_fails_in_order)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -94,7 +94,7 @@ Test(drained, a_read_whose_depth_is_taken_away_fails_in_its_turn)
 }
 
 /* A fault of what waits is no business of SQD, which is reported drained. */
-Test(drained, a_message_that_is_too_long_is_judged_when_it_may_start)
+Test(sqd_modify, too_long_message_is_judged_when_it_may_start)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct uroce_sge sges[2] = { { .length = 1u << 31 }, { .length = 1 } };

@@ -1,4 +1,4 @@
-/* stories.c - some stories of the simulator of connections, and every value that REQ and REP carry across */
+/* random_runs.c - runs of the connection simulator, and every value that REQ and REP carry */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #define SEEDS 400u
 
 /* uroce-sim --connections --seed N repeats one that has failed. */
-Test(stories, whatever_happens_both_sides_are_established_or_have_ended)
+Test(random_runs, random_runs_establish_or_end_both_sides)
 {
 	RULE("C-31");
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -37,7 +37,7 @@ static void expect_end(const struct cm_side *is, const struct cm_side *told)
 	cr_expect_eq(is->ece, told->ece);
 }
 
-Test(stories, each_side_knows_all_that_the_other_has_said)
+Test(random_runs, each_side_receives_all_values_of_its_peer)
 {
 	static const char words[] = "words";
 	struct meet *meet = meet_open(NULL);
@@ -108,7 +108,7 @@ Test(stories, each_side_knows_all_that_the_other_has_said)
 	meet_close(meet);
 }
 
-Test(stories, the_words_of_a_disconnect_arrive)
+Test(random_runs, private_data_of_a_disconnect_arrives)
 {
 	static const char words[] = "words";
 	struct meet *meet = meet_open(NULL);
@@ -125,7 +125,7 @@ Test(stories, the_words_of_a_disconnect_arrive)
 }
 
 /* C-28: no more than there are, and as many again afterwards. */
-Test(stories, connections_are_used_up)
+Test(random_runs, connections_are_exhausted_and_refused)
 {
 	struct meet *meet = meet_open(&(struct cm_config){ .connections = 2, .half_open = 1 });
 	struct cm_connect connect = meet_request(7174, 17);

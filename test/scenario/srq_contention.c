@@ -1,4 +1,4 @@
-/* crowd.c - sixty-four QPs on one shared receive queue that is empty most of the time */
+/* srq_contention.c - sixty-four QPs on one shared receive queue that is empty most of the time */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TC-C-5. Smaller than a pair each: nothing is shown as lines, only counted.
@@ -138,7 +138,7 @@ static uint32_t received(const struct crowd *crowd)
 }
 
 /* TC-C-5: all wait; then there is one for each, then a few at a time. */
-Test(crowd, all_recover_when_the_empty_queue_is_filled)
+Test(srq_contention, all_recover_when_the_empty_queue_is_filled)
 {
 	struct crowd *crowd = open_crowd(CROWD);
 	const struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .send_flags = UROCE_SEND_SIGNALED };

@@ -1,4 +1,4 @@
-/* refused.c - a flood of requests that are refused at once, beside an honest host and our own connections */
+/* refused_flood.c - a flood of refused connection requests next to an honest host and our own connections */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define STRANGERS 1000u
 #define TURN 50u /* after so many an honest host connects */
 
-TestSuite(refused, .init = test_eal_start, .timeout = 60);
+TestSuite(refused_flood, .init = test_eal_start, .timeout = 60);
 
 /* What a stranger asks for, with the longest times that there are. */
 static void build_request(uint32_t number, const char *source, uint8_t mad[CM_MAD_BYTES])
@@ -78,7 +78,7 @@ static void connect_once(struct network *network, struct uroce_cm_channel *chann
 	}
 }
 
-Test(refused, an_honest_host_and_our_own_connections_feel_no_flood_of_them)
+Test(refused_flood, flood_of_refused_requests_starves_no_connection)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;

@@ -1,4 +1,4 @@
-/* shortcut.c - placing while checking: what is damaged leaves nothing behind but bytes that nobody may look at yet */
+/* damaged_packets.c - damaged packets that are placed while the ICRC is checked have no other effect */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All scenarios hand over packets whose ICRC nobody has looked at; with UROCE_PAIR_CHECKED in the environment it is
@@ -19,7 +19,7 @@ static void place_while_checking(void)
 	unsetenv("UROCE_PAIR_CHECKED");
 }
 
-TestSuite(shortcut, .init = place_while_checking);
+TestSuite(damaged_packets, .init = place_while_checking);
 
 static bool is_filled(const struct pair *pair, enum side_name side, uint8_t value, uint64_t offset, uint32_t bytes)
 {
@@ -38,7 +38,7 @@ static void inject_damaged(struct pair *pair, enum side_name to, struct wire_pac
 }
 
 /* Every kind of request, damaged first and right afterwards: only the second one counts. */
-Test(shortcut, a_damaged_request_is_as_if_it_had_never_come)
+Test(damaged_packets, damaged_request_has_no_effect)
 {
 	static const uint8_t kinds[] = { OP_SEND_ONLY, OP_SEND_FIRST,   OP_WRITE_ONLY,   OP_WRITE_FIRST,
 					 OP_FETCH_ADD, OP_READ_REQUEST, OP_SEND_ONLY_IMM };
@@ -67,7 +67,7 @@ Test(shortcut, a_damaged_request_is_as_if_it_had_never_come)
 }
 
 /* Into a receive of several pieces it is placed piece by piece, and checked on the way, too. */
-Test(shortcut, a_damaged_send_into_several_pieces_is_as_if_it_had_never_come)
+Test(damaged_packets, damaged_send_into_several_pieces_has_no_effect)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	const struct side *side = &pair->side[B];
@@ -92,7 +92,7 @@ Test(shortcut, a_damaged_send_into_several_pieces_is_as_if_it_had_never_come)
 }
 
 /* WRITE FIRST, LAST and ONLY carry the address or end what an application may poll: checked before a byte lands. */
-Test(shortcut, no_byte_of_the_ends_of_a_damaged_write_lands)
+Test(damaged_packets, damaged_write_places_no_first_or_last_byte)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -119,8 +119,8 @@ Test(shortcut, no_byte_of_the_ends_of_a_damaged_write_lands)
 	pair_close(pair);
 }
 
-/* A READ that came before is still being answered: it must not tell what was damaged on the way (S-17). */
-Test(shortcut, a_damaged_middle_of_a_write_is_in_no_answer_of_a_read)
+/* An earlier READ is still being answered: it must not return damaged data (S-17). */
+Test(damaged_packets, damaged_write_middle_is_never_read_back)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -139,7 +139,7 @@ Test(shortcut, a_damaged_middle_of_a_write_is_in_no_answer_of_a_read)
 }
 
 /* A damaged response neither completes nor restarts anything; the right one behind it does. */
-Test(shortcut, a_damaged_response_is_as_if_it_had_never_come)
+Test(damaged_packets, damaged_response_has_no_effect)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -166,7 +166,7 @@ Test(shortcut, a_damaged_response_is_as_if_it_had_never_come)
 }
 
 /* A damaged packet ahead of a gap, or refused if it were right, draws no answer: it is checked first. */
-Test(shortcut, what_is_damaged_is_never_refused)
+Test(damaged_packets, damaged_packet_draws_no_nak)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
 
@@ -184,8 +184,8 @@ Test(shortcut, what_is_damaged_is_never_refused)
 	pair_close(pair);
 }
 
-/* The first packet in RTR is news, and what arms or migrates is as well: only when it is a right one. */
-Test(shortcut, a_damaged_packet_tells_nothing_of_the_peer)
+/* Only an intact packet counts as the first in RTR, arms or migrates. */
+Test(damaged_packets, damaged_packet_changes_no_peer_state)
 {
 	struct ways ways = { 0 };
 	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
@@ -218,8 +218,8 @@ Test(shortcut, a_damaged_packet_tells_nothing_of_the_peer)
 	pair_close(pair);
 }
 
-/* Nobody knows whose packet that was: the entry stays for the one who comes next. */
-Test(shortcut, a_damaged_send_takes_no_entry_of_a_shared_queue)
+/* The damaged packet has no known owner: the entry stays for the next message. */
+Test(damaged_packets, a_damaged_send_takes_no_entry_of_a_shared_queue)
 {
 	void *memory = aligned_alloc(64, rc_srq_bytes(4, 2));
 	struct rc_srq *srq = rc_srq_init(memset(memory, 0, rc_srq_bytes(4, 2)), 4, 2, memory);

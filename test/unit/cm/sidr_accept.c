@@ -1,4 +1,4 @@
-/* askers.c - services of datagrams whose user answers each asker, and ids that tell when they have rested */
+/* sidr_accept.c - datagram services whose user answers each SIDR request, and the event at the end of time-wait */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -75,8 +75,8 @@ static void expect_nothing_left(struct meet *meet)
 	meet_close(meet);
 }
 
-/* C-18: what each end says reaches the other's user. */
-Test(askers, a_user_answers_with_a_queue_pair_of_his_choice)
+/* C-18: the values of each end reach the user of the other. */
+Test(sidr_accept, a_user_answers_with_a_queue_pair_of_his_choice)
 {
 	static char question[CM_ASKER_PRIVATE_BYTES + 1];
 	struct meet *meet = meet_open(NULL);
@@ -113,7 +113,7 @@ Test(askers, a_user_answers_with_a_queue_pair_of_his_choice)
 }
 
 /* C-11: an answer that is lost is given again, whether its user still knows of it or not. */
-Test(askers, a_question_that_comes_again_gets_the_same_answer)
+Test(sidr_accept, repeated_sidr_request_gets_the_same_answer)
 {
 	for (int forgotten = 0; forgotten < 2; forgotten++) {
 		struct meet *meet = meet_open(NULL);
@@ -148,7 +148,7 @@ Test(askers, a_question_that_comes_again_gets_the_same_answer)
 }
 
 /* Nobody waits for ever: rejected by the user, by his going, and by his silence. */
-Test(askers, an_asker_is_told_no)
+Test(sidr_accept, sidr_request_is_rejected_by_user_close_or_timeout)
 {
 	for (int way = 0; way < 3; way++) {
 		struct meet *meet = meet_open(NULL);
@@ -187,7 +187,7 @@ Test(askers, an_asker_is_told_no)
 }
 
 /* C-22: as with connections, one more than the backlog is dropped and counted, and comes again. */
-Test(askers, those_who_wait_are_bounded)
+Test(sidr_accept, waiting_sidr_requests_are_limited_by_the_backlog)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a[2], b;
@@ -209,8 +209,8 @@ Test(askers, those_who_wait_are_bounded)
 	expect_nothing_left(meet);
 }
 
-/* Whatever has come and gone since, each is answered as the one that it is. */
-Test(askers, two_are_answered_the_other_way_round)
+/* Each is answered correctly after any order of requests. */
+Test(sidr_accept, sidr_requests_may_be_answered_in_any_order)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t a[2], b[2], ids[2];
@@ -237,7 +237,7 @@ Test(askers, two_are_answered_the_other_way_round)
 }
 
 /* C-22: strangers leave places to rest in to the connections of our own users. */
-Test(askers, the_last_places_to_rest_in_are_not_for_them)
+Test(sidr_accept, last_time_wait_places_are_not_for_sidr_requests)
 {
 	struct meet *meet = meet_open(
 		&(struct cm_config){ .connections = 32, .half_open = 32, .of_one_peer = 32, .timewait_ids = 8 });
@@ -258,7 +258,7 @@ Test(askers, the_last_places_to_rest_in_are_not_for_them)
 }
 
 /* C-26: of one for whom there is no place. */
-Test(askers, one_more_than_there_are_places_is_dropped_and_counted)
+Test(sidr_accept, sidr_request_beyond_all_places_is_dropped_and_counted)
 {
 	struct meet *meet = meet_open(
 		&(struct cm_config){ .connections = 2, .half_open = 8, .of_one_peer = 8, .timewait_ids = 64 });
@@ -286,7 +286,7 @@ Test(askers, one_more_than_there_are_places_is_dropped_and_counted)
 }
 
 /* Ids of connections and of questions are counted by each for itself, as far as we know. */
-Test(askers, a_question_with_the_id_of_a_connection_is_a_question)
+Test(sidr_accept, sidr_request_with_the_id_of_a_connection_is_distinct)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_message question;
@@ -317,8 +317,8 @@ Test(askers, a_question_with_the_id_of_a_connection_is_a_question)
 	expect_nothing_left(meet);
 }
 
-/* A message for a connection is none for one that asks for a service (C-23). */
-Test(askers, no_other_message_does_anything_to_one_who_asks)
+/* Messages for connections do not affect a SIDR request (C-23). */
+Test(sidr_accept, connection_messages_do_not_affect_a_sidr_request)
 {
 	static const enum cm_kind kinds[] = { CM_REP, CM_RTU, CM_REJ, CM_MRA, CM_DREQ, CM_DREP, CM_LAP, CM_APR };
 	struct meet *meet = meet_open(NULL);
@@ -351,7 +351,7 @@ Test(askers, no_other_message_does_anything_to_one_who_asks)
 /* ---- rest ---- */
 
 /* C-16: both are told when their ids may be used again, and not before. */
-Test(askers, an_end_that_wants_to_know_is_told_when_its_ids_have_rested)
+Test(sidr_accept, end_of_time_wait_is_reported_on_request)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_connect connect = meet_request(7174, 17);
@@ -387,8 +387,8 @@ Test(askers, an_end_that_wants_to_know_is_told_when_its_ids_have_rested)
 	expect_nothing_left(meet);
 }
 
-/* Nothing rests of what never was, and whoever goes is told nothing. */
-Test(askers, only_what_was_connected_and_is_still_there_is_told_of_its_rest)
+/* A request that was never connected has no time-wait, and a closed id gets no event. */
+Test(sidr_accept, end_of_time_wait_is_reported_only_for_open_connections)
 {
 	struct meet *meet = meet_open(NULL);
 	struct cm_connect connect = meet_request(7174, 17);

@@ -1,4 +1,4 @@
-/* late_news.c - news of credits that comes late, or of messages that nothing is known of any more (F-3) */
+/* late_credits.c - credits that arrive late, or for messages that are no longer tracked (F-3) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static void start_untold(struct pair *pair)
 	cr_assert(rc_qp_transmit(pair->side[A].qp, pair->now_ns, &pair->out), "there was room to tell of it");
 }
 
-/* News that comes late counts the messages behind it, and not the local operation that stands among them. */
-Test(late_news, it_goes_past_a_local_operation)
+/* Late credits count the later messages, but not a local operation among them. */
+Test(late_credits, late_credits_skip_a_local_operation)
 {
 	struct pair *pair = open_with_send(UROCE_SEND_SIGNALED);
 	const struct uroce_send_wr wr = {
@@ -76,7 +76,7 @@ Test(late_news, it_goes_past_a_local_operation)
 }
 
 /* It has used no entry, so the SEND before it has used all that were: the peer's entry is free for the next. */
-Test(late_news, a_write_behind_the_message_is_no_receive)
+Test(late_credits, write_after_the_message_uses_no_receive)
 {
 	struct pair *pair = open_with_send(0);
 
@@ -90,8 +90,8 @@ Test(late_news, a_write_behind_the_message_is_no_receive)
 	pair_close(pair);
 }
 
-/* What is not known any more may have needed entries; but those that earlier news has counted stay counted. */
-Test(late_news, it_takes_back_no_entry_that_was_counted)
+/* Untracked messages may have used receives; receives counted by earlier credits stay counted. */
+Test(late_credits, late_credits_revoke_no_counted_entry)
 {
 	struct pair *pair = open_with_send(0);
 

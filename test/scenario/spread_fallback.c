@@ -1,4 +1,4 @@
-/* spread_alone.c - several paths to a peer that keeps no out-of-order requests: all packets take one path (W-10) */
+/* spread_fallback.c - a peer without out-of-order receive gets all packets over one path (W-10) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static void step(struct pair *pair, uint32_t burst, bool answers_arrive)
  * The wire loses nothing, but the store of B is full: after the first SACK packets take one path, where they stay in
  * order.
  */
-Test(spread_alone, peer_that_keeps_nothing_is_sent_packets_over_one_path)
+Test(spread_fallback, peer_that_keeps_no_packets_receives_over_one_path)
 {
 	struct pair *pair = open_spread(PATHS, 0);
 	uint32_t steps = 0, before;
@@ -99,10 +99,10 @@ Test(spread_alone, peer_that_keeps_nothing_is_sent_packets_over_one_path)
 }
 
 /*
- * Packets of the flight that was sent again arrive late, and draw SACKs that tell of nothing kept: they are no sequence
- * NAKs, so nothing fails even without retries. Both ends answer at every pace.
+ * Packets of the repeated flight arrive late and draw SACKs without kept packets: these are no sequence NAKs, so no
+ * request fails even without retries. Both ends answer at every pace.
  */
-Test(spread_alone, late_packets_of_the_first_flight_spend_no_retry)
+Test(spread_fallback, late_packets_of_the_first_flight_cost_no_retry)
 {
 	RULE("W-10");
 	RULE("S-22");
@@ -129,7 +129,7 @@ Test(spread_alone, late_packets_of_the_first_flight_spend_no_retry)
 }
 
 /* After a while several paths are tried again, and kept if the peer keeps packets now. */
-Test(spread_alone, peer_that_keeps_packets_again_is_sent_them_over_all_paths)
+Test(spread_fallback, several_paths_are_tried_again_and_kept_on_success)
 {
 	struct pair *pair = open_spread(PATHS, 0);
 	uint64_t waits_ns[2];

@@ -1,4 +1,4 @@
-/* reread.c - a READ that comes again while its answer is under way (S-9) */
+/* repeated_read.c - a repeated READ while its answer is in flight (S-9) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
@@ -6,7 +6,7 @@
 #include "rule.h"
 
 /* Of a READ whose answer is under way: from where that has come it begins again, and from further on it does not. */
-Test(reread, what_has_never_left_is_not_left_out)
+Test(repeated_read, repeated_read_does_not_skip_unsent_responses)
 {
 	RULE("S-9");
 	for (uint32_t from = 3; from < 5; from++) {
@@ -26,8 +26,8 @@ Test(reread, what_has_never_left_is_not_left_out)
 	}
 }
 
-/* All of it has left once: what is asked for now is what leaves now. */
-Test(reread, a_part_takes_the_place_of_a_repeated_answer)
+/* All responses have left once: only the requested part leaves. */
+Test(repeated_read, part_replaces_a_repeated_answer)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .no_boards = true });
 

@@ -1,4 +1,4 @@
-/* numbers.c - the QPNs and start PSNs of a hundred thousand QPs: nobody can tell the next ones from them */
+/* random_numbers.c - the QPNs and start PSNs of a hundred thousand QPs are unpredictable */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Both come from the system's random numbers, so there is no seed that would repeat a run. Each bound has beside it the
@@ -22,7 +22,7 @@
 /* Six deviations, squared: 2e-9 a value. */
 #define FAR 36.0
 
-TestSuite(numbers, .init = test_eal_start, .timeout = 60);
+TestSuite(random_numbers, .init = test_eal_start, .timeout = 60);
 
 static bool forced;
 static uint32_t forced_number;
@@ -125,7 +125,7 @@ static void expect_drawn(const uint32_t *numbers, const char *what)
 }
 
 /* TC-G-2 */
-Test(numbers, qpns_and_start_psns_are_as_if_drawn)
+Test(random_numbers, qpns_and_start_psns_appear_random)
 {
 	static struct network network;
 	static uint32_t qpns[MANY], psns[MANY];
@@ -152,7 +152,7 @@ Test(numbers, qpns_and_start_psns_are_as_if_drawn)
 }
 
 /* TC-G-2: the special ones are left out, whatever was drawn; and so is no other. */
-Test(numbers, reserved_qpns_are_never_given_out)
+Test(random_numbers, reserved_qpns_are_never_given_out)
 {
 	static const uint32_t drawn[] = { 0, 1, 2, 0xFFFFFE, 0xFFFFFF, 0xFFFFFFFF, 0xFF000000, 0xFF000001 };
 	static const uint32_t expected[] = { 2, 2, 2, 0xFFFFFE, 0xFFFFE0, 0xFFFFE0, 2, 2 };

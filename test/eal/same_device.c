@@ -1,4 +1,4 @@
-/* self.c - queue pairs of one device reach each other by its own addresses, as over any adapter */
+/* same_device.c - queue pairs of one device reach each other by its own addresses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "rule.h"
 #include "start.h"
 
-TestSuite(self, .init = test_eal_start, .timeout = 60);
+TestSuite(same_device, .init = test_eal_start, .timeout = 60);
 
 #define BYTES 100000u
 
@@ -98,20 +98,20 @@ static void both_ways(unsigned lcores)
 	network_close(&network);
 }
 
-Test(self, queue_pairs_of_one_device_reach_each_other)
+Test(same_device, queue_pairs_of_one_device_reach_each_other)
 {
 	RULE("W-8");
 	both_ways(1);
 }
 
-Test(self, also_from_lcore_to_lcore)
+Test(same_device, queue_pairs_on_two_lcores_reach_each_other)
 {
 	RULE("W-8");
 	both_ways(2);
 }
 
 /* One that is its own peer. */
-Test(self, a_queue_pair_reaches_itself)
+Test(same_device, a_queue_pair_reaches_itself)
 {
 	struct uroce_qp *qp;
 
@@ -147,13 +147,13 @@ static void reaches_itself_and_peer_with_same_mac(bool ipv6)
 	network_close(&network);
 }
 
-Test(self, frames_to_a_peer_with_the_same_mac_leave)
+Test(same_device, frames_to_a_peer_with_the_same_mac_leave)
 {
 	RULE("W-8");
 	reaches_itself_and_peer_with_same_mac(false);
 }
 
-Test(self, ipv6_frames_to_a_peer_with_the_same_mac_leave)
+Test(same_device, ipv6_frames_to_a_peer_with_the_same_mac_leave)
 {
 	RULE("W-8");
 	reaches_itself_and_peer_with_same_mac(true);
