@@ -307,6 +307,8 @@ static int tell_qp(struct uroce_engine *engine, uint32_t number, struct rte_tel_
 	rte_tel_data_add_dict_uint(answer, "sent_psn", view.sent_psn);
 	rte_tel_data_add_dict_uint(answer, "expected_psn", view.expected_psn);
 	rte_tel_data_add_dict_uint(answer, "round_trip_ns", view.round_trip_ns);
+	rte_tel_data_add_dict_uint(answer, "peer_away_ns", view.peer_away_ns);
+	rte_tel_data_add_dict_uint(answer, "peer_away_age_ns", view.peer_away_age_ns);
 	rte_tel_data_add_dict_uint(answer, "timeout", attr->timeout);
 	rte_tel_data_add_dict_uint(answer, "retry_cnt", attr->retry_cnt);
 	rte_tel_data_add_dict_uint(answer, "rnr_retry", attr->rnr_retry);

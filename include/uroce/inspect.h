@@ -31,6 +31,11 @@ struct uroce_qp_view {
 	uint64_t round_trip_ns;      /* smoothed; 0: not measured yet */
 	uint8_t finding;             /* enum uroce_finding: of a QP in RTS that has spent retries and may yet fail */
 	struct uroce_stats stats;    /* as uroce_qp_stats() */
+	/*
+	 * The last report of a SACK peer that its lcore was away: for how long, and how long ago the report arrived. 0:
+	 * there was no report. It is a hint of the peer, and can be forged.
+	 */
+	uint64_t peer_away_ns, peer_away_age_ns;
 };
 
 /* A port. */

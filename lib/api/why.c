@@ -13,6 +13,7 @@
 #define LOOK_US 300000
 #define STARVED_SHARE 0.1 /* an lcore's wait for a core is mentioned above this share of its time */
 #define LONG_ROUND_TRIP_NS 3000000u
+#define PEER_AWAY_AGE_NS 60000000000ull /* an older report of the peer is not mentioned */
 
 /* All values that are looked at, as of one moment. */
 struct moment {
@@ -27,20 +28,36 @@ static void begin_sign(struct text *text)
 	text->more = true;
 }
 
-/* Finds the queue pair. A failed queue pair may be destroyed already, but is found among the failures that are kept. */
+/* Finds the queue pair among the failures that are kept: its last one. */
+static bool find_failed(const struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view)
+{
+	struct uroce_qp_view failed;
+	bool found = false;
+
+	for (unsigned i = 0; i < uroce_engine_lcore_count(engine); i++) {
+		uint32_t next = 0;
+
+		while (uroce_inspect_failed(engine, i, &next, &failed)) {
+			if (failed.qp_num == qp_num)
+				*view = failed, found = true;
+		}
+	}
+	return found;
+}
+
+/*
+ * Finds the queue pair. A failed queue pair may be destroyed already. If it is not, the age of the peer's report is
+ * that at the failure, too.
+ */
 static int find(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view)
 {
 	int error = uroce_inspect_qp(engine, qp_num, view);
 	struct uroce_qp_view failed;
 
-	for (unsigned i = 0; error == -ENOENT && i < uroce_engine_lcore_count(engine); i++) {
-		uint32_t next = 0;
-
-		while (uroce_inspect_failed(engine, i, &next, &failed)) {
-			if (failed.qp_num == qp_num)
-				*view = failed, error = 0;
-		}
-	}
+	if (error == -ENOENT)
+		return find_failed(engine, qp_num, view) ? 0 : error;
+	if (error == 0 && view->attr.qp_state == UROCE_QPS_ERR && find_failed(engine, qp_num, &failed))
+		view->peer_away_age_ns = failed.peer_away_age_ns;
 	return error;
 }
 
@@ -176,6 +193,18 @@ static void add_round_trip(struct text *text, const struct moment *now)
 	    (double)now->qp.round_trip_ns / 1e6);
 }
 
+/* The peer has reported lately that its lcore had no core. Of a failed queue pair: when it failed. */
+static void add_peer_away(struct text *text, const struct moment *now)
+{
+	if (now->qp.peer_away_ns == 0 || now->qp.peer_away_age_ns > PEER_AWAY_AGE_NS)
+		return;
+	begin_sign(text);
+	add(text,
+	    "the peer reported %.1f s %s that its lcore had no core for %" PRIu64 " ms: give it a core of its own",
+	    (double)now->qp.peer_away_age_ns / 1e9,
+	    now->qp.attr.qp_state == UROCE_QPS_ERR ? "before the failure" : "ago", now->qp.peer_away_ns / 1000000);
+}
+
 /* Does the counter tell of a frame that this queue pair may miss? Frames of other protocols are always there. */
 static bool tells(uint32_t counter)
 {
@@ -247,6 +276,7 @@ static void add_signs(struct text *text, const struct moment *now, const struct 
 	add_resent(text, now, before);
 	add_arrivals(text, now, before);
 	add_round_trip(text, now);
+	add_peer_away(text, now);
 	add_drops(text, now, before);
 	add_core(text, now, before);
 }
@@ -261,6 +291,8 @@ static void add_rest(struct text *text, const struct moment *now)
 
 	if (!now->port.link_up && error->finding != UROCE_FINDING_NO_LINK)
 		add_link(text, now);
+	if (error->status == UROCE_WC_RETRY_EXC_ERR)
+		add_peer_away(text, now);
 	if (error->finding == UROCE_FINDING_NONE && error->status == UROCE_WC_RETRY_EXC_ERR)
 		add_drops(text, now, now);
 }

@@ -6,6 +6,8 @@
  * then the lcore was away, and its peers wait and retry. The kernel counts how long a thread had a core, and how often
  * it gave its core away by itself. It counts a stop as a sleep. So a thread that polls busily, without a sleep, is
  * taken for stopped, and one that sleeps now and then is not.
+ *
+ * An absence is counted, logged, and reported to SACK peers (keepalive.h).
  */
 #include "engine/away.h"
 
@@ -16,12 +18,15 @@
 #include "engine/engine.h"
 #include "engine/log.h"
 #include "engine/qp.h"
+#include "engine/run_queue.h"
 #include "engine/steer.h"
+#include "rc/keepalive.h"
 
 #define LOOK_NS 50000000ull
 #define AWAY_NS 100000000ull  /* shorter than the usual ACK timeouts with their retries */
 #define BUSY_NS 1000000000ull /* a thread that has not slept for so long polls busily */
 #define LOG_NS 10000000000ull
+#define REPORT_NS 1000000000ull /* a report costs each peer two frames */
 #define MS_NS 1000000u
 #define S_NS 1000000000ull
 
@@ -64,20 +69,45 @@ static uint64_t away_ns(const struct uroce_lcore *lcore, const struct engine_cor
 	return RTE_MIN(between_ns, passed_ns - ran_ns);
 }
 
-static bool has_connected_qp(const struct uroce_lcore *lcore)
+/* The first connected QP of the lcore whose index is *next or larger, or NULL. Sets *next to where to go on. */
+static struct uroce_qp *next_connected_qp(const struct uroce_lcore *lcore, uint32_t *next)
 {
 	const struct uroce_engine *engine = lcore->engine;
 
-	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
-		struct uroce_qp *qp = steer_find(engine, i);
+	while (*next < engine->index_count) {
+		struct uroce_qp *qp = steer_find(engine, *next);
 
+		*next += engine->lcore_mask + 1;
 		if (qp && qp_core(qp)->state >= UROCE_QPS_RTR && qp_core(qp)->state <= UROCE_QPS_SQD)
-			return true;
+			return qp;
 	}
-	return false;
+	return NULL;
 }
 
-static void report(struct uroce_lcore *lcore)
+static bool has_connected_qp(const struct uroce_lcore *lcore)
+{
+	uint32_t next = lcore->index;
+
+	return next_connected_qp(lcore, &next) != NULL;
+}
+
+/* Reports the absence to the SACK peers of the lcore's QPs. Absences within REPORT_NS of a report are not reported. */
+static void report_to_peers(struct uroce_lcore *lcore, uint64_t ns)
+{
+	struct engine_away *away = &lcore->away;
+	uint32_t ms = (uint32_t)RTE_MIN(ns / MS_NS, UINT32_MAX), next = lcore->index;
+	struct uroce_qp *qp;
+
+	if (away->reported_ns && lcore->now_ns - away->reported_ns < REPORT_NS)
+		return;
+	away->reported_ns = lcore->now_ns;
+	while ((qp = next_connected_qp(lcore, &next)) != NULL) {
+		if (rc_keepalive_report_away(qp_core(qp), ms))
+			run_queue_add(qp);
+	}
+}
+
+static void log_absences(struct uroce_lcore *lcore)
 {
 	struct engine_away *away = &lcore->away;
 	static const char why[] = "its thread had no core, or was stopped; give the lcore a core of its own";
@@ -111,7 +141,8 @@ void engine_away_look(struct uroce_lcore *lcore)
 	away->total_ns += ns;
 	away->unlogged++;
 	away->longest_ns = RTE_MAX(away->longest_ns, ns);
-	report(lcore);
+	log_absences(lcore);
+	report_to_peers(lcore, ns);
 }
 
 void engine_away_begin(struct uroce_lcore *lcore)

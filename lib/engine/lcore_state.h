@@ -59,6 +59,7 @@ struct engine_away {
 	uint64_t count, total_ns;
 	uint64_t logged_ns, longest_ns; /* of the absences that were not logged yet */
 	uint32_t unlogged;
+	uint64_t reported_ns; /* when peers last got a report; 0: never */
 };
 
 struct uroce_lcore {

@@ -36,6 +36,8 @@ void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view)
 		.round_trip_ns = rc->rtt.srtt_ns,
 		.finding = engine_evidence_so_far(qp),
 		.stats = { .count = CNT_QP_COUNTERS },
+		.peer_away_ns = rc->peer_away_ms * 1000000ull,
+		.peer_away_age_ns = rc->peer_away_ms ? qp->owner->now_ns - rc->peer_away_at_ns : 0,
 	};
 	rc_qp_query(rc, &view->attr);
 	engine_view_last_error(qp, &view->error);

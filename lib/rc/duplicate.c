@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rc/ack.h"
+#include "rc/keepalive.h"
 #include "rc/op.h"
 #include "rc/parts.h"
 
@@ -101,15 +102,17 @@ static void note_suspicious(struct rc_qp *qp, const struct wire_opcode_row *op, 
 		qp->counters[CNT_SUSPICIOUS_DUPLICATE]++;
 }
 
-bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
+bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 
 	qp->counters[CNT_DUPLICATE_REQUEST]++;
 	if (rc_ops_packets[packet->opcode].rule & RULE_ANSWERED)
 		return receive_duplicate_response(qp, packet);
-	if (op->kind == WIRE_KIND_WRITE)
+	if (op->kind == WIRE_KIND_WRITE) {
 		note_suspicious(qp, op, packet);
+		rc_keepalive_duplicate_arrived(qp, packet, now_ns);
+	}
 	/* A message in progress stays in progress, whatever part of it is repeated (S-19). */
 	if (op->kind == WIRE_KIND_WRITE || op->kind == WIRE_KIND_SEND)
 		ack_repeated(&qp->responder.ack, psn_make(packet->psn));

@@ -13,7 +13,7 @@
  * Takes a request whose PSN lies in the half window behind ePSN. It draws no NAK and does not disturb a message in
  * progress. Returns true if the replay cache has the request.
  */
-bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
+bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
 
 /*
  * The PSN that the ACK for duplicates acknowledges (S-8): that of the newest executed packet, but not beyond a READ or

@@ -5,10 +5,17 @@
 #include <uroce/event.h>
 
 #include "rc/fail.h"
+#include "rc/kept.h"
 #include "rc/loss.h"
 #include "rc/report.h"
+#include "wire/packet.h"
 
 #define NS_PER_MS 1000000ull
+
+static uint64_t interval_ns(const struct rc_qp *qp)
+{
+	return qp->keepalive.interval_ms * NS_PER_MS;
+}
 
 static bool is_idle(const struct rc_qp *qp)
 {
@@ -18,11 +25,17 @@ static bool is_idle(const struct rc_qp *qp)
 void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms)
 {
 	rc_loss_forget_beside(qp);
-	qp->keepalive = (struct rc_keepalive){
-		.interval_ns = interval_ms * NS_PER_MS,
-		.deadline_ns = interval_ms ? LOSS_AT_ONCE : RC_NEVER,
-	};
+	qp->keepalive.interval_ms = interval_ms;
+	qp->keepalive.deadline_ns = interval_ms ? LOSS_AT_ONCE : RC_NEVER;
 	qp_note_attributes(qp);
+}
+
+void rc_keepalive_reset(struct rc_qp *qp)
+{
+	qp->keepalive.away_ms = 0;
+	qp->peer_away_ms = 0;
+	qp->peer_away_at_ns = 0;
+	rc_keepalive_set(qp, 0);
 }
 
 void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
@@ -30,19 +43,22 @@ void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_keepalive *keepalive = &qp->keepalive;
 	bool begins = keepalive->deadline_ns == LOSS_AT_ONCE;
 
-	keepalive->deadline_ns = now_ns + keepalive->interval_ns;
+	keepalive->deadline_ns = now_ns + interval_ns(qp);
 	/* While something is in flight, or a question is under way, the ACK timer already watches the peer. */
 	if (begins || qp->state != UROCE_QPS_RTS || !is_idle(qp) || loss_waits_beside(qp))
 		return;
-	if (now_ns - qp->loss.since_ns < keepalive->interval_ns)
-		keepalive->deadline_ns = qp->loss.since_ns + keepalive->interval_ns;
+	if (now_ns - qp->loss.since_ns < interval_ns(qp))
+		keepalive->deadline_ns = qp->loss.since_ns + interval_ns(qp);
 	else
 		loss_ask_beside(qp);
 }
 
 void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns)
 {
-	rc_loss_asked_beside(qp, qp->loss.timeout_ns ? qp->loss.timeout_ns : qp->keepalive.interval_ns, now_ns);
+	if (qp->loss.asks_beside)
+		rc_loss_asked_beside(qp, qp->loss.timeout_ns ? qp->loss.timeout_ns : interval_ns(qp), now_ns);
+	else
+		rc_loss_sent_beside(qp);
 }
 
 /*
@@ -64,8 +80,31 @@ void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns)
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
 	if (rc_loss_take_retry_beside(qp))
 		return;
-	if (qp->keepalive.interval_ns || rc_qp_has_requests(qp))
+	if (qp->keepalive.interval_ms || rc_qp_has_requests(qp))
 		give_up(qp, now_ns);
 	else
 		rc_loss_forget_beside(qp); /* the packet was to show a new path, and nobody waits for its answer */
+}
+
+bool rc_keepalive_report_away(struct rc_qp *qp, uint32_t away_ms)
+{
+	if (qp->state != UROCE_QPS_RTS || !qp_keeps(qp))
+		return false;
+	qp->keepalive.away_ms = away_ms < KEEPALIVE_AWAY_MS_MAX ? away_ms : KEEPALIVE_AWAY_MS_MAX;
+	loss_send_beside(qp);
+	return true;
+}
+
+void rc_keepalive_duplicate_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+
+	if (packet->rkey != KEEPALIVE_AWAY_RKEY || !op->reth || !op->last || op->immdt || packet->dma_length ||
+	    packet->payload_bytes || !qp_keeps(qp))
+		return;
+	qp->counters[CNT_PEER_AWAY]++;
+	if (packet->va == 0 || packet->va > KEEPALIVE_AWAY_MS_MAX)
+		return;
+	qp->peer_away_ms = (uint32_t)packet->va;
+	qp->peer_away_at_ns = now_ns;
 }

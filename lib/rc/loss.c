@@ -89,7 +89,7 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 		loss->since_ns = now_ns;
 		loss->ack_deadline_ns = RC_NEVER;
 		loss->retries_left = loss->retry_cnt;
-		loss->beside = false;
+		loss->beside = loss->asks_beside = false;
 		if (loss->echoes.expected) /* the answers to keep-alives come before the answer to this packet (C-33) */
 			rc_echoes_come_first(qp);
 	}
@@ -557,7 +557,7 @@ bool rc_loss_take_retry_beside(struct rc_qp *qp)
 	qp->loss.ack_deadline_ns = RC_NEVER;
 	if (take_retry(qp) == RETRY_NONE)
 		return false;
-	probe_ask(&qp->probe, false);
+	loss_ask_beside(qp);
 	return true;
 }
 

@@ -245,19 +245,33 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 /* The ACK timer has expired for the packets in flight. */
 void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns);
 
+/* A packet beside the window leaves with the next transmit. No timer runs for it, and it is not sent again. */
+static inline void loss_send_beside(struct rc_qp *qp)
+{
+	probe_ask(&qp->probe, false);
+}
+
 /* A packet beside the window, as a keep-alive sends it, leaves with the next transmit. */
 static inline void loss_ask_beside(struct rc_qp *qp)
 {
-	probe_ask(&qp->probe, false);
+	qp->loss.asks_beside = true;
+	loss_send_beside(qp);
+}
+
+/* The packet beside the window has left, and no timer runs for it. That of an earlier one runs on. */
+static inline void rc_loss_sent_beside(struct rc_qp *qp)
+{
+	probe_left(&qp->probe);
+	qp->loss.beside = true;
+	rc_echoes_copy_sent(qp, 0, 1);
 }
 
 /* The packet beside the window has left: the ACK timer runs for it (C-33). timeout_ns 0: it is not sent again. */
 static inline void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
 {
-	probe_left(&qp->probe);
-	qp->loss.beside = true;
+	rc_loss_sent_beside(qp);
+	qp->loss.asks_beside = false;
 	qp->loss.ack_deadline_ns = timeout_ns ? now_ns + timeout_ns : RC_NEVER;
-	rc_echoes_copy_sent(qp, 0, 1);
 }
 
 /* The packet beside the window was answered: the peer lives. */

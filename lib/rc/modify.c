@@ -317,7 +317,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.sack_window = qp->kept.window,
 		.paths = (uint8_t)rc_spread_count(qp),
 		.rate_mbps = qp->pace.mbps,
-		.keepalive_ms = (uint32_t)(qp->keepalive.interval_ns / 1000000),
+		.keepalive_ms = qp->keepalive.interval_ms,
 		.alt_path = qp->migration.path,
 		.alt_pkey = qp->migration.pkey,
 		.alt_timeout = qp->migration.timeout,

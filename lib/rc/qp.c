@@ -111,7 +111,7 @@ static void set_defaults(struct rc_qp *qp)
 	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
 	rc_cc_choose(qp, UROCE_CC_DEFAULT);
 	qp_set_flow_control(qp, false);
-	rc_keepalive_set(qp, 0);
+	rc_keepalive_reset(qp);
 	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);
 }
 

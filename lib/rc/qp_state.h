@@ -302,6 +302,7 @@ struct rc_loss {
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
 	bool loses;     /* a loss was seen, and not many packets have come since */
 	bool beside;    /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
+	bool asks_beside;   /* such a packet is to leave, and the ACK timer will run for it */
 	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
 	uint8_t asked;      /* time-outs among `silences` that only asked the peer and sent nothing again (T-3) */
 	uint32_t reprieves; /* how often a sign of life may still give retries back at this snd_una */
@@ -316,7 +317,8 @@ struct rc_anomaly {
 };
 
 struct rc_keepalive {
-	uint64_t interval_ns; /* 0: off */
+	uint32_t interval_ms; /* 0: off */
+	uint32_t away_ms; /* how long our lcore was away, which the next empty WRITE reports; 0: nothing to report */
 	uint64_t deadline_ns; /* when to check the connection next; RC_NEVER: off */
 };
 
@@ -415,6 +417,9 @@ struct rc_qp {
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair */
 	bool requests_first; /* requests have waited while responses left: in the next call responses wait */
+	/* written by keepalive.h: the last report of the peer that its lcore was away */
+	uint32_t peer_away_ms; /* 0: no report */
+	uint64_t peer_away_at_ns;
 };
 
 static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&
@@ -439,7 +444,7 @@ static inline void qp_note_attributes(struct rc_qp *qp)
 	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->spread.board;
 
 	qp->seldom =
-		qp->flow_control || qp->keepalive.interval_ns || qp->pace.on || qp->requests_first || qp->spread.board;
+		qp->flow_control || qp->keepalive.interval_ms || qp->pace.on || qp->requests_first || qp->spread.board;
 	qp->checked_needs = (uint8_t)(NEEDS_CHECKS | (qp->flow_control ? NEEDS_RECEIVE : 0) |
 				      (qp->state != UROCE_QPS_RTS ? NEEDS_RTS : 0));
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));

@@ -309,7 +309,7 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 	if (!origin_icrc_is_right(origin, packet->payload))
 		return false;
 	if (psn_before(psn, resp->epsn)) {
-		known = rc_duplicate_receive(qp, packet);
+		known = rc_duplicate_receive(qp, packet, now_ns);
 	} else if (qp_keeps(qp) && ports_are_known(qp)) { /* S-21, S-22 */
 		qp->counters[CNT_OUT_OF_SEQUENCE] += !resp->nak_outstanding;
 		rc_kept_offer(qp, packet, origin->source_port, now_ns);

@@ -60,12 +60,23 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 	return left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
 }
 
+/* An empty WRITE to this memory, which it does not touch, or the report that our lcore was away (C-33). */
+static void write_empty(struct rc_qp *qp, uint64_t va, uint32_t rkey, struct rc_outbox *out)
+{
+	uint32_t away_ms = keepalive_take_report(qp);
+
+	if (away_ms)
+		emit_empty_write(qp, away_ms, KEEPALIVE_AWAY_RKEY, out);
+	else
+		emit_empty_write(qp, va, rkey, out);
+}
+
 static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out)
 {
 	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
 
 	rc_loss_empty_write_sent(qp, rc_credit_may_come_unasked(qp));
-	emit_empty_write(qp, oldest->remote_va, oldest->rkey, out);
+	write_empty(qp, oldest->remote_va, oldest->rkey, out);
 	qp->counters[counter]++;
 }
 
@@ -82,7 +93,7 @@ bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 static void send_keepalive(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	rc_keepalive_sent(qp, now_ns);
-	emit_empty_write(qp, 0, 0, out);
+	write_empty(qp, 0, 0, out);
 	qp->counters[CNT_KEEPALIVES]++;
 }
 
@@ -98,6 +109,8 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		send_keepalive(qp, now_ns, out);
 		return true;
 	}
+	if (qp->keepalive.away_ms)
+		return rc_tail_probe_ask(qp, now_ns, out);
 	if (qp_keeps(qp)) {
 		rc_sack_probe(qp, CNT_EARLY_PROBES, out);
 		rc_loss_probe_sent(qp, now_ns);

@@ -1,4 +1,4 @@
-/* away.c - an lcore whose thread has no core is counted and logged; an application that pauses is not */
+/* away.c - an lcore whose thread has no core is counted, logged and reported; an application that pauses is not */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,7 +8,10 @@
 
 #include <rte_lcore.h>
 
+#include <uroce/inspect.h>
+
 #include "network.h"
+#include "rule.h"
 #include "start.h"
 
 #define MS_NS 1000000u
@@ -178,5 +181,101 @@ Test(away, lcore_of_another_thread_restarts_its_measurement)
 	expect_away(0, 0);
 	pause_for(412, 0, 0);
 	expect_away(1, 412);
+	close_network();
+}
+
+static void open_sacks(uint16_t window)
+{
+	network_sack_window = window;
+	open_connected(true);
+	network_sack_window = 0;
+}
+
+/* What end 0 knows of the absence of its peer's lcore, which is its own lcore as well. */
+static struct uroce_qp_view view_of_qp(void)
+{
+	struct uroce_qp_view view;
+
+	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
+	return view;
+}
+
+static void expect_why(const char *sentence)
+{
+	char why[UROCE_WHY_BYTES];
+
+	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[0].qp), why, sizeof(why)), 0);
+	if (sentence)
+		cr_expect(strstr(why, sentence), "\"%s\" is not in: %s", sentence, why);
+	else
+		cr_expect_null(strstr(why, "the peer reported"), "%s", why);
+}
+
+Test(away, peer_learns_how_long_an_lcore_was_away)
+{
+	struct uroce_qp_view view;
+
+	RULE("C-33");
+	open_sacks(256);
+	cr_expect_eq(view_of_qp().peer_away_ns, 0);
+	expect_why(NULL);
+	pause_for(412, 0, 0);
+	view = view_of_qp();
+	expect_away(1, view.peer_away_ns / MS_NS);
+	cr_expect_geq(view.peer_away_ns, 412 * MS_NS);
+	cr_expect_eq(view.peer_away_age_ns, 200 * MS_NS, "%lu", view.peer_away_age_ns);
+	cr_expect_eq(network_counter(&network, 0, "rx_peer_away"), 1);
+	cr_expect_eq(network_counter(&network, 0, "keepalives"), 1);
+	cr_expect_eq(network_counter(&network, 0, "local_ack_timeout_err"), 0);
+	poll_for(1800);
+	expect_why("the peer reported 2.0 s ago that its lcore had no core for 4");
+	poll_for(60000);
+	expect_why(NULL);
+	close_network();
+}
+
+Test(away, peer_gets_one_report_per_second)
+{
+	RULE("C-33");
+	open_sacks(256);
+	for (int i = 0; i < 3; i++) /* each takes 0.4 s */
+		pause_for(200, 0, 0);
+	cr_expect_eq(network_counter(&network, 0, "rx_peer_away"), 1);
+	pause_for(200, 0, 0);
+	cr_expect_eq(network_counter(&network, 0, "rx_peer_away"), 2);
+	close_network();
+}
+
+Test(away, peer_without_sacks_gets_no_report)
+{
+	RULE("C-33");
+	open_sacks(0);
+	pause_for(412, 0, 0);
+	expect_away(1, 412);
+	cr_expect_eq(view_of_qp().peer_away_ns, 0);
+	cr_expect_eq(network_counter(&network, 0, "keepalives"), 0);
+	expect_why(NULL);
+	close_network();
+}
+
+/* The report does not follow the failure, however late a person queries its cause. */
+Test(away, failed_qp_names_the_absence_of_its_peer)
+{
+	struct uroce_wc wc;
+
+	RULE("C-33");
+	RULE("E-4");
+	open_sacks(256);
+	pause_for(412, 0, 0);
+	poll_for(800);
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
+	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0)
+		poll_for(1);
+	cr_assert_eq(wc.status, UROCE_WC_RETRY_EXC_ERR);
+	expect_why(" s before the failure that its lcore had no core for 4");
+	poll_for(100000);
+	expect_why(" s before the failure that its lcore had no core for 4");
 	close_network();
 }

@@ -1,4 +1,4 @@
-/* sack.c - fuzz target: forged SACKs, PROBEs and CNPs at ends that agreed on SACKs; they complete, lose nothing */
+/* sack.c - fuzz target: forged SACKs, PROBEs, CNPs and reports at SACK ends; they complete, lose nothing */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two ends at work over a bad wire, as in life.c, and somebody between them who knows all but what has happened: he
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rc/cc.h"
+#include "rc/keepalive.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
 #include "rc/ports.h"
@@ -204,6 +205,29 @@ static void forge_cnp(struct work *work, enum side_name name)
 	MUST(qp->cc.algorithm == UROCE_CC_DCQCN || qp->pace.mbps == 0);
 }
 
+/* A report that the peer's lcore was away changes a text, and draws an ACK (C-33). */
+static void forge_report(struct work *work, enum side_name name, struct input *input)
+{
+	struct rc_qp *qp = work->pair->side[name].qp;
+	const struct rc_responder resp = qp->responder;
+	const struct rc_sendwin win = qp->win;
+	const struct rc_loss loss = qp->loss;
+	uint32_t psn = (resp.epsn.v - 1u - input_byte(input)) & PSN_MASK;
+
+	pair_inject(work->pair, name,
+		    (struct wire_packet){
+			    .opcode = OP_WRITE_ONLY,
+			    .flags = WIRE_ACKREQ,
+			    .psn = psn,
+			    .va = input_bytes(input, 3),
+			    .rkey = KEEPALIVE_AWAY_RKEY,
+			    .payload = (const uint8_t *)"",
+		    });
+	MUST(memcmp(&win, &qp->win, sizeof(win)) == 0 && memcmp(&loss, &qp->loss, sizeof(loss)) == 0);
+	MUST(psn_equal(qp->responder.epsn, resp.epsn) && qp->responder.msn == resp.msn);
+	MUST(qp->peer_away_ms <= KEEPALIVE_AWAY_MS_MAX && qp->peer_away_at_ns <= work->pair->now_ns);
+}
+
 static void take_step(struct work *work, struct input *input)
 {
 	uint8_t what = input_byte(input);
@@ -240,9 +264,13 @@ static void take_step(struct work *work, struct input *input)
 	case 11:
 		forge_probe(work, side, input);
 		break;
-	case 12: /* what it keeps is dropped, as for another QP that needs the room */
+	case 12: /* what it keeps is dropped, as for another QP that needs the room; or an lcore was away */
 		if (what >= 0xC0)
 			rc_kept_forget(work->pair->side[side].qp);
+		else if (what >= 0x80)
+			rc_keepalive_report_away(work->pair->side[side].qp, 1u + input_byte(input));
+		else if (what >= 0x40)
+			forge_report(work, side, input);
 		work->pair->now_ns += (what >> 5) * 30000u;
 		break;
 	case 14:

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "rc/codes.h"
+#include "rc/keepalive.h"
 #include "rc/migration.h"
 #include "sim/actor.h"
 #include "sim/app.h"
@@ -40,13 +41,19 @@ static void trouble_node(struct sim_world *world, uint32_t node)
 	}
 }
 
+/* The clock of a node jumps, as after a pause of its virtual machine, and the node reports that it was away (C-33). */
 static void jump(struct sim_world *world, uint32_t index, uint64_t jump_ns)
 {
 	world->nodes[index].clock_ns += jump_ns;
 	trouble_node(world, index);
 	for (uint32_t i = 0; i < world->config.connections * 2; i++) {
-		if (world->ends[i].node == index && world->ends[i].qp)
-			sim_world_arm(world, &world->ends[i]);
+		struct sim_end *end = &world->ends[i];
+
+		if (end->node != index || end->qp == NULL)
+			continue;
+		if (rc_keepalive_report_away(end->qp, 1 + (uint32_t)(jump_ns / 1000000)))
+			sim_world_wake(world, end, 0);
+		sim_world_arm(world, end);
 	}
 }
 

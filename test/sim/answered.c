@@ -172,7 +172,10 @@ void sim_model_response_arrived(struct sim_world *world, struct sim_end *end, co
 		bool stale = behind > 0 && behind <= model->snd_una &&
 			     behind + (model->limit - model->snd_una) <= PSN_WINDOW;
 
-		model->counts[stale ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+		if (model->beside && behind == 1 && packet->opcode == OP_ACKNOWLEDGE)
+			model->beside = false;
+		else
+			model->counts[stale ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 	} else if (packet->opcode != OP_ACKNOWLEDGE) {
 		arrive_answer(world, end, psn, verdict);
 	} else if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {

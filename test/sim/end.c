@@ -217,7 +217,8 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	memcpy(end->model.counts, end->qp->counters, sizeof(end->model.counts));
 	end->model.counts[CNT_RETRANSMITTED_PACKETS] +=
 		end->qp->counters[CNT_RNR_RESENT_PACKETS] + end->qp->counters[CNT_EARLY_PROBES] +
-		end->qp->counters[CNT_SACK_PROBES] + end->qp->counters[CNT_DEFERRED_ACKREQS];
+		end->qp->counters[CNT_SACK_PROBES] + end->qp->counters[CNT_DEFERRED_ACKREQS] +
+		end->qp->counters[CNT_KEEPALIVES];
 	end->model.migrations = end->qp->migration.count;
 	for (uint32_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
 		if (regions[i]->key == 0)

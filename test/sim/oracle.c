@@ -420,7 +420,7 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 	};
 	uint64_t resent = end->qp->counters[CNT_RETRANSMITTED_PACKETS] + end->qp->counters[CNT_RNR_RESENT_PACKETS];
 
-	resent += end->qp->counters[CNT_SACK_PROBES];
+	resent += end->qp->counters[CNT_SACK_PROBES] + end->qp->counters[CNT_KEEPALIVES];
 	if (resent + end->qp->counters[CNT_EARLY_PROBES] + end->qp->counters[CNT_DEFERRED_ACKREQS] !=
 	    end->model.counts[CNT_RETRANSMITTED_PACKETS])
 		sim_world_fail(world, "QP %u: %lu packets sent again and %lu probes are counted, the trace says %lu",

@@ -274,6 +274,7 @@ void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const 
 	if (is_empty_probe(packet, psn - model->snd_una)) {
 		model->counts[CNT_RETRANSMITTED_PACKETS]++;
 		model->asks++;
+		model->beside = model->snd_una == model->limit;
 		return;
 	}
 	for (at = model->una_message; at < end->posted; at++) {
@@ -302,6 +303,7 @@ void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const 
 	model->attempts += psn == model->snd_una;
 	if (model->rnr_until_ns > world_clock(world, end))
 		sim_world_fail(world, "QP %u: sends PSN %lu although the receiver is not ready yet", end->index, psn);
+	model->beside = false;
 	model->counts[CNT_RETRANSMITTED_PACKETS] += psn != model->limit;
 	end_psn = message->opcode == UROCE_WR_RDMA_READ ? message->first + message->packets : psn + 1;
 	if (end_psn > model->limit)

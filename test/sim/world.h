@@ -111,6 +111,7 @@ struct sim_model {
 	uint32_t naks_behind; /* sequence NAKs for what lies behind it, since snd_una moved: each costs a retry, too */
 	uint32_t migrations;  /* seen so far */
 	bool resend_due;      /* it has migrated: what is unanswered goes out again, from snd_una on */
+	bool beside;          /* an empty WRITE has left while nothing was in flight, and waits for its ACK */
 	uint64_t timer_ns;    /* by the node's clock: from then on the ACK timer may have been running */
 	uint64_t proven;      /* everything before it has been executed by the peer, as what it has sent since shows */
 	uint32_t nak_code;    /* of the last other NAK that named the oldest request */

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "pair.h"
+#include "rc/keepalive.h"
 #include "wire/print.h"
 
 /* Shorter than uroce_wc_opcode_name(), where that is long. */
@@ -40,8 +41,9 @@ void pair_print_line(const struct pair *pair, enum side_name from, const struct 
 	struct wire_packet shown = *packet;
 	char text[256];
 
-	if (row->reth || row->atomic)
-		shown.va -= shown.rkey ? (uintptr_t)peer->memory : 0; /* without a key it is no memory of the peer */
+	/* without a key, and in the report of a time, the address is no memory of the peer */
+	if ((row->reth || row->atomic) && shown.rkey && shown.rkey != KEEPALIVE_AWAY_RKEY)
+		shown.va -= (uintptr_t)peer->memory;
 	wire_print_packet(&shown, text, sizeof(text));
 	remove_word(text, " qp=");
 	if (!pair->shows_migreq)
