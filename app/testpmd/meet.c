@@ -13,7 +13,7 @@
 #include "testpmd/terms.h"
 
 #define LOOK_US 50000
-#define PATIENCE_S 10
+#define PATIENCE_S 20 /* a server notices within 5.3 s that its client was killed, and two may be killed in a row */
 
 static struct {
 	struct traffic *traffic;
