@@ -285,7 +285,7 @@ def starved(made):
     start(program)
     qpn = number_of(program)
     made.breaks("Three other programs compute on the core of the lcore.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"its lcore waited \d\d % of the time for a core that others had")
+    made.run(f"build/app/uroce-top --why {qpn}", r"its lcore waited for \d\d % of the time while other threads used its core")
     seconds, line = made.seconds, made.line
     made.run("build/app/uroce-top --once --rows 0", r"\d\d%\s+\d\d%\s+2")
     made.seconds, made.line = seconds, line

@@ -161,7 +161,7 @@ def testpmd_injects_faults_and_reports_why_queue_pairs_failed(directory):
             want(time.monotonic() < end, "nothing is lost", *told[-20:])
             time.sleep(0.1)
             ask("show inject", r"port 1: loss 0.01")
-            lost = int(re.search(r"(\d+) were lost", ask("", "were lost"))[1])
+            lost = int(re.search(r"(\d+) lost, ", ask("", " lost, "))[1])
         ask("inject off", "port 1: loss 0 dup 0 reorder 0 corrupt 0$")
         ask("inject dup 0.5 port 1", "port 1: loss 0 dup 0.5")
         for wrong in ("inject loss 2", "inject loss x", "inject loss -1", "inject loss 101%", "inject loss 0.1 port 2"):

@@ -103,7 +103,7 @@ SESSION = (
     ("set size 200", "size is 200"),
     ("set size 301", "the buffers hold messages of 1 to 300"),
     ("set tx-depth 4", "tx-depth is 4"),
-    ("set tx-depth 9", "the queues have room for 1 to 8"),
+    ("set tx-depth 9", "use 1 to 8, or restart with a larger --tx-depth"),
     ("set burst 2", "burst is 2"),
     ("set burst 0", "a number from 1 to 4096"),
     ("set mix write:1,read:1", "mix is write:1,read:1"),
@@ -304,7 +304,7 @@ def saved_settings_reproduce_the_session(directory):
         with Prompt(*options) as pmd:
             pmd.ask("set burst 7", "burst is 7")
             pmd.ask("set stats-period 0.25", "stats-period is 0.25")
-            pmd.ask(f"save config {path}", "settings are in")
+            pmd.ask(f"save config {path}", "settings are saved in")
             pmd.ask("show config", "help-settings|seed")
             text, _ = pmd.quit()
         wanted = values("\n".join(pmd.told) + text)
@@ -363,7 +363,7 @@ def driver_without_link_control_reports_it(directory):
     """Both ends of a memif: nothing changes."""
     with Prompt("--device", f"net_memif0,socket={directory}/memif,socket-abstract=no,role=server", "--ip",
                 "10.1.0.1/24") as pmd:
-        pmd.ask("port stop 0", "port 0: its driver, net_memif, cannot take a link down: use inject cut port 0")
+        pmd.ask("port stop 0", "port 0: its driver, net_memif, cannot set the link down: use inject cut port 0")
         pmd.ask("show inject", "port 0: loss 0 dup 0 reorder 0 corrupt 0$")
         pmd.quit()
 
