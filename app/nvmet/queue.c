@@ -65,8 +65,9 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 			     host, peer, controller ? controller->cntlid : 0, subsystem);
 	} else if (command->status != NVME_OK) {
 		lane_count(&lane->counts.hosts_refused, 1);
-		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s: refused queue %u of %s: %s", host,
-			     peer, queue->nvmf.qid, subsystem, nvmf_connect_text(command->status, command->result));
+		journal_tell(&lane->server->journal, lane->now_ns,
+			     "refused host %s (address %s) queue %u of subsystem %s: %s", host, peer, queue->nvmf.qid,
+			     subsystem, nvmf_connect_text(command->status, command->result));
 	}
 }
 

@@ -54,10 +54,10 @@ static int open_port(struct server *server, const struct server_config *config, 
 	port->address = config->addresses[index];
 	uroce_addr_parse(port->address, &port->addr, NULL);
 	if (port->port->queue_count < server->lane_count)
-		fprintf(stderr, "note: %s has %u queue pairs: only as many of the %u lcores serve its hosts\n",
+		fprintf(stderr, "note: %s has %u rx/tx queue pairs: only that many of the %u lcores serve its hosts\n",
 			port->device, port->port->queue_count, server->lane_count);
 	else if (server->lane_count > 1 && strcmp(port->port->driver, "net_memif") == 0)
-		fprintf(stderr, "note: %s: the other end needs %u queue pairs, too\n", port->device,
+		fprintf(stderr, "note: %s: the other end also requires %u rx/tx queue pairs\n", port->device,
 			port->port->queue_count);
 	if (uroce_pd_alloc(port->port->device, &port->pd) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %s", port->device);

@@ -242,7 +242,7 @@ static int configure_with_queues(const struct drivers_ethdev_config *config, con
 	if (result)
 		return drivers_error_set(
 			error, result,
-			"port %s rejected %u queue pairs without offloads (%s): is another program using it?",
+			"port %s rejected %u rx/tx queue pairs even with offloads disabled (%s): check whether another program uses the port",
 			port->name, port->queue_count, rte_strerror(-result));
 	result = set_up_queues(info, port);
 	if (result && offered && !pieces && configure(config, info, port, true) == 0)

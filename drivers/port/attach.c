@@ -133,9 +133,9 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 		if (found && strcmp(driver, "vfio-pci") == 0 && rte_eal_has_pci())
 			return false;
 		if (found && strcmp(driver, "vfio-pci") == 0)
-			snprintf(out, out_bytes,
-				 "EAL was started without PCI: name it in the devices of struct uroce_eal_config, "
-				 "or start EAL without --no-pci");
+			snprintf(
+				out, out_bytes,
+				"EAL was started with --no-pci: list the device in struct uroce_eal_config, or omit --no-pci");
 		else
 			snprintf(
 				out, out_bytes,

@@ -186,9 +186,10 @@ static int check_queues(const char *name, unsigned queue_count, const struct uro
 
 	if (queue_count <= lcores)
 		return 0;
-	return drivers_error_set(error, -ENOSPC,
-				 "port %s has %u queues but %u lcores serve it, so frames would be lost: use qpairs=%u",
-				 name, queue_count, lcores, lcores);
+	return drivers_error_set(
+		error, -ENOSPC,
+		"port %s has %u rx/tx queue pairs but only %u lcores serve it, so frames would be lost: use qpairs=%u",
+		name, queue_count, lcores, lcores);
 }
 
 static int create_device(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)

@@ -26,9 +26,9 @@
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
 {
 	if (cq == NULL || cq->device != pd->device)
-		return engine_refuse(-EINVAL, "%s: %s", name, cq ? "a CQ of the PD's device" : "NULL");
+		return engine_refuse(-EINVAL, "%s: %s", name, cq ? "it must belong to the device of the PD" : "NULL");
 	/* A CQ that has lost a completion cannot be used any more (E-5). */
-	return atomic_load(&cq->overflowed) ? engine_refuse(-EINVAL, "%s: it has overflowed", name) : 0;
+	return atomic_load(&cq->overflowed) ? engine_refuse(-EINVAL, "%s: this CQ has overflowed", name) : 0;
 }
 
 static int check_init(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
@@ -36,7 +36,7 @@ static int check_init(const struct uroce_pd *pd, const struct uroce_qp_init_attr
 	if (check_cq("send_cq", pd, init->send_cq) || check_cq("recv_cq", pd, init->recv_cq))
 		return -EINVAL;
 	if (init->srq && init->srq->pd != pd)
-		return engine_refuse(-EINVAL, "srq: one of the same PD");
+		return engine_refuse(-EINVAL, "srq: it must belong to the same PD as the QP");
 	if (init->srq == NULL && (engine_check_range("max_recv_wr", init->max_recv_wr, 0, LIMIT_QUEUE_DEPTH) ||
 				  engine_check_range("max_recv_sge", init->max_recv_sge, 1, LIMIT_SGE)))
 		return -EINVAL;

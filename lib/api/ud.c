@@ -21,11 +21,11 @@
 static int check_init(const struct uroce_pd *pd, const struct uroce_ud_init_attr *init)
 {
 	if (init->send_cq == NULL || init->send_cq->device != pd->device)
-		return engine_refuse(-EINVAL, "send_cq: a CQ of the PD's device");
+		return engine_refuse(-EINVAL, "send_cq: it must belong to the device of the PD");
 	if (init->recv_cq == NULL || init->recv_cq->device != pd->device)
-		return engine_refuse(-EINVAL, "recv_cq: a CQ of the PD's device");
+		return engine_refuse(-EINVAL, "recv_cq: it must belong to the device of the PD");
 	if (init->srq)
-		return init->srq->pd == pd ? 0 : engine_refuse(-EINVAL, "srq: one of the same PD");
+		return init->srq->pd == pd ? 0 : engine_refuse(-EINVAL, "srq: it must belong to the same PD as the QP");
 	if (init->max_recv_wr < 1 || init->max_recv_wr > LIMIT_QUEUE_DEPTH)
 		return engine_refuse(-EINVAL, "max_recv_wr %u: 1 ... %u", init->max_recv_wr, LIMIT_QUEUE_DEPTH);
 	if (init->max_recv_sge < 1 || init->max_recv_sge > LIMIT_SGE)

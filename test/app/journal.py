@@ -39,11 +39,11 @@ def host_events_are_one_line_and_one_count_each(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OWN_HOST) as ends:
         ends.works("first")
         at = re.escape(f"host {OWN_HOST} at 10.0.0.2 ")
-        refused = re.escape(f"host {OWN_HOST} at 10.0.0.2: refused ")
+        refused = re.escape(f"refused host {OWN_HOST} (address 10.0.0.2) ")
         ends.target.wait_for(at + rf"connected to controller \d+ of {DISK}\n")
         ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: it has disconnected\n", 3)
         ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
-        ends.target.wait_for(refused + f"queue 0 of {OTHER}: no subsystem has that NQN\n")
+        ends.target.wait_for(refused + f"queue 0 of subsystem {OTHER}: no subsystem has that NQN\n")
         ends.fails("deep", 3, "queue 1", options=("--iodepth", "500"))
         ends.target.wait_for("refused a queue to a host at 10.0.0.2: unsupported submission queue size\n")
         found, counts = asked(directory)
@@ -63,7 +63,7 @@ def host_events_are_one_line_and_one_count_each(directory):
 def host_that_is_not_admitted_is_logged(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OTHER) as ends:
         ends.fails("stranger", 1, "host not allowed")
-        ends.target.wait_for(rf"host {OWN_HOST} at 10.0.0.2: refused queue 0 of {DISK}: host not allowed\n")
+        ends.target.wait_for(re.escape(f"refused host {OWN_HOST} (address 10.0.0.2) queue 0 of subsystem {DISK}: host not allowed\n"))
         want(asked(directory)[1]["hosts_refused"] == 1, tell(directory, "stats"))
 
 

@@ -187,7 +187,7 @@ def both_nvme_ends_name_a_missing_subsystem(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("wrong", nqn="nqn.2026-01.org.example:none")
         want(host.finish() == 1 and "no subsystem has that NQN" in host.text(), host.text())
-        ends.target.wait_for("queue 0 of nqn.2026-01.org.example:none: no subsystem has that NQN")
+        ends.target.wait_for("queue 0 of subsystem nqn.2026-01.org.example:none: no subsystem has that NQN")
         code, _, err = run("nvmetcli", "--control", directory + "/control", "resize", DISK, "1", "0")
         want(code == 1 and "resize" in err and " 1 0: " in err and "512 bytes or more" in err, err)
 

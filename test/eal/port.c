@@ -222,7 +222,7 @@ Test(port, invalid_port_is_refused_with_a_message)
 	expect_refused("net_null0", &bad, -EINVAL, WORDS("300"));
 	bad = config;
 	bad.queue_count = 2;
-	expect_refused("loop", &bad, -ENOSPC, WORDS("2 queues but 1 lcores", "1 lcores"));
+	expect_refused("loop", &bad, -ENOSPC, WORDS("2 rx/tx queue pairs but only 1 lcores", "1 lcores"));
 	cr_expect_eq(rte_eth_dev_count_avail(), 0, "nothing is left open");
 	cr_expect_eq(uroce_port_close(open_port("loop", &config)), 0);
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
@@ -266,8 +266,9 @@ Test(port, check_refuses_names_addresses_and_numbers_as_open_does)
 	bad = config;
 	bad.queue_count = 2;
 	cr_expect_eq(uroce_port_check("loop", &bad, &error), -ENOSPC);
-	cr_expect_str_eq(error.text,
-			 "port loop has 2 queues but 1 lcores serve it, so frames would be lost: use qpairs=1");
+	cr_expect_str_eq(
+		error.text,
+		"port loop has 2 rx/tx queue pairs but only 1 lcores serve it, so frames would be lost: use qpairs=1");
 	bad.queue_count = 65;
 	expect_check_refused("loop", &bad, -EINVAL);
 	bad.queue_count = 0;

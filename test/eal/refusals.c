@@ -418,7 +418,7 @@ Test(refusals, invalid_queue_pairs)
 	EXPECT(-EINVAL, "max_sge 17: 1 ... 16", uroce_srq_create(pd, &shared, &srq));
 	EXPECT(-EINVAL, "send_cq: NULL", uroce_qp_create(pd, &init, &qp));
 	init.send_cq = init.recv_cq = network.ends[1].cq;
-	EXPECT(-EINVAL, "send_cq: a CQ of the PD's device", uroce_qp_create(pd, &init, &qp));
+	EXPECT(-EINVAL, "send_cq: it must belong to the device of the PD", uroce_qp_create(pd, &init, &qp));
 	init.send_cq = init.recv_cq = network.ends[0].cq;
 	EXPECT(-EINVAL, "max_send_wr 0: 1 ... 32768", uroce_qp_create(pd, &init, &qp));
 	init.max_send_wr = 1;
@@ -430,7 +430,7 @@ Test(refusals, invalid_queue_pairs)
 	shared.max_sge = 1;
 	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &shared, &srq), 0);
 	init.srq = srq;
-	EXPECT(-EINVAL, "srq: one of the same PD", uroce_qp_create(pd, &init, &qp));
+	EXPECT(-EINVAL, "srq: it must belong to the same PD as the QP", uroce_qp_create(pd, &init, &qp));
 	EXPECT(-EINVAL, "limit 2: 0 ... 1", uroce_srq_arm(srq, 2));
 	EXPECT(-EINVAL, "num_sge 2: allowed are 0 to 1, the limit of the queue",
 	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 2 }, NULL));
@@ -459,7 +459,7 @@ Test(refusals, overflowed_queues)
 	for (int i = 0; i < 1000; i++)
 		network_poll(&network);
 	init = usual_init();
-	EXPECT(-EINVAL, "send_cq: it has overflowed", uroce_qp_create(network.ends[0].pd, &init, &other));
+	EXPECT(-EINVAL, "send_cq: this CQ has overflowed", uroce_qp_create(network.ends[0].pd, &init, &other));
 	attr.qp_state = UROCE_QPS_RESET;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	attr.qp_state = UROCE_QPS_INIT;

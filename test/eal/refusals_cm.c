@@ -277,9 +277,9 @@ Test(refusals_cm, datagrams)
 	struct uroce_ud *ud;
 
 	network_open_ends(&network);
-	EXPECT(-EINVAL, "send_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
+	EXPECT(-EINVAL, "send_cq: it must belong to the device of the PD", uroce_ud_create(end->pd, &init, &ud));
 	init.send_cq = end->cq;
-	EXPECT(-EINVAL, "recv_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
+	EXPECT(-EINVAL, "recv_cq: it must belong to the device of the PD", uroce_ud_create(end->pd, &init, &ud));
 	init.recv_cq = end->cq;
 	EXPECT(-EINVAL, "max_recv_wr 0: 1 ... 32768", uroce_ud_create(end->pd, &init, &ud));
 	init.max_recv_wr = 1;
