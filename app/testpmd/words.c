@@ -18,7 +18,7 @@ static const struct {
 	{ "set portlist", "give each port with --device" },
 	{ "set verbose",
 	  "0 ... 3: print no completions, those of receives, of requests, or all; capture FILE records frames" },
-	{ "set txpkts", "the message size is set with set size" },
+	{ "set txpkts", "use the command \"set size N\"" },
 	{ "tx_first", "use start; there is no first burst" },
 	{ "start tx_first", "use start; there is no first burst" },
 	{ "show fwd", "show port stats all, and show qp" },
