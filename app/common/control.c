@@ -189,7 +189,7 @@ int app_control_open_pipe(struct app_control *control, const struct app_control_
 static json_t *fail(struct app_control *control, const char *reason)
 {
 	if (!control->closed)
-		app_complain(APP_EXIT_FAILURE, "the other side %s", reason);
+		app_complain(APP_EXIT_FAILURE, "the peer %s", reason);
 	control->closed = true;
 	return NULL;
 }
@@ -206,8 +206,7 @@ static int send_all(struct app_control *control, const char *data, size_t bytes)
 			bytes -= (size_t)sent;
 		} else if (sent >= 0 || (errno != EAGAIN && errno != EINTR) ||
 			   !wait_for(&control->config, control->fd, POLLOUT, SEND_S)) {
-			app_complain(APP_EXIT_FAILURE, "the other side cannot be reached over TCP: %s",
-				     strerror(errno));
+			app_complain(APP_EXIT_FAILURE, "the peer cannot be reached over TCP: %s", strerror(errno));
 			control->closed = true;
 			return -1;
 		}
@@ -373,7 +372,7 @@ void app_control_complain(const json_t *message)
 {
 	const char *reason = json_string_value(json_object_get(message, "reason"));
 
-	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "its message gives no reason");
+	app_complain(APP_EXIT_FAILURE, "the peer refused: %s", reason ? reason : "no reason given");
 }
 
 json_t *app_control_expect(struct app_control *control, const char *type, double seconds)
@@ -384,7 +383,7 @@ json_t *app_control_expect(struct app_control *control, const char *type, double
 	while (message == NULL && !control->closed) {
 		message = app_control_next(control);
 		if (message == NULL && seconds > 0 && !control->closed && app_now_seconds() > end) {
-			app_complain(APP_EXIT_FAILURE, "the other side did not answer in %.0f s", seconds);
+			app_complain(APP_EXIT_FAILURE, "the peer did not answer within %.0f s", seconds);
 			return NULL;
 		}
 	}

@@ -85,8 +85,7 @@ static void poll_once(struct app_pipe *pipe, unsigned wait_ms)
 		return;
 	pipe->closed = true;
 	if (event.type == UROCE_CM_DISCONNECTED && event.status)
-		app_complain(APP_EXIT_FAILURE, "the connection to the other side has failed: %s",
-			     strerror(-event.status));
+		app_complain(APP_EXIT_FAILURE, "the connection to the peer failed: %s", strerror(-event.status));
 }
 
 /* ---- connecting ---- */

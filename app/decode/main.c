@@ -95,7 +95,7 @@ static void print_totals(const struct decode_totals *totals, bool json)
 	}
 	printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad", totals->frames, totals->roce, totals->bad);
 	if (totals->cut)
-		printf(", %" PRIu64 " cut: their ICRC cannot be checked", totals->cut);
+		printf(", %" PRIu64 " truncated: their ICRC cannot be checked", totals->cut);
 	for (uint32_t i = 0; i < totals->passed_count; i++)
 		printf(", %" PRIu64 " packet%s of link type %" PRIu32 " not looked at", totals->passed[i].packets,
 		       totals->passed[i].packets == 1 ? "" : "s", totals->passed[i].link);
@@ -168,7 +168,7 @@ static int print_plan(const struct options *options)
 {
 	printf("%s is read; each RoCE frame is checked%s\n",
 	       strcmp(options->path, "-") == 0 ? "standard input" : options->path,
-	       options->check ? ", and built anew" : "");
+	       options->check ? ", and rebuilt" : "");
 	printf("printed: %s\n", options->cm   ? "the messages of each connection" :
 				options->json ? "one JSON object per frame, totals last" :
 						"one line per frame, totals last");

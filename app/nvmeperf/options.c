@@ -106,7 +106,7 @@ static const struct option_row rows[] = {
 	{ WORD_OF(PORT_QUEUES), AT(port_queues), .more = "the local target has the same number" },
 	{ WORD_OF(THINKTIME), AT(think_s) },
 	{ WORD_OF(VERIFY), AT(verify),
-	  .more = "a case that only reads writes first, one that only writes reads at the end" },
+	  .more = "read-only cases write the data first, write-only cases read it back at the end" },
 	{ WORD_OF(DURATION), AT(seconds), .more = "per case" },
 	{ WORD_OF(STORE), AT(store), .usual = "memory:16M", .more = "of the local target" },
 	{ WORD_OF(BLOCK), AT(block_bytes), .parse = settings_block_parse, .usual = "512", .more = "of the local target" },
@@ -238,7 +238,7 @@ void options_print_plan(const struct options *options)
 	for (unsigned rw = 0; rw < OPTIONS_RWS; rw++) {
 		for (uint32_t s = 0; s < options->size_count && options->rws[rw]; s++) {
 			for (uint32_t d = 0; d < options->depth_count; d++, count++)
-				printf("  %-9s %7u bytes, %u under way in each of %u queues, %g s\n",
+				printf("  %-9s %7u bytes, up to %u commands outstanding in each of %u queues, %g s\n",
 				       options_rw_names[rw], options->sizes[s], options->depths[d], options->queues,
 				       options->seconds);
 		}

@@ -434,7 +434,8 @@ struct control *control_open(const char *path, struct server *server, struct dis
 	umask(mask);
 	if (code == 0 && listen(control->listener, 8) == 0)
 		return control;
-	store_refuse(error, "%s: %s", path, errno == EADDRINUSE ? "another target listens there" : strerror(errno));
+	store_refuse(error, "%s: %s", path,
+		     errno == EADDRINUSE ? "another target already listens on this socket" : strerror(errno));
 	close(control->listener);
 	free(control);
 	return NULL;

@@ -91,7 +91,7 @@ static int choose_uuid(struct disk *disk, struct arrival *arrival, char error[ST
 		return take_given(disk, arrival, error);
 	if (disk->store->is_device)
 		return store_refuse(error,
-				    "%s: a device cannot store its identity: give it a fixed one, such as uuid %s",
+				    "%s: a block device cannot store its UUID: set a fixed UUID, such as uuid %s",
 				    disk->path, any_uuid());
 	if (arrival->is_kept)
 		memcpy(disk->namespace.uuid, arrival->kept.uuid, sizeof(uuid_t));
@@ -159,8 +159,7 @@ static int keep_identity(struct disk *disk, const struct arrival *arrival, char 
 	code = identity_write(disk->path, &identity);
 	if (code == 0 || arrival->is_kept || arrival->has_uuid)
 		return 0;
-	return store_refuse(error,
-			    "%s: its identity cannot be stored with it (%s): give it a fixed one, such as uuid %s",
+	return store_refuse(error, "%s: the UUID of this file cannot be stored (%s): set a fixed UUID, such as uuid %s",
 			    disk->path, strerror(-code), any_uuid());
 }
 

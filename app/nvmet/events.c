@@ -30,7 +30,7 @@ static bool hand_out(struct server *server, struct request *request)
 	case UROCE_CM_DISCONNECTED:
 		if (queue) {
 			queue->failed = event->status != 0;
-			queue_tell_end(queue, event->status ? strerror(-event->status) : "it has disconnected");
+			queue_tell_end(queue, event->status ? strerror(-event->status) : "the host disconnected");
 		}
 		break;
 	case UROCE_CM_ESTABLISHED:

@@ -198,7 +198,8 @@ static bool may_be_of_sync(const struct store_request *request, int error)
 static void distrust_syncs(struct store *store, int error)
 {
 	if (!store->sync_failed)
-		fprintf(stderr, "warning: %s: a sync failed: %s; no flush succeeds until it is reopened\n",
+		fprintf(stderr,
+			"warning: %s: a sync failed: %s; all flushes fail until this file or device is reopened\n",
 			store->config.path, strerror(error));
 	store->sync_failed = true;
 }
@@ -387,7 +388,7 @@ static int find_size(struct store *store, const struct stat *status, char error[
 	store->there_bytes = store->bytes;
 	if (store->bytes)
 		return 0;
-	return store_refuse(error, "%s: has %lu bytes, less than a block of %u; %s", store->config.path, bytes,
+	return store_refuse(error, "%s has %lu bytes, less than one block of %u bytes; %s", store->config.path, bytes,
 			    store->config.block_bytes, bytes ? "use another" : "give its size: PATH:SIZE");
 }
 

@@ -49,7 +49,8 @@ struct store *store_open(const struct store_config *config, uint32_t lcores, cha
 		return NULL;
 	}
 	if (config->kind != STORE_FILE && store->bytes == 0)
-		store_refuse(error, "a store of %lu bytes has no block of %u", config->bytes, config->block_bytes);
+		store_refuse(error, "a store of %lu bytes is smaller than one block of %u bytes", config->bytes,
+			     config->block_bytes);
 	else if (open_kind(store, error) == 0)
 		return store;
 	store_free(store);

@@ -251,7 +251,7 @@ static int check_cores(void)
 	if (info.worker_count + 1 >= all.settings.nb_cores)
 		return APP_EXIT_OK;
 	return app_complain(APP_EXIT_USAGE,
-			    "--nb-cores %u: EAL has %u lcores: give it more with -l before --, or leave -l out",
+			    "--nb-cores %u: EAL has only %u lcores: list more lcores with -l before --, or omit -l",
 			    all.settings.nb_cores, info.worker_count + 1);
 }
 

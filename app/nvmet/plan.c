@@ -24,16 +24,16 @@ static int check_ports(const struct settings *settings)
 			"%s: no port given: add a section [port.0] with device= and ip=, or give --device and --ip",
 			settings->config);
 	if (settings->port_count == 0)
-		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: the local address of the port");
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: give the local address of the port");
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		const struct settings_port *port = &settings->ports[i];
 
 		if (port->ip[0] == '\0' && port->where[0])
-			return app_complain(APP_EXIT_USAGE, "%s: ip=ADDR/LEN is missing: the local address of the port",
+			return app_complain(APP_EXIT_USAGE,
+					    "%s: ip=ADDR/LEN is missing: give the local address of the port",
 					    port->where);
 		if (port->ip[0] == '\0')
-			return app_complain(APP_EXIT_USAGE, "port %s: its address is missing: --ip ADDR/LEN",
-					    port->device);
+			return app_complain(APP_EXIT_USAGE, "port %s has no address: give --ip ADDR/LEN", port->device);
 		if (uroce_addr_parse(port->ip, &addr, NULL) != 0)
 			return app_complain(APP_EXIT_USAGE, "%s %s: use an address such as 10.0.0.1/24 or fe80::1/64",
 					    port->where[0] ? port->where : "--ip", port->ip);
@@ -47,7 +47,7 @@ static int check_subsystems(const struct settings *settings)
 		const struct settings_subsystem *subsystem = &settings->subsystems[i];
 
 		if (subsystem->nqn[0] == '\0')
-			return app_complain(APP_EXIT_USAGE, "%s: nqn= is missing: the name of the subsystem",
+			return app_complain(APP_EXIT_USAGE, "%s: nqn= is missing: give the name of the subsystem",
 					    subsystem->where);
 		if (strcmp(subsystem->nqn, NVME_DISCOVERY_NQN) == 0)
 			return app_complain(APP_EXIT_USAGE, "%s %s: this name is reserved for discovery: use another",
@@ -162,7 +162,8 @@ static int check_disks(struct settings *settings)
 		struct settings_disk *disk = &settings->disks[i];
 
 		if (disk->kind == STORE_NULL && disk->bytes == 0)
-			return app_complain(APP_EXIT_USAGE, "%s: store is missing: memory:SIZE, null:SIZE, or a path",
+			return app_complain(APP_EXIT_USAGE,
+					    "%s: store= is missing: use memory:SIZE, null:SIZE, or a path",
 					    disk->where);
 		code = settings_disk_check(disk->where, disk);
 		if (code == APP_EXIT_OK)

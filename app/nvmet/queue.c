@@ -41,7 +41,7 @@ void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t co
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
 		/* posting fails only on a failed connection, because the queues have room for every request */
-		queue_end(queue, "its connection has failed");
+		queue_end(queue, "the connection failed");
 	else if ((queue->sends += count) == count)
 		queue->moved_ns = queue->lane->awake_ns;
 }
@@ -391,7 +391,7 @@ void queue_look(struct lane *lane)
 		if (queue->ending || (!mute && !stuck))
 			continue;
 		lane_count(mute ? &lane->counts.mute_queues : &lane->counts.stuck_queues, 1);
-		queue_end(queue, mute ? "it sent no host NQN" : "it posted no receives for responses");
+		queue_end(queue, mute ? "the host sent no host NQN" : "the host posted no receives for responses");
 	}
 }
 

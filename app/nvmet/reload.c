@@ -19,7 +19,8 @@ static void disconnect_refused(struct nvmf_target *target, const struct nvmf_sub
 
 		if (controller && controller->queues[0] && controller->subsystem == subsystem &&
 		    !nvmf_subsystem_admits(subsystem, controller->host_nqn))
-			queue_tell_end(controller->queues[0]->context, "it may no longer connect");
+			queue_tell_end(controller->queues[0]->context,
+				       "the host is no longer in the list of allowed hosts");
 	}
 }
 

@@ -223,7 +223,8 @@ static int parse_uuid_of_last(const char *option, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->disk_count == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %s: there is no disk yet: put --file before it", option, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: no --file precedes this option: put the --file before it",
+				    option, text);
 	return parse_uuid(option, text, settings->disks[settings->disk_count - 1].uuid);
 }
 
@@ -411,8 +412,9 @@ static int complete(struct settings *settings)
 	if (settings->subsystem_count == 0) {
 		settings->subsystem_count = 1;
 		if (settings->subsystems[0].nqn[0] == '\0' && identity_default_nqn(settings->subsystems[0].nqn) != 0)
-			return app_complain(APP_EXIT_USAGE, "--nqn is missing: there is no /etc/machine-id to derive "
-							    "it from");
+			return app_complain(
+				APP_EXIT_USAGE,
+				"--nqn is required, because /etc/machine-id, from which the default NQN is derived, does not exist");
 	}
 	return code;
 }

@@ -204,13 +204,13 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	case NVMF_HOLD:
 		break;
 	case NVMF_RESET:
-		queue_tell_io_queues(slot->queue, "its controller was reset");
+		queue_tell_io_queues(slot->queue, "the controller was reset");
 		answer(slot, false);
 		slot_tell_events(slot->queue->lane);
 		break;
 	case NVMF_DROP:
 		lane_count(&slot->queue->lane->counts.broken_queues, 1);
-		queue_end(slot->queue, "it sent an invalid command");
+		queue_end(slot->queue, "the host sent an invalid command");
 		break;
 	}
 }

@@ -37,7 +37,7 @@ static int check_ends(const struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE, "HOST %s: -R requires a RoCE address, such as 10.0.0.1",
 				    options->host);
 	if (!local && options->addresses[0] == NULL)
-		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: the local address of the port");
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: give the local address of the port");
 	if (!local && options->addresses[1])
 		return app_complain(APP_EXIT_USAGE, "--ip %s: give a single address with --server or HOST",
 				    options->addresses[1]);
@@ -193,7 +193,7 @@ static int check(struct perf_options *options)
 	for (unsigned i = 0; i < PERF_MODES && !any_mode; i++)
 		options->modes[i] = true;
 	if (options->test.iterations && options->test.seconds > 0)
-		return app_complain(APP_EXIT_USAGE, "-D and -n: give a time or a number of messages");
+		return app_complain(APP_EXIT_USAGE, "-D and -n cannot be combined: remove one");
 	if (options->test.seconds == 0)
 		options->test.seconds = USUAL_SECONDS;
 	if (options->failover_s >= options->test.seconds && options->test.iterations == 0)

@@ -413,7 +413,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	if (memcmp(&memory->peer.addr, &remote->end->port->addr, sizeof(memory->peer.addr)) == 0)
 		return refuse_own_address(remote);
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
-		return refuse(remote, "the server has no room for this number of QPs or bytes");
+		return refuse(remote, "the server cannot allocate this number of QPs or bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote, "%s",

@@ -61,7 +61,7 @@ static void print_bw_head(const struct perf_case *test)
 		fprintf(out, ", %u paths", test->paths);
 	fprintf(out, "%s%s%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
 		test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
-		test->ack_each ? ", an ACK each" : "", test->no_read_repair ? ", no read repair" : "",
+		test->ack_each ? ", one ACK per message" : "", test->no_read_repair ? ", no read repair" : "",
 		test->sack_window ? "" : ", no SACKs", test->verify ? ", every byte checked" : "");
 }
 
@@ -159,7 +159,8 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 		fprintf(out, "            %lu packets were retransmitted after losses\n",
 			(unsigned long)tally->retransmits);
 	if (tally->probes)
-		fprintf(out, "            %lu packets were probes of a silent peer\n", (unsigned long)tally->probes);
+		fprintf(out, "            %lu packets were sent as probes because the peer was silent\n",
+			(unsigned long)tally->probes);
 	if (tally->cnps)
 		fprintf(out, "            %lu congestion notifications arrived: switches marked packets\n",
 			(unsigned long)tally->cnps);
@@ -198,7 +199,7 @@ void perf_report_waiting(unsigned tcp_port)
 
 void perf_report_waiting_by_address(unsigned port)
 {
-	fprintf(out, " waiting for a client on port %u of our address\n", port);
+	fprintf(out, " waiting for a client on port %u of the local address\n", port);
 	fflush(out);
 }
 

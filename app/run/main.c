@@ -51,7 +51,7 @@ static int parse_more(const char *name, const char *text, void *place)
 static const struct option_row rows[] = {
 	{ WORD_OF(CONFIG), AT(config), .more = "section [port]", .usual = USUAL_CONFIG ", if it exists" },
 	{ WORD_OF(DEVICE), AT(device), IN_FILE },
-	{ WORD_OF(IP), AT(ip), .parse = parse_more, IN_FILE, .more = "not one of the kernel's; repeatable",
+	{ WORD_OF(IP), AT(ip), .parse = parse_more, IN_FILE, .more = "not an address of the kernel; repeatable",
 	  .usual = "the first free address of 10.0.0.1-10.0.0.9/24" },
 	{ WORD_OF(GATEWAY), AT(gateway), .parse = parse_more, IN_FILE, .more = "of the ip in the same place" },
 	{ WORD_OF(MTU), AT(mtu_bytes), IN_FILE, .usual = "the largest that passes", .more = "the largest" },

@@ -38,10 +38,10 @@ static const struct section {
 	  "                            lose, duplicate, delay or corrupt (one bit) received frames\n"
 	  "                            with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
 	  "                            N is 0 or 1 (default: all ports)\n"
-	  "inject cut|mend [port N]    drop all received frames, like a pulled cable; end that\n"
+	  "inject cut|mend [port N]    drop all received frames (cable pulled); mend: end this\n"
 	  "inject off                  end all faults\n"
 	  "port stop|start all|N       set the link of all ports, or of port N (0 or 1), down, and drop received\n"
-	  "                            frames; set it up again\n"
+	  "                            frames; start: set the link up again\n"
 	  "show inject                 active faults and the number of frames they affected\n",
 	  NULL },
 	{ "capture",
@@ -51,9 +51,9 @@ static const struct section {
 	  NULL },
 	{ "peers",
 	  "listen [PORT]               serve peers that connect by address, one at a time\n"
-	  "                            (1 ... 65535; default: that of --port, which is 18516)\n"
+	  "                            (1 ... 65535; default: the value of --port, 18516)\n"
 	  "connect ADDRESS [PORT]      connect queue pairs to a peer that listens; then \"start\"\n"
-	  "disconnect                  stop, and leave the peer; or serve no peers any more\n",
+	  "disconnect                  stop traffic, disconnect the peer; or stop listening\n",
 	  NULL },
 	{ "prompt",
 	  "save config FILE            write all settings that differ from the defaults to an INI file for --config\n"

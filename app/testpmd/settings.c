@@ -150,8 +150,8 @@ static int check_together(const struct settings *settings)
 				    "%s requires a port: --device DEV --ip ADDR/LEN, or [port.0] in a file",
 				    name_of(settings, settings->target ? "server" : "peer"));
 	if (settings->paths == 2 || settings->paths == 3)
-		return app_complain(APP_EXIT_USAGE, "%s %u: use 4 to 64, or 1", name_of(settings, "paths"),
-				    settings->paths);
+		return app_complain(APP_EXIT_USAGE, "%s %u: use 1 (a single path) or 4 to 64",
+				    name_of(settings, "paths"), settings->paths);
 	if (settings->paths > 1 && settings->sack_window == 0)
 		return app_complain(APP_EXIT_USAGE, "%s %u: multipath requires SACKs: remove %s off",
 				    name_of(settings, "paths"), settings->paths, name_of(settings, "sack-window"));

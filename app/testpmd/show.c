@@ -214,7 +214,7 @@ void show_srqs(struct traffic *traffic)
 		printf("%-5u %-9u %u\n", p, attr.count, attr.max_wr);
 	}
 	if (!traffic->settings->srq)
-		printf("none: --use-srq creates one per port\n");
+		printf("no shared receive queues: --use-srq creates one per port\n");
 }
 
 static void tell_no_view(uint32_t qp_num, int error)

@@ -17,11 +17,11 @@ static const struct {
 	{ "set nbcore", "the number of lcores is set at the start, with --nb-cores" },
 	{ "set portlist", "give each port with --device" },
 	{ "set verbose",
-	  "0 ... 3: print no completions, those of receives, of requests, or all; capture FILE records frames" },
+	  "use 0 (print no completions), 1 (receives), 2 (requests) or 3 (all); capture FILE records frames" },
 	{ "set txpkts", "use the command \"set size N\"" },
 	{ "tx_first", "use start; there is no first burst" },
 	{ "start tx_first", "use start; there is no first burst" },
-	{ "show fwd", "show port stats all, and show qp" },
+	{ "show fwd", "use show port stats all, and show qp" },
 	{ "set promisc",
 	  "a port receives frames to its own MAC address; capture shows others only if the port receives them" },
 };

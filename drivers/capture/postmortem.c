@@ -113,9 +113,10 @@ static const char *remark(struct story *story, const struct drivers_flow_frame *
 		seen->next_psn = (view->psn + 1) & PSN_MASK;
 		return NULL;
 	case UROCE_FRAME_SEQUENCE_NAK:
-		return frame->outbound ? "we miss this request" : "the peer misses this request";
+		return frame->outbound ? "this end did not receive this request" :
+					 "the peer did not receive this request";
 	case UROCE_FRAME_NAK:
-		return frame->outbound ? "we refuse it" : "the peer refuses it";
+		return frame->outbound ? "this end refuses the request" : "the peer refuses the request";
 	case UROCE_FRAME_RNR_NAK:
 		return frame->outbound ? "this end has no receive for it" : "the peer has no receive for it";
 	case UROCE_FRAME_CONGESTION:
@@ -211,7 +212,7 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 			out.comment = remark(story, frame, &view);
 			write_frame(story, frame, view.text, out.comment, text);
 		} else {
-			out.comment = "not a valid frame for a receiver";
+			out.comment = "not a valid RoCE frame: a receiver drops it";
 			write_frame(story, frame, out.comment, NULL, text);
 		}
 		drivers_pcapng_add(file, &out);

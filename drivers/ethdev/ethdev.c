@@ -103,7 +103,7 @@ static const char *why_not_started(const struct rte_eth_dev_info *info, int resu
 		return drivers_quirks_of(info)->not_started;
 	if (result == -EPERM)
 		return "it requires root, or the capabilities NET_RAW and NET_ADMIN";
-	return "is its device or interface up and free?";
+	return "check that its device or interface is up and not in use";
 }
 
 /* Chooses as many queues as are wanted, or as the driver offers. */

@@ -347,7 +347,7 @@ static int open_end(const struct uroce_port_config *config, struct open_port *po
 	if (config->queue_count && config->queue_count != wire->loop.queue_count)
 		return drivers_error_set(
 			error, -EINVAL,
-			"the other end of the loop has %u queue pairs, not %u: give both ends the same number",
+			"the other end of the loop has %u rx/tx queue pairs, not %u: give both ends the same number",
 			wire->loop.queue_count, config->queue_count);
 	port->wire = wire;
 	port->ethdev = wire->loop.ports[wire->opened++];

@@ -27,7 +27,7 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_LENGTH] = "the maximum message length is 2^31 bytes",
 	[UROCE_CAUSE_BAD_RESPONSE] = "capture both directions: uroce-trace shows which end is at fault",
 	[UROCE_CAUSE_INVALID_REQUEST] =
-		"check that access_flags and max_dest_rd_atomic of this QP allow it; if they do, the peer violates the protocol: check a capture of both directions with uroce-trace",
+		"check that access_flags and max_dest_rd_atomic of this QP allow the request; if they do, the peer violates the protocol: check a capture of both directions with uroce-trace",
 	[UROCE_CAUSE_WINDOW] =
 		"a bind requires a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, access rights and a range within that region, and an unbound type 2 window",
 	[UROCE_CAUSE_UNRESOLVED] =
@@ -37,7 +37,7 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* flags that the peer requires",
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
 	[UROCE_CAUSE_CQ_OVERRUN] =
-		"poll it more often, or create it with a depth for the completions of all outstanding requests and receives, including flushed ones",
+		"poll the CQ more often, or create it with a depth that holds the completions of all outstanding requests and receives, including flushed ones",
 	[UROCE_CAUSE_UNMAPPED] = "deregister a region before its memory is unmapped, protected or truncated",
 	[UROCE_CAUSE_KEEPALIVE] = "check that the peer's process and its QP still exist and can be reached",
 	[UROCE_CAUSE_FLUSHED] =
@@ -57,16 +57,16 @@ static const char *const findings[UROCE_FINDINGS] = {
 	[UROCE_FINDING_PKEY] = "frames with another P_Key arrive (drop_pkey): configure the same P_Key on both ends",
 	[UROCE_FINDING_VLAN] = "frames of another VLAN arrive (drop_vlan): configure the same VLAN on both ends",
 	[UROCE_FINDING_ADDRESS] =
-		"frames with other addresses than the path arrive (drop_address): compare the paths of both ends",
+		"frames arrive whose addresses differ from the QP's path (drop_address): compare the paths of both ends",
 	[UROCE_FINDING_RING_FULL] =
 		"frames arrive faster than the lcores process them (drop_ring_full, drop_handover_full): use more descriptors, lcores or cores",
 	[UROCE_FINDING_SIZE] =
-		"the peer's address answers short echo requests but none of the size of the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)",
+		"the peer's address answers short echo requests, but no echo request as long as the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)",
 	[UROCE_FINDING_LOSS] =
 		"the peer's address answers echo requests, short and long: look for packet drops (rx_missed_errors "
 		"of the ports, the switches)",
 	[UROCE_FINDING_LINK_FLAPPED] =
-		"this port had no link for a part of that time: a larger timeout or retry_cnt outlasts such an outage",
+		"this port had no link for part of that time: to survive such an outage, use a larger timeout or retry_cnt",
 	[UROCE_FINDING_PEER_SILENT] =
 		"the peer's address does not answer echo requests either: its program or machine has ended, is stopped or has no core, or the path is interrupted",
 };
@@ -91,7 +91,7 @@ static const char *nak_advice(uint32_t code)
 {
 	switch ((enum wire_nak_code)code) {
 	case NAK_INVALID_REQUEST:
-		return "the peer does not accept this request: the message is longer than its receive, there are more READs than its max_dest_rd_atomic, or its QP does not enable the access";
+		return "the peer does not accept this request: the message is longer than the peer's receive, more READs are outstanding than its max_dest_rd_atomic, or its QP does not allow the operation";
 	case NAK_REMOTE_ACCESS:
 		return "compare rkey, address, length and access rights with the peer's registration";
 	case NAK_REMOTE_OPERATIONAL:
@@ -211,7 +211,7 @@ static const char *advice_of(const struct uroce_wc *wc)
 		return nak_advice(wc->aeth >> 24 & 31);
 	case UROCE_CAUSE_LENGTH:
 		if (is_responder(wc))
-			return "each receive, also of a shared queue, must have room for the longest SEND of the peer";
+			return "each receive, also in a shared receive queue, must be large enough for the longest SEND of the peer";
 		break;
 	}
 	if ((wc->vendor_err == UROCE_CAUSE_TIMEOUT || wc->vendor_err == UROCE_CAUSE_IMPLIED_NAK) &&

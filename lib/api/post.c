@@ -46,7 +46,7 @@ static int refuse_operation(const struct rc_sendwin *win, const struct uroce_sen
 	if (op->pieces == PIECES_RANGE)
 		return engine_refuse(
 			-EINVAL,
-			"flush 0x%x, num_sge %u: FLUSH takes no SGEs, requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT, and max_rd_atomic of 1 or more",
+			"flush 0x%x, num_sge %u: FLUSH must have no SGEs, and requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT and a max_rd_atomic of 1 or more",
 			wr->flush, wr->num_sge);
 	if (atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed) && (op->needs & NEEDS_RESPONSE))
 		return engine_refuse(-EINVAL, "opcode %u: the max_rd_atomic of the QP is 0; set it to 1 or more",

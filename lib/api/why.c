@@ -128,8 +128,7 @@ static void add_waits(struct text *text, const struct moment *now, const struct 
 	add(text, "%" PRIu64 " RNR NAKs arrived%s", naks,
 	    acknowledged(now, before) == 0 ?
 		    ", and no other response: the peer has no receive posted" :
-		    ": the peer is a slow receiver, it posts receives more slowly than SENDs arrive (flow_control "
-		    "avoids the waits)");
+		    ": the peer is a slow receiver, because it posts receives more slowly than SENDs arrive (flow_control avoids these RNR waits)");
 }
 
 /* Its congestion control has a rate. */
@@ -140,7 +139,7 @@ static void add_rate(struct text *text, const struct moment *now, const struct m
 	begin_sign(text);
 	add(text,
 	    "its rate is limited to %u Mbit/s because a switch marks packets (ECN): %" PRIu64
-	    " congestion notifications arrived just now",
+	    " congestion notifications arrived during this observation",
 	    now->qp.attr.rate_mbps, grown(now, before, CNT_CNP_HANDLED));
 }
 

@@ -50,7 +50,7 @@ const char *nvmf_refusal_text(uint16_t refusal)
 		[NVMF_REFUSAL_FORMAT] = "private data of another format",
 		[NVMF_REFUSAL_QID] = "invalid queue ID",
 		[NVMF_REFUSAL_SEND_SIZE] = "unsupported submission queue size",
-		[NVMF_REFUSAL_RECEIVE_SIZE] = "the receive queue of the host has no room for responses",
+		[NVMF_REFUSAL_RECEIVE_SIZE] = "the host's receive queue is too small for the responses",
 		[NVMF_REFUSAL_RESOURCES] = "the target has no free resources",
 		[NVMF_REFUSAL_READS] = "the host allows no RDMA READs",
 	};

@@ -16,7 +16,7 @@ import time
 from cases import Running, counter, main, run, want, without_away
 
 CASES = []
-WAITING = r"waiting for a client on port \d+ of our address"
+WAITING = r"waiting for a client on port \d+ of the local address"
 
 
 def case(function):

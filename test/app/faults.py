@@ -303,7 +303,7 @@ def peer_stopped_for_too_long_fails(directory, wire):
         wait_for_frames(pair, 1000)
         pair.server.process.send_signal(signal.SIGSTOP)
         want(pair.client.finish() == 1 and was_given_up(pair.client.text()), pair.texts())
-        want("the other side did not" not in pair.client.text(), "it waits for a peer that it gave up", pair.texts())
+        want("the peer did not" not in pair.client.text(), "it waits for a peer that it gave up", pair.texts())
         pair.server.process.send_signal(signal.SIGCONT)
         want(pair.server.finish() == 1, "server's status", pair.texts())
         want_no_wrong_byte(directory)

@@ -41,7 +41,7 @@ def host_events_are_one_line_and_one_count_each(directory):
         at = re.escape(f"host {OWN_HOST} at 10.0.0.2 ")
         refused = re.escape(f"refused host {OWN_HOST} (address 10.0.0.2) ")
         ends.target.wait_for(at + rf"connected to controller \d+ of {DISK}\n")
-        ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: it has disconnected\n", 3)
+        ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: the host disconnected\n", 3)
         ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
         ends.target.wait_for(refused + f"queue 0 of subsystem {OTHER}: no subsystem has that NQN\n")
         ends.fails("deep", 3, "queue 1", options=("--iodepth", "500"))

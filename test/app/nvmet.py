@@ -248,7 +248,7 @@ def interrupted_host_prints_results_and_disconnects(directory):
         want(len(results["results"]) == 1 and results["results"][0]["ios"] > 0, results)
         want(results["interrupted"] and results["failed"] is None and results["version"], results)
         want(results["command"][0].endswith("uroce-nvme-perf") and path in results["command"], results)
-        ends.target.wait_for("disconnected from controller .*: it has disconnected", 3)
+        ends.target.wait_for("disconnected from controller .*: the host disconnected", 3)
 
 
 @case

@@ -106,7 +106,7 @@ Test(findings, link_was_down)
 	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
 	expect_found(
 		100, UROCE_FINDING_LINK_FLAPPED,
-		". Found: this port had no link for a part of that time: a larger timeout or retry_cnt outlasts such an outage");
+		". Found: this port had no link for part of that time: to survive such an outage, use a larger timeout or retry_cnt");
 	network_close(&network);
 }
 
@@ -189,7 +189,7 @@ Test(findings, frames_of_the_peer_have_another_address)
 	on_frames_to(0, spoil_change_source, NULL);
 	expect_found(
 		100, UROCE_FINDING_ADDRESS,
-		". Found: frames with other addresses than the path arrive (drop_address): compare the paths of both ends");
+		". Found: frames arrive whose addresses differ from the QP's path (drop_address): compare the paths of both ends");
 	network_close(&network);
 }
 
@@ -200,7 +200,7 @@ Test(findings, path_mtu_does_not_pass)
 	on_frames_to(1, spoil_drop_long, (void *)1500);
 	expect_found(
 		5000, UROCE_FINDING_SIZE,
-		". Found: the peer's address answers short echo requests but none of the size of the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)");
+		". Found: the peer's address answers short echo requests, but no echo request as long as the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)");
 	network_close(&network);
 }
 

@@ -152,10 +152,11 @@ Test(record, both_ends_record_the_cause_of_a_failure)
 	cr_assert_eq(lines_with(text, " -> READ_REQUEST"), 1, "%s", text);
 	cr_assert_eq(lines_with(text, " <- READ_RESPONSE"), 1, "%s", text);
 	cr_assert_eq(lines_with(text, " -> WRITE_ONLY"), 1, "%s", text);
-	cr_assert(strstr(text, "NAK_REMOTE_ACCESS") && strstr(text, "# the peer refuses it"), "%s", text);
+	cr_assert(strstr(text, "NAK_REMOTE_ACCESS") && strstr(text, "# the peer refuses the request"), "%s", text);
 	cr_assert_eq(captured_read(path).count, 4);
 	read_text(&recorded, 1, text, path);
-	cr_assert(strstr(text, "a request of the peer failed") && strstr(text, "# we refuse it"), "%s", text);
+	cr_assert(strstr(text, "a request of the peer failed") && strstr(text, "# this end refuses the request"), "%s",
+		  text);
 	cr_assert_eq(lines_with(text, " <- WRITE_ONLY"), 1, "%s", text);
 	cr_assert_eq(captured_read(path).count, 4);
 	cr_assert_eq(count_files(recorded.folder, false), 4);
@@ -267,7 +268,7 @@ Test(record, refused_request_is_recorded_despite_later_frames)
 	end_record(&recorded);
 	read_text(&recorded, 1, text, path);
 	cr_assert_eq(lines_with(text, " <- WRITE_ONLY"), 1, "%s", text);
-	cr_assert(strstr(text, "NAK_REMOTE_ACCESS") && strstr(text, "# we refuse it"), "%s", text);
+	cr_assert(strstr(text, "NAK_REMOTE_ACCESS") && strstr(text, "# this end refuses the request"), "%s", text);
 	cr_assert_leq(captured_read(path).count, 2 + 16);
 	close_recorded(&recorded);
 	free(text);

@@ -105,8 +105,7 @@ Test(refusals, engines_and_devices)
 	       uroce_device_create(network.engine, &device, &none));
 	device.gateways[0] = network_address("10.0.0.1");
 	EXPECT(-EINVAL,
-	       "gateway 10.0.0.1, VLAN 0:0 of address *: a gateway is another address of the same network, or of "
-	       "fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7",
+	       "gateway 10.0.0.1, VLAN 0:0 of address *: the gateway must be another address of the same network or of fe80::/10, the VLAN 0 to 4094, and its priority 0 to 7",
 	       uroce_device_create(network.engine, &device, &none));
 	device = (struct uroce_device_config){ .addr_count = 1, .pool = network.loop.pool, .port_id = 31 };
 	EXPECT(-ENODEV, "port_id 31: there is no such port", uroce_device_create(network.engine, &device, &none));
@@ -582,7 +581,7 @@ Test(refusals, invalid_requests)
 	EXPECT(-EINVAL, "num_sge 1, 9 bytes: an atomic requires one SGE of 8 bytes",
 	       post(UROCE_WR_ATOMIC_WRITE, 0, 1, 9));
 	EXPECT(-EINVAL,
-	       "flush 0x0, num_sge 0: FLUSH takes no SGEs, requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT, and max_rd_atomic of 1 or more",
+	       "flush 0x0, num_sge 0: FLUSH must have no SGEs, and requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT and a max_rd_atomic of 1 or more",
 	       post(UROCE_WR_FLUSH, 0, 0, 8));
 	EXPECT(-EINVAL, "send_flags 0x40, num_sge 1: opcode 2 does not allow these flags or SGEs",
 	       post(UROCE_WR_SEND, 64, 1, 8));

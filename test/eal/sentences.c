@@ -375,11 +375,11 @@ Test(sentences, operation_forbidden_by_the_peer)
 	expect_completion(
 		0,
 		WORDS("REM_INV_REQ_ERR: the peer refused the request",
-		      "; last response received: NAK_INVALID_REQUEST. Look: the peer does not accept this request: the message is longer than its receive, there are more READs than its max_dest_rd_atomic, or its QP does not enable the access"));
+		      "; last response received: NAK_INVALID_REQUEST. Look: the peer does not accept this request: the message is longer than the peer's receive, more READs are outstanding than its max_dest_rd_atomic, or its QP does not allow the operation"));
 	expect_queue_pair(
 		1,
 		WORDS("the peer's request broke the protocol",
-		      "Look: check that access_flags and max_dest_rd_atomic of this QP allow it; if they do, the peer violates the protocol: check a capture of both directions with uroce-trace"));
+		      "Look: check that access_flags and max_dest_rd_atomic of this QP allow the request; if they do, the peer violates the protocol: check a capture of both directions with uroce-trace"));
 	network_close(&network);
 }
 
@@ -392,7 +392,7 @@ Test(sentences, a_send_longer_than_its_receive)
 	expect_completion(
 		1,
 		WORDS("RECV wr_id 6 ", "LOC_LEN_ERR: the message is too long",
-		      "Look: each receive, also of a shared queue, must have room for the longest SEND of the peer"));
+		      "Look: each receive, also in a shared receive queue, must be large enough for the longest SEND of the peer"));
 	expect_completion(0, WORDS("the message is longer than its receive"));
 	network_close(&network);
 }
@@ -532,7 +532,7 @@ Test(sentences, a_completion_queue_that_is_full)
 	expect_queue_pair(
 		0,
 		WORDS("LOC_QP_OP_ERR: one of its completion queues overflowed, and a completion is lost. Look: "
-		      "poll it more often, or create it with a depth for the completions of all outstanding requests and receives, including flushed ones"));
+		      "poll the CQ more often, or create it with a depth that holds the completions of all outstanding requests and receives, including flushed ones"));
 	network_close(&network);
 }
 

@@ -188,7 +188,7 @@ Test(decode, cut_frame_shows_its_captured_fields)
 		"3: 10.9.0.2 > 10.9.0.9 ACK qp=0x50183c psn=14452695 credit=31 msn=1 icrc=ok\n"
 		"4: 10.9.0.2 > 10.9.0.9 READ_RESPONSE_FIRST qp=0x50183c psn=14452696 icrc=unknown captured=56 of=1086\n"
 		"5: 10.9.0.2 > 10.9.0.9 captured=50 of=1082\n"
-		"5 frames, 5 RoCE, 0 bad, 4 cut: their ICRC cannot be checked\n");
+		"5 frames, 5 RoCE, 0 bad, 4 truncated: their ICRC cannot be checked\n");
 	expect_run("--rebuild --json-lines " TEST_DATA "/cut.pcap", 0,
 		   "\"psn\":14452696,\"flags\":[],\"pkey\":65535,\"payload_bytes\":1024,\"pad_bytes\":0,"
 		   "\"icrc\":\"unknown\",\"captured_bytes\":56,\"original_bytes\":1086}\n"
