@@ -149,10 +149,10 @@ static int check_ends(const struct options *options)
 	if (uroce_addr_parse(options->connect, &addr, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "--peer %s: use an address such as 10.0.0.1", options->connect);
 	if (options->nqn == NULL || options->ip == NULL)
-		return app_complain(
-			APP_EXIT_USAGE,
-			"--peer %s requires --nqn NQN, the name of the target's subsystem, and --ip ADDR/LEN, the local address",
-			options->connect);
+		return app_complain(APP_EXIT_USAGE,
+				    "--peer %s requires --nqn NQN, the name of the target's subsystem, and --ip "
+				    "ADDR/LEN, the local address",
+				    options->connect);
 	if (uroce_addr_parse(options->ip, &own, NULL) == 0 && app_check_peer("--peer", &own, &addr))
 		return APP_EXIT_USAGE;
 	if (!nvmf_nqn_is_valid(options->nqn))

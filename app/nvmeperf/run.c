@@ -205,7 +205,8 @@ static int make(struct run *run)
 	if (run->options->verify && run->places < 2 * tags)
 		return app_complain(
 			APP_EXIT_USAGE,
-			"--verify: the namespace has space for %lu commands of %u bytes, but %u outstanding commands require space for %u: use a larger namespace, or a smaller --iodepth or --bs",
+			"--verify: the namespace has space for %lu commands of %u bytes, but %u outstanding commands "
+			"require space for %u: use a larger namespace, or a smaller --iodepth or --bs",
 			run->places, which->bytes, tags, 2 * tags);
 	run->commands = calloc(tags, sizeof(*run->commands));
 	run->free_tags = calloc(tags, sizeof(*run->free_tags));

@@ -141,10 +141,10 @@ int server_listen(struct server *server)
 					    &server->listeners[i]);
 
 		if (error)
-			return app_complain(
-				APP_EXIT_ENVIRONMENT,
-				"cannot listen on %s, port %u: %s; choose another --port, or give each port its own address",
-				server->ports[i].address, server->service, strerror(-error));
+			return app_complain(APP_EXIT_ENVIRONMENT,
+					    "cannot listen on %s, port %u: %s; choose another --port, or give each "
+					    "port its own address",
+					    server->ports[i].address, server->service, strerror(-error));
 	}
 	return APP_EXIT_OK;
 }

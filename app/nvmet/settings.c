@@ -412,9 +412,8 @@ static int complete(struct settings *settings)
 	if (settings->subsystem_count == 0) {
 		settings->subsystem_count = 1;
 		if (settings->subsystems[0].nqn[0] == '\0' && identity_default_nqn(settings->subsystems[0].nqn) != 0)
-			return app_complain(
-				APP_EXIT_USAGE,
-				"--nqn is required, because /etc/machine-id, from which the default NQN is derived, does not exist");
+			return app_complain(APP_EXIT_USAGE, "--nqn is required, because /etc/machine-id, from which "
+							    "the default NQN is derived, does not exist");
 	}
 	return code;
 }

@@ -115,7 +115,9 @@ static void check_answered(struct perf_end *end, uint64_t message)
 		memcpy(&before, data, sizeof(before));
 		end->tally.checked++;
 		if (before != message)
-			perf_end_fail(end, "atomic %lu returned an unexpected value, %lu: an atomic was executed twice or not at all",
+			perf_end_fail(end,
+				      "atomic %lu returned an unexpected value, %lu: an atomic was executed twice or "
+				      "not at all",
 				      (unsigned long)message, (unsigned long)before);
 	} else if (end->test.verify) {
 		bad = app_pattern_count_bad(data, end->test.size_bytes, pattern_key(!end->way, 0, slot));

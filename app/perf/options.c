@@ -160,12 +160,12 @@ static int check_ops(struct perf_options *options)
 	if (code)
 		return code;
 	if (options->test.use_srq && op)
-		return app_complain(
-			APP_EXIT_USAGE,
-			op->receives ?
-				"--use-srq: %s uses a memory window of one queue pair, so its receives cannot be shared: use --op send, send_imm or write_imm" :
-				"--use-srq: --op %s uses no receives: use --op send, send_imm or write_imm",
-			perf_op_names[op - perf_ops]);
+		return app_complain(APP_EXIT_USAGE,
+				    op->receives ?
+					    "--use-srq: %s uses a memory window of one queue pair, so its receives "
+					    "cannot be shared: use --op send, send_imm or write_imm" :
+					    "--use-srq: --op %s uses no receives: use --op send, send_imm or write_imm",
+				    perf_op_names[op - perf_ops]);
 	if (options->ops[PERF_SEND_INV] && !has_windows(options))
 		return app_complain(APP_EXIT_USAGE,
 				    "-q %u: --op send_inv requires a memory window per queue pair: use up to %u",
@@ -203,10 +203,10 @@ static int check(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE, "-Q %u: must not exceed the tx depth, %u", options->test.cq_mod,
 				    options->test.depth);
 	if ((uint64_t)options->test.qps * options->test.depth > 1u << 20)
-		return app_complain(
-			APP_EXIT_USAGE,
-			"-q %u -t %u: the total of outstanding requests must not exceed 1048576: use a depth of up to %u",
-			options->test.qps, options->test.depth, (1u << 20) / options->test.qps);
+		return app_complain(APP_EXIT_USAGE,
+				    "-q %u -t %u: the total of outstanding requests must not exceed 1048576: use a "
+				    "depth of up to %u",
+				    options->test.qps, options->test.depth, (1u << 20) / options->test.qps);
 	return check_ends(options);
 }
 

@@ -71,11 +71,10 @@ struct perf_page *perf_page_open(const char *path)
 	if (page->file == NULL)
 		app_refuse_path("--report", path);
 	else if (find_program(page) != 0)
-		app_complain(
-			APP_EXIT_ENVIRONMENT,
-			"--report %s: " PROGRAM
-			", which creates the page, cannot be run: put it in the directory of uroce-perf, and install python3",
-			path);
+		app_complain(APP_EXIT_ENVIRONMENT,
+			     "--report %s: " PROGRAM ", which creates the page, cannot be run: put it in the directory "
+			     "of uroce-perf, and install python3",
+			     path);
 	else
 		return page;
 	if (page->file)

@@ -284,10 +284,10 @@ int perf_setup_prepare(struct perf_end *end, const struct perf_case *test, struc
 	if (error == 0)
 		error = perf_keys_create(end);
 	if (error) {
-		app_complain(
-			APP_EXIT_ENVIRONMENT,
-			"cannot create %u queue pairs with %lu bytes of buffers (%s): use fewer queue pairs, a smaller depth or smaller messages",
-			test->qps, (unsigned long)end->layout.total_bytes, strerror(-error));
+		app_complain(APP_EXIT_ENVIRONMENT,
+			     "cannot create %u queue pairs with %lu bytes of buffers (%s): use fewer queue pairs, a "
+			     "smaller depth or smaller messages",
+			     test->qps, (unsigned long)end->layout.total_bytes, strerror(-error));
 		perf_setup_finish(end);
 		return error;
 	}

@@ -186,7 +186,9 @@ static void check_message(struct perf_end *end, uint32_t index, uint64_t message
 		memcpy(&before, end_source(end, index, message), sizeof(before));
 		end->tally.checked++;
 		if (before != message)
-			perf_end_fail(end, "atomic %lu of flow %u returned an unexpected value, %lu: an atomic was executed twice or not at all",
+			perf_end_fail(end,
+				      "atomic %lu of flow %u returned an unexpected value, %lu: an atomic was executed "
+				      "twice or not at all",
 				      (unsigned long)message, index, (unsigned long)before);
 		return;
 	}

@@ -19,9 +19,8 @@ int check_library(void)
 				    dlerror());
 	if (dlvsym(library, "verbs_register_driver_34", "IBVERBS_PRIVATE_34"))
 		return APP_EXIT_OK;
-	return app_complain(
-		APP_EXIT_ENVIRONMENT,
-		"libibverbs.so.1 does not have private ABI 34 (rdma-core 34 to 56): use the library of Debian 12 or 13, or Ubuntu 24.04");
+	return app_complain(APP_EXIT_ENVIRONMENT, "libibverbs.so.1 does not have private ABI 34 (rdma-core 34 to 56): "
+						  "use the library of Debian 12 or 13, or Ubuntu 24.04");
 }
 
 /*

@@ -23,10 +23,10 @@ static void move_on(struct uroce_addr *address)
 
 static int refuse(const char *text)
 {
-	return app_complain(
-		APP_EXIT_USAGE,
-		"--ip %s: use an address such as 10.0.0.1/24 or fd00::1/64, or a range of up to %u addresses, such as 10.0.0.1-10.0.0.9/24",
-		text, RANGE_MAX);
+	return app_complain(APP_EXIT_USAGE,
+			    "--ip %s: use an address such as 10.0.0.1/24 or fd00::1/64, or a range of up to %u "
+			    "addresses, such as 10.0.0.1-10.0.0.9/24",
+			    text, RANGE_MAX);
 }
 
 /* Splits "FIRST-LAST/LEN". Returns false if the text does not have this form. */

@@ -58,7 +58,8 @@ static int enter_namespaces(void)
 	if (unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,
-			"cannot create a mount namespace (%s): start it as root, allow user namespaces (kernel.unprivileged_userns_clone=1), or start the container with --device /dev/null:" NODE,
+			"cannot create a mount namespace (%s): start it as root, allow user namespaces "
+			"(kernel.unprivileged_userns_clone=1), or start the container with --device /dev/null:" NODE,
 			strerror(errno));
 	error = user == 0 ? 0 : map_user(user, group);
 	if (error)

@@ -15,10 +15,10 @@ void link_set(const struct traffic *traffic, unsigned port, bool up)
 	int error = up ? rte_eth_dev_set_link_up(ethdev->port_id) : rte_eth_dev_set_link_down(ethdev->port_id);
 
 	if (error == -ENOTSUP) {
-		app_complain(
-			APP_EXIT_ENVIRONMENT,
-			"port %u: its driver, %s, cannot set the link down: use inject cut port %u, or \"ip link\" for a kernel interface",
-			port, ethdev->driver, port);
+		app_complain(APP_EXIT_ENVIRONMENT,
+			     "port %u: its driver, %s, cannot set the link down: use inject cut port %u, or \"ip "
+			     "link\" for a kernel interface",
+			     port, ethdev->driver, port);
 		return;
 	}
 	if (error) {

@@ -228,7 +228,8 @@ static void tell_fewer_queues(const struct app_port *port, unsigned wanted)
 	const struct drivers_ethdev *ethdev = port->ethdev;
 
 	if (ethdev->queue_count < wanted)
-		printf("port %s: its driver offers %u rx/tx queue pair%s instead of %u, so %u of the %u lcores poll it\n",
+		printf("port %s: its driver offers %u rx/tx queue pair%s instead of %u, so %u of the %u lcores poll "
+		       "it\n",
 		       ethdev->name, ethdev->queues_offered, ethdev->queues_offered == 1 ? "" : "s", wanted,
 		       ethdev->queue_count, settings.nb_cores);
 }

@@ -246,7 +246,8 @@ static void end_diversion(struct diversion *diversion, bool show, char *out, siz
 static const char *remedy(const char *reason, int error)
 {
 	if (strcasestr(reason, "hugepage"))
-		return ": reserve hugepages as root (echo 512 > /proc/sys/vm/nr_hugepages), or omit EAL's memory options, which works without hugepages";
+		return ": reserve hugepages as root (echo 512 > /proc/sys/vm/nr_hugepages), or omit EAL's memory "
+		       "options, which works without hugepages";
 	if (error == EACCES || error == EPERM)
 		return ": run it as root";
 	return "";
@@ -279,10 +280,10 @@ static int check_start(const struct uroce_eal_config *config, int parsed, const 
 	if (parsed < line->count - 1)
 		return drivers_error_set(error, -EINVAL, "unknown EAL argument '%s'", line->words[parsed + 1]);
 	if (rte_lcore_count() < config->worker_count + 1)
-		return drivers_error_set(
-			error, -EINVAL,
-			"EAL has %u lcores, but %u are required: add lcores with -l, or place several on one core with --lcores 0@0,1@0,2@1",
-			rte_lcore_count(), config->worker_count + 1);
+		return drivers_error_set(error, -EINVAL,
+					 "EAL has %u lcores, but %u are required: add lcores with -l, or place several "
+					 "on one core with --lcores 0@0,1@0,2@1",
+					 rte_lcore_count(), config->worker_count + 1);
 	return 0;
 }
 

@@ -81,10 +81,10 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 {
 	port->port_id = config->port_id;
 	if (config->name && rte_eth_dev_get_port_by_name(config->name, &port->port_id) != 0)
-		return drivers_error_set(
-			error, -ENODEV,
-			"there is no port %s: its driver rejected it (--log-level=8 shows why) or EAL was started without it",
-			config->name);
+		return drivers_error_set(error, -ENODEV,
+					 "there is no port %s: its driver rejected it (--log-level=8 shows why) or EAL "
+					 "was started without it",
+					 config->name);
 	if (!rte_eth_dev_is_valid_port(port->port_id))
 		return drivers_error_set(error, -ENODEV, "there is no port %u: EAL has %u ports", port->port_id,
 					 rte_eth_dev_count_avail());
@@ -240,19 +240,19 @@ static int configure_with_queues(const struct drivers_ethdev_config *config, con
 	int result = configure(config, info, port, pieces);
 
 	if (result)
-		return drivers_error_set(
-			error, result,
-			"port %s rejected %u rx/tx queue pairs even with offloads disabled (%s): check whether another program uses the port",
-			port->name, port->queue_count, rte_strerror(-result));
+		return drivers_error_set(error, result,
+					 "port %s rejected %u rx/tx queue pairs even with offloads disabled (%s): "
+					 "check whether another program uses the port",
+					 port->name, port->queue_count, rte_strerror(-result));
 	result = set_up_queues(info, port);
 	if (result && offered && !pieces && configure(config, info, port, true) == 0)
 		result = set_up_queues(info, port);
 	if (result == 0)
 		return 0;
-	return drivers_error_set(
-		error, result,
-		"port %s rejected a queue of %u receive and %u transmit descriptors with mbufs of %u bytes (%s): use other ring sizes or larger mbufs",
-		port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
+	return drivers_error_set(error, result,
+				 "port %s rejected a queue of %u receive and %u transmit descriptors with mbufs of %u "
+				 "bytes (%s): use other ring sizes or larger mbufs",
+				 port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
 }
 
 /* Reads what the driver has made of the settings, as far as it tells. */

@@ -47,10 +47,10 @@ static int create_rings(const struct drivers_loop_config *config, const char *na
 			loop->rings[side][queue] =
 				rte_ring_create(ring_name, entries, config->numa_node, RING_F_SP_ENQ | RING_F_SC_DEQ);
 			if (loop->rings[side][queue] == NULL)
-				return drivers_error_set(
-					error, -rte_errno,
-					"cannot create ring %s of %u entries (%s): use another name, or give EAL more memory with -m",
-					ring_name, entries, rte_strerror(rte_errno));
+				return drivers_error_set(error, -rte_errno,
+							 "cannot create ring %s of %u entries (%s): use another name, "
+							 "or give EAL more memory with -m",
+							 ring_name, entries, rte_strerror(rte_errno));
 		}
 	}
 	return 0;

@@ -66,7 +66,8 @@ static int check_kernel(const struct uroce_device_config *device, struct uroce_e
 		if (entry)
 			code = drivers_error_set(
 				error, -EADDRINUSE,
-				"the kernel has address %s on interface %s and would also answer packets to this address: use another address, or remove it from the interface (ip address del)",
+				"the kernel has address %s on interface %s and would also answer packets to this "
+				"address: use another address, or remove it from the interface (ip address del)",
 				uroce_addr_format(&device->addrs[i], text, sizeof(text)), entry->ifa_name);
 	}
 	freeifaddrs(all);

@@ -133,19 +133,19 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 		if (found && strcmp(driver, "vfio-pci") == 0 && rte_eal_has_pci())
 			return false;
 		if (found && strcmp(driver, "vfio-pci") == 0)
-			snprintf(
-				out, out_bytes,
-				"EAL was started with --no-pci: list the device in struct uroce_eal_config, or omit --no-pci");
+			snprintf(out, out_bytes,
+				 "EAL was started with --no-pci: list the device in struct uroce_eal_config, or omit "
+				 "--no-pci");
 		else
-			snprintf(
-				out, out_bytes,
-				found ? "it is bound to kernel driver %s: as root, bind it to vfio-pci (dpdk-devbind.py --bind=vfio-pci %s)" :
-					"this machine has no PCI device %s%s: lspci lists them",
-				found ? driver : "", name);
+			snprintf(out, out_bytes,
+				 found ? "it is bound to kernel driver %s: as root, bind it to vfio-pci "
+					 "(dpdk-devbind.py --bind=vfio-pci %s)" :
+					 "this machine has no PCI device %s%s: lspci lists them",
+				 found ? driver : "", name);
 	} else if (!begins_with(name, "net_")) {
-		snprintf(
-			out, out_bytes,
-			"no interface has that name (ip link lists them), and no driver matches it: names of virtual devices begin with net_");
+		snprintf(out, out_bytes,
+			 "no interface has that name (ip link lists them), and no driver matches it: names of virtual "
+			 "devices begin with net_");
 	} else {
 		return false;
 	}
@@ -160,10 +160,10 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 		return drivers_error_set(error, -ENODEV, "there is no port %s: %s", attachment->name, why);
 	/* The memory that a packet socket shares with the kernel is locked. */
 	if (strstr(complaints, "mmap failed on AF_PACKET"))
-		return drivers_error_set(
-			error, -ENODEV,
-			"there is no port %s: the kernel refused to lock its memory; raise the limit (ulimit -l unlimited, LimitMEMLOCK=infinity), or run the program as root",
-			attachment->name);
+		return drivers_error_set(error, -ENODEV,
+					 "there is no port %s: the kernel refused to lock its memory; raise the limit "
+					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run the program as root",
+					 attachment->name);
 	if (strstr(complaints, GROUP_COMPLAINT))
 		return drivers_error_set(
 			error, -ENODEV,

@@ -132,12 +132,14 @@ static int choose_mtu(const struct uroce_port_config *config, const struct drive
 	if (ethdev->mtu_bytes && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		return drivers_error_set(
 			error, -EMSGSIZE,
-			"%s supports IP packets of up to %u bytes, but the smallest path MTU requires %u: raise the MTU of its interface (net_af_packet: framesz; net_memif: bsize)",
+			"%s supports IP packets of up to %u bytes, but the smallest path MTU requires %u: raise the "
+			"MTU of its interface (net_af_packet: framesz; net_memif: bsize)",
 			ethdev->name, ethdev->mtu_bytes, MTU_MIN + UROCE_PACKET_BYTES);
 	if (wanted > most)
 		return drivers_error_set(
 			error, -EMSGSIZE,
-			"path MTU %u is too large for %s, which supports IP packets of up to %u bytes: use %u, or raise the MTU of its interface (net_af_packet: also framesz; net_memif: bsize)",
+			"path MTU %u is too large for %s, which supports IP packets of up to %u bytes: use %u, or "
+			"raise the MTU of its interface (net_af_packet: also framesz; net_memif: bsize)",
 			wanted, ethdev->name, ethdev->mtu_bytes, most);
 	*mtu_bytes = wanted ? wanted : most;
 	return 0;

@@ -77,10 +77,10 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 		return engine_refuse(-EINVAL, "paths %u: use %u to %u, which require SACKs, or 0 for a single path",
 				     options->paths, SPREAD_LEAST, SPREAD_MOST);
 	if (options->paths > 1 && !device_takes_several_paths(id->device))
-		return engine_refuse(
-			-EINVAL,
-			"paths %u: port %u has %u queues and selects one by UDP source port; multipath requires a port with one queue",
-			options->paths, id->device->port_id, id->device->config.queue_count);
+		return engine_refuse(-EINVAL,
+				     "paths %u: port %u has %u queues and selects one by UDP source port; multipath "
+				     "requires a port with one queue",
+				     options->paths, id->device->port_id, id->device->config.queue_count);
 	if (options->qp_num && options->alternate)
 		return engine_refuse(
 			-EINVAL,

@@ -45,10 +45,10 @@ static int refuse_another(const struct uroce_device *device)
 
 static int refuse_range(const void *addr, size_t bytes, uint64_t va, uint32_t access)
 {
-	return engine_refuse(
-		-EINVAL,
-		"addr %p, bytes %zu, va 0x%lx, access 0x%x: the range must not wrap around, and the access flags must be a valid combination",
-		addr, bytes, va, access);
+	return engine_refuse(-EINVAL,
+			     "addr %p, bytes %zu, va 0x%lx, access 0x%x: the range must not wrap around, and the "
+			     "access flags must be a valid combination",
+			     addr, bytes, va, access);
 }
 
 /* Is the memory mapped so that lcores can use it with these rights? Returns 0 or -EFAULT. */
@@ -62,10 +62,10 @@ static int check_mapping(const void *addr, size_t bytes, uint32_t access)
 	if (engine_mapping_check(addr, bytes, writable) == 0)
 		return 0;
 	if (writable && engine_mapping_check(addr, bytes, false) == 0)
-		return engine_refuse(
-			-EFAULT,
-			"addr %p, bytes %zu, access 0x%x: a part of the memory is mapped read-only; register it without write access",
-			addr, bytes, access);
+		return engine_refuse(-EFAULT,
+				     "addr %p, bytes %zu, access 0x%x: a part of the memory is mapped read-only; "
+				     "register it without write access",
+				     addr, bytes, access);
 	return engine_refuse(-EFAULT, "addr %p, bytes %zu: a part of the memory is not mapped or not readable", addr,
 			     bytes);
 }

@@ -19,10 +19,10 @@ static int refuse_window(const struct uroce_send_wr *wr)
 {
 	if (wr->mw == NULL || wr->bind == NULL)
 		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW requires a window and its bind information");
-	return engine_refuse(
-		-EINVAL,
-		"mw, rkey 0x%08x: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and its uroce_mw_next_rkey()",
-		wr->rkey);
+	return engine_refuse(-EINVAL,
+			     "mw, rkey 0x%08x: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and "
+			     "its uroce_mw_next_rkey()",
+			     wr->rkey);
 }
 
 static uint64_t bytes_of(const struct uroce_send_wr *wr)
@@ -44,10 +44,10 @@ static int refuse_operation(const struct rc_sendwin *win, const struct uroce_sen
 		return engine_refuse(-EINVAL, "%lu bytes inline: allowed are up to %u, the max_inline_data of the QP",
 				     bytes, win->inline_limit);
 	if (op->pieces == PIECES_RANGE)
-		return engine_refuse(
-			-EINVAL,
-			"flush 0x%x, num_sge %u: FLUSH must have no SGEs, and requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT and a max_rd_atomic of 1 or more",
-			wr->flush, wr->num_sge);
+		return engine_refuse(-EINVAL,
+				     "flush 0x%x, num_sge %u: FLUSH must have no SGEs, and requires UROCE_FLUSH_GLOBAL "
+				     "or UROCE_FLUSH_PERSISTENT and a max_rd_atomic of 1 or more",
+				     wr->flush, wr->num_sge);
 	if (atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed) && (op->needs & NEEDS_RESPONSE))
 		return engine_refuse(-EINVAL, "opcode %u: the max_rd_atomic of the QP is 0; set it to 1 or more",
 				     (unsigned)wr->opcode);
@@ -64,10 +64,10 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 	enum uroce_qp_state state = (enum uroce_qp_state)atomic_load_explicit(&win->post_state, memory_order_acquire);
 
 	if (error == -ENOMEM)
-		return engine_refuse_often(
-			error,
-			"max_send_wr %u: the send queue is full; completions free its entries, so signal at least one request per queue length",
-			win->depth);
+		return engine_refuse_often(error,
+					   "max_send_wr %u: the send queue is full; completions free its entries, so "
+					   "signal at least one request per queue length",
+					   win->depth);
 	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
 		return engine_refuse(error, "state %s: sends can be posted in RTS, SQD and ERR",
 				     uroce_qp_state_name(state));

@@ -11,7 +11,6 @@
 struct text {
 	char *at;
 	size_t left;
-	bool asks; /* the last piece ends with a question mark */
 	bool more; /* a sign (see why.c) has been written, and further ones are joined to it */
 };
 
@@ -28,7 +27,6 @@ __attribute__((format(printf, 2, 3))) static inline void add(struct text *text, 
 	written = (size_t)written < text->left ? written : (int)text->left - (text->left > 0);
 	text->at += written;
 	text->left -= (size_t)written;
-	text->asks = written > 0 && text->at[-1] == '?';
 }
 
 #endif

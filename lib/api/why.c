@@ -24,7 +24,7 @@ struct moment {
 
 static void begin_sign(struct text *text)
 {
-	add(text, text->more ? "; " : text->asks ? " Seen beside it: " : ". Also observed: ");
+	add(text, text->more ? "; " : ". Also observed: ");
 	text->more = true;
 }
 
@@ -102,7 +102,8 @@ static void add_link(struct text *text, const struct moment *now)
 {
 	begin_sign(text);
 	add(text,
-	    "its port %s has no link: check the cable, the switch, or the program at the other end of the shared memory",
+	    "its port %s has no link: check the cable, the switch, or the program at the other end of the shared "
+	    "memory",
 	    now->port.name);
 }
 
@@ -126,9 +127,9 @@ static void add_waits(struct text *text, const struct moment *now, const struct 
 		return;
 	begin_sign(text);
 	add(text, "%" PRIu64 " RNR NAKs arrived%s", naks,
-	    acknowledged(now, before) == 0 ?
-		    ", and no other response: the peer has no receive posted" :
-		    ": the peer is a slow receiver, because it posts receives more slowly than SENDs arrive (flow_control avoids these RNR waits)");
+	    acknowledged(now, before) == 0 ? ", and no other response: the peer has no receive posted" :
+					     ": the peer is a slow receiver, because it posts receives more slowly "
+					     "than SENDs arrive (flow_control avoids these RNR waits)");
 }
 
 /* Its congestion control has a rate. */
@@ -244,7 +245,7 @@ static void add_drops(struct text *text, const struct moment *now, const struct 
 			continue;
 		begin_sign(text);
 		add(text, "%s counts %" PRIu64 " (%s)%s", uroce_counter_name(i), all, uroce_counter_text(i),
-		    all == before->port.stats.values[i] ? ", none of them just now" : "");
+		    now != before && all == before->port.stats.values[i] ? ", none of them just now" : "");
 	}
 }
 

@@ -56,10 +56,10 @@ static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
-	engine_log(
-		UROCE_LOG_ERROR,
-		"port %u: the CQ with a depth of %u completions (%p) overflowed: its QPs fail; poll it more often, or create it with a larger depth",
-		cq->device->port_id, rte_ring_get_capacity(cq->ring) / CQ_PIECES, (void *)cq);
+	engine_log(UROCE_LOG_ERROR,
+		   "port %u: the CQ with a depth of %u completions (%p) overflowed: its QPs fail; poll it more often, "
+		   "or create it with a larger depth",
+		   cq->device->port_id, rte_ring_get_capacity(cq->ring) / CQ_PIECES, (void *)cq);
 	engine_deliver_event(cq->device, &event);
 	atomic_fetch_add(&lcore->engine->broadcast_epoch, 1);
 }

@@ -41,10 +41,10 @@ static int refuse_route(const struct uroce_device_config *config, uint32_t index
 
 	uroce_addr_format(&config->gateways[index], gateway, sizeof(gateway));
 	uroce_addr_format(&config->addrs[index], own, sizeof(own));
-	return engine_refuse(
-		-EINVAL,
-		"gateway %s, VLAN %u:%u of address %s: the gateway must be another address of the same network or of fe80::/10, the VLAN 0 to 4094, and its priority 0 to 7",
-		gateway, config->vlans[index].id, config->vlans[index].priority, own);
+	return engine_refuse(-EINVAL,
+			     "gateway %s, VLAN %u:%u of address %s: the gateway must be another address of the same "
+			     "network or of fe80::/10, the VLAN 0 to 4094, and its priority 0 to 7",
+			     gateway, config->vlans[index].id, config->vlans[index].priority, own);
 }
 
 /* Is each address that of a host? */

@@ -71,10 +71,10 @@ static int check_path(struct modification *modification, const struct uroce_path
 	if (engine_route_find(config, path->source.bytes) < 0)
 		return engine_refuse(-EINVAL, "%s: source %s is not an address of port %u", name, source, port_id);
 	if (!engine_route_begins_here(config, path))
-		return engine_refuse(
-			-EINVAL,
-			"%s: from %s to %s with VLAN %u, priority %u: the addresses must both be IPv4 or both IPv6, and VLAN and priority valid",
-			name, source, dest, path->vlan_id, path->vlan_priority);
+		return engine_refuse(-EINVAL,
+				     "%s: from %s to %s with VLAN %u, priority %u: the addresses must both be IPv4 or "
+				     "both IPv6, and VLAN and priority valid",
+				     name, source, dest, path->vlan_id, path->vlan_priority);
 	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
 		return 0;
 	return engine_refuse(-ENETUNREACH, "%s: %s is outside the network of %s, which has no gateway", name, dest,
@@ -109,10 +109,10 @@ static int check_spread(const struct uroce_qp *qp, struct modification *modifica
 	    device_takes_several_paths(device))
 		return 0;
 	modification->bad_mask = UROCE_QP_PATHS;
-	return engine_refuse(
-		-EINVAL,
-		"PATHS: port %u has %u queues and selects one by UDP source port; multipath requires a port with one queue",
-		device->port_id, device->config.queue_count);
+	return engine_refuse(-EINVAL,
+			     "PATHS: port %u has %u queues and selects one by UDP source port; multipath requires a "
+			     "port with one queue",
+			     device->port_id, device->config.queue_count);
 }
 
 /* P-7: must the QP, which was reset, wait before its number serves another connection? */

@@ -63,7 +63,8 @@ def host_events_are_one_line_and_one_count_each(directory):
 def host_that_is_not_admitted_is_logged(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OTHER) as ends:
         ends.fails("stranger", 1, "host not allowed")
-        ends.target.wait_for(re.escape(f"refused host {OWN_HOST} (address 10.0.0.2) queue 0 of subsystem {DISK}: host not allowed\n"))
+        refused = f"refused host {OWN_HOST} (address 10.0.0.2) queue 0 of subsystem {DISK}: host not allowed\n"
+        ends.target.wait_for(re.escape(refused))
         want(asked(directory)[1]["hosts_refused"] == 1, tell(directory, "stats"))
 
 

@@ -96,7 +96,8 @@ def cut_link_costs_only_time(_):
     for row in measure("--failover", "0.1", "--runtime", "1", "--rw", "randrw,randread", "--iodepth", "1,32",
                        "--queues", "3", "--verify", rows=4):
         text = " ".join(row)
-        want(re.search(r" [1-9]\d* verified 3 queues migrated; commands completed again \d+\.\d ms after the cut$", text), text)
+        want(re.search(r" [1-9]\d* verified 3 queues migrated; commands completed again \d+\.\d ms after the cut$", text),
+             text)
 
 
 @case
@@ -386,7 +387,7 @@ def invalid_target_options_are_one_line(_):
             (("--memory", "1M", "-d", "loop", "--ip", "here"), "--ip here", "10.0.0.1/24"),
             (("--memory", "1M", "--ip", "10.0.0.1/24"), "-d"),
             ((*memory, "--ip", "10.0.0.9/24"), "10.0.0.9/24", "--device"),
-            ((*memory, "--gateway", "10.9.9.9"), "gateway is another address of the same network"),
+            ((*memory, "--gateway", "10.9.9.9"), "the gateway must be another address of the same network"),
             ((*memory, "stray"), "stray"),
             ((*memory, "--fly"), "--fly"), ((*memory, "--config", "a.ini"), "a.ini", "--memory"),
             ((*LOOP, "--config", "a.ini", "--block", "512"), "a.ini", "--block")):
@@ -456,7 +457,8 @@ def invalid_ini_file_is_one_line_in_its_own_words(directory):
             (FULL + BASE, "[port.0] appears twice"), (FULL + "[subsystem.0]\n", "[subsystem.0] appears twice"),
             ("[port.0]\nnic=1\n", "[port.0] nic", "device"),
             ("[port.0]\nip=here\n" + FULL[len(BASE):], "[port.0]", "here"),
-            ("[port.0]\ndevice=loop\n" + FULL[len(BASE):], "[port.0]: ip=ADDR/LEN is missing"), (FULL[len(BASE):], "--ip"),
+            ("[port.0]\ndevice=loop\n" + FULL[len(BASE):], "[port.0]: ip=ADDR/LEN is missing"),
+            (FULL[len(BASE):], "--ip"),
             (BASE + "[subsystem.0]\nserial=1\n[namespace.0]\nstore=memory:1M\n", "[subsystem.0]: nqn= is missing"),
             (BASE + "[subsystem.0]\nnqn=disk\n", "[subsystem.0] nqn disk"), (names, "[subsystem.32]", "32"),
             (BASE + "[subsystem.0]\nserial=" + "1" * 21 + "\n", "20 characters"),
@@ -464,7 +466,7 @@ def invalid_ini_file_is_one_line_in_its_own_words(directory):
             (FULL + f"[subsystem.1]\nnqn={DISK}\n", "[subsystem.1]: nqn", DISK, "another"),
             (FULL + f"[subsystem.1]\nnqn={OTHER}\n", "[namespace.0]: subsystem is missing"),
             (FULL + f"subsystem={OTHER}\n", "[namespace.0]", OTHER, DISK),
-            (ONE + "[namespace.0]\nnsid=1\n", "[namespace.0]: store is missing"),
+            (ONE + "[namespace.0]\nnsid=1\n", "[namespace.0]: store= is missing"),
             (FULL + "nsid=1\n[namespace.1]\nnsid=1\nstore=null:1M\n", "[namespace.1]: nsid 1", "another"),
             (FULL + "nsid=129\n", "129", "128"), (FULL + "block=600\n", "block 600", "4096"),
             (FULL + "read-only=yes\n", "read-only yes", "0 to 1"), (FULL + "uuid=1-2\n", "uuid 1-2", "3f1b5f9c"),

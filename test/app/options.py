@@ -304,7 +304,7 @@ kill $!"""
     if done.returncode == 99 or "unshare:" in done.stderr:
         raise Skipped(done.stderr.strip())
     want("kernel 3" in done.stdout and "program 3" in done.stdout and "free 0" in done.stdout, done)
-    want("the kernel has 10.0.0.1 on interface uroce0" in done.stderr, done)
+    want("the kernel has address 10.0.0.1 on interface uroce0" in done.stderr, done)
     want(re.search(r"10.0.0.7 is held by uroce-perf \(process \d+\)", done.stderr), done)
 
 
@@ -314,7 +314,7 @@ def dry_run_without_a_port_prints_the_plan_and_contacts_nobody(directory):
     for name, options, words in (
             ("decode", ["none.pcap"], ("none.pcap is read", "one line per frame")),
             ("decode", ["--rebuild", "--json-lines", "-"],
-                       ("standard input", "built anew", "one JSON object per frame")),
+                       ("standard input", "rebuilt", "one JSON object per frame")),
             ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),
             ("nvmetcli", ["--control", "/none", "add", "nqn.x", "null:1G"], ("/none: add nqn.x null:1G\n",)),
             ("nvmetcli", ["show"], ("/run/uroce-nvmet.sock: show\n",)),

@@ -181,7 +181,8 @@ def test_refusals(folder):
     old = os.path.join(folder, "old.json")
     open(old, "w").write("of before")
     rows = {"a_folder_that_is_not_there": (folder + "/none/x.html", 3, "create the directory"),
-            "a_folder": (folder, 3, "it is a directory: name a file in it"), "standard_output": ("-", 2, "use another file"),
+            "a_folder": (folder, 3, "it is a directory: name a file in it"),
+            "standard_output": ("-", 2, "use another file"),
             "the_file_of_json": (old, 2, "use another file")}
     for name, (path, status, words) in rows.items():
         done = run("--report", path, "--json", old, "-n", "10")

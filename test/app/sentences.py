@@ -41,7 +41,8 @@ def option_is_not_taken_as_the_value_of_another(_):
 @case
 def invalid_ports_are_refused_with_their_fault(_):
     here = ("--device", "net_ring0", "--ip", "10.0.0.1/24", "--server")
-    last_line("gateway", run("perf", *here, "--gateway", "foo"), 2, "gateway 'foo' is outside the network of address 10.0.0.1/24")
+    last_line("gateway", run("perf", *here, "--gateway", "foo"), 2,
+              "gateway 'foo' is outside the network of address 10.0.0.1/24")
     last_line("own", run("perf", *here, "--gateway", "10.0.0.1"), 2, "gateway 10.0.0.1", "of address 10.0.0.1")
     last_line("driver", run("perf", "--device", "net_foo0", "--ip", "10.0.0.1/24", "--server"), 3, "net_foo0",
               "no driver for that name", "net_memif0")

@@ -323,7 +323,7 @@ def dpdk_testpmd_commands_are_answered_with_a_sentence(directory):
         status, out, err = run("testpmd", option)
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
-        for line, words in (("port close 0", "port stop and port start"), ("set verbose", "of receives, of requests"),
+        for line, words in (("port close 0", "port stop and port start"), ("set verbose", "1 (receives), 2 (requests)"),
                             ("start tx_first", "there is no first burst")):
             prompt.ask(line, words)
         prompt.ask("show config", r"size +4096")
@@ -373,7 +373,8 @@ def port_with_too_few_queue_pairs_reports_it_and_works(directory):
     """The other side of a virtual machine's NIC, which nobody has connected to: its driver offers what it is told."""
     with Prompt("-d", f"net_vhost0,iface={directory}/vhost,queues=1", "--ip", "10.0.0.1/24", "--nb-cores", "2") as pmd:
         _, code = pmd.quit()
-    want(code == 0 and "port net_vhost0: its driver offers 1 rx/tx queue pair instead of 2, so 1 of the 2 lcores poll it\n" in pmd.told,
+    want(code == 0 and
+         "port net_vhost0: its driver offers 1 rx/tx queue pair instead of 2, so 1 of the 2 lcores poll it\n" in pmd.told,
          *pmd.told)
 
 

@@ -113,9 +113,8 @@ Test(away, lcore_without_a_core_is_counted_and_logged)
 	open_connected(true);
 	pause_for(412, 0, 0);
 	expect_away(1, 412);
-	cr_expect_str_eq(
-		logged,
-		"lcore 0 was away for 412 ms: its thread had no core, or was stopped; give the lcore a core of its own\n");
+	cr_expect_str_eq(logged, "lcore 0 was away for 412 ms: its thread had no core, or was stopped; give the lcore "
+				 "a core of its own\n");
 	pause_for(99, 0, 0);
 	expect_away(1, 412);
 	close_network();

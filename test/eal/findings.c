@@ -87,9 +87,9 @@ Test(findings, port_has_no_link)
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)0); /* a ring passes frames even so */
 	cr_assert_eq(rte_eth_dev_set_link_down(network.loop.ports[0].port_id), 0);
-	expect_found(
-		100, UROCE_FINDING_NO_LINK,
-		". Found: this port has no link: check the cable, the switch, or the program at the other end of the shared memory");
+	expect_found(100, UROCE_FINDING_NO_LINK,
+		     ". Found: this port has no link: check the cable, the switch, or the program at the other end of "
+		     "the shared memory");
 	network_close(&network);
 }
 
@@ -104,9 +104,9 @@ Test(findings, link_was_down)
 	for (int i = 0; i < 80; i++)
 		network_poll(&network);
 	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
-	expect_found(
-		100, UROCE_FINDING_LINK_FLAPPED,
-		". Found: this port had no link for part of that time: to survive such an outage, use a larger timeout or retry_cnt");
+	expect_found(100, UROCE_FINDING_LINK_FLAPPED,
+		     ". Found: this port had no link for part of that time: to survive such an outage, use a larger "
+		     "timeout or retry_cnt");
 	network_close(&network);
 }
 
@@ -121,9 +121,9 @@ Test(findings, port_sends_no_frames)
 	RULE("E-4");
 	open_connected();
 	cr_assert(rte_eth_add_tx_callback(network.loop.ports[0].port_id, 0, take_nothing, NULL));
-	expect_found(
-		100, UROCE_FINDING_PORT_STUCK,
-		". Found: this port transmitted no frames (tx_stuck, tx_held): check its driver, and the kernel queue behind it");
+	expect_found(100, UROCE_FINDING_PORT_STUCK,
+		     ". Found: this port transmitted no frames (tx_stuck, tx_held): check its driver, and the kernel "
+		     "queue behind it");
 	network_close(&network);
 }
 
@@ -155,9 +155,9 @@ Test(findings, frames_of_the_peer_arrive_damaged)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(0, spoil_damage, NULL);
-	expect_found(
-		100, UROCE_FINDING_CORRUPTION,
-		". Found: frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): check cables, optics and switches");
+	expect_found(100, UROCE_FINDING_CORRUPTION,
+		     ". Found: frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): check cables, optics "
+		     "and switches");
 	network_close(&network);
 }
 
@@ -187,9 +187,9 @@ Test(findings, frames_of_the_peer_have_another_address)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(0, spoil_change_source, NULL);
-	expect_found(
-		100, UROCE_FINDING_ADDRESS,
-		". Found: frames arrive whose addresses differ from the QP's path (drop_address): compare the paths of both ends");
+	expect_found(100, UROCE_FINDING_ADDRESS,
+		     ". Found: frames arrive whose addresses differ from the QP's path (drop_address): compare the "
+		     "paths of both ends");
 	network_close(&network);
 }
 
@@ -200,7 +200,8 @@ Test(findings, path_mtu_does_not_pass)
 	on_frames_to(1, spoil_drop_long, (void *)1500);
 	expect_found(
 		5000, UROCE_FINDING_SIZE,
-		". Found: the peer's address answers short echo requests, but no echo request as long as the longest packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)");
+		". Found: the peer's address answers short echo requests, but no echo request as long as the longest "
+		"packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)");
 	network_close(&network);
 }
 
@@ -210,9 +211,10 @@ Test(findings, only_the_peers_queue_pair_is_gone)
 	open_connected();
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_found(
-		100, UROCE_FINDING_PEER_QP,
-		". Found: the peer's address answers echo requests, but its queue pair no longer responds: its program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in ERR (drop_qp_state)");
+	expect_found(100, UROCE_FINDING_PEER_QP,
+		     ". Found: the peer's address answers echo requests, but its queue pair no longer responds: its "
+		     "program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in "
+		     "ERR (drop_qp_state)");
 	network_close(&network);
 }
 
@@ -222,9 +224,10 @@ Test(findings, peers_queue_pair_never_existed)
 	open_unused(ACK_TIMEOUT);
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_found(
-		100, UROCE_FINDING_PEER_QP,
-		". Found: the peer's address answers echo requests, but its queue pair does not respond: it no longer exists (peer's drop_unknown_qpn grows), is not connected to this one (drop_qp_state, drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)");
+	expect_found(100, UROCE_FINDING_PEER_QP,
+		     ". Found: the peer's address answers echo requests, but its queue pair does not respond: it no "
+		     "longer exists (peer's drop_unknown_qpn grows), is not connected to this one (drop_qp_state, "
+		     "drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)");
 	network_close(&network);
 }
 
@@ -244,9 +247,9 @@ Test(findings, peers_address_is_silent)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)0);
-	expect_found(
-		100, UROCE_FINDING_PEER_SILENT,
-		". Found: the peer's address does not answer echo requests either: its program or machine has ended, is stopped or has no core, or the path is interrupted");
+	expect_found(100, UROCE_FINDING_PEER_SILENT,
+		     ". Found: the peer's address does not answer echo requests either: its program or machine has "
+		     "ended, is stopped or has no core, or the path is interrupted");
 	network_close(&network);
 }
 
@@ -280,7 +283,8 @@ Test(findings, lcore_was_not_polled_or_took_too_little)
 		{ UROCE_FINDING_NOT_POLLED,
 		  ". Found: this lcore was not polled for most of that time: give it a core of its own" },
 		{ UROCE_FINDING_RING_FULL,
-		  ". Found: frames arrive faster than the lcores process them (drop_ring_full, drop_handover_full): use more descriptors, lcores or cores" },
+		  ". Found: frames arrive faster than the lcores process them (drop_ring_full, drop_handover_full): "
+		  "use more descriptors, lcores or cores" },
 	};
 
 	RULE("E-4");

@@ -94,7 +94,7 @@ Test(port, unpaired_loop_end_leaves_no_port)
 	cr_expect_eq(rte_eth_dev_count_avail(), 0);
 	first = open_port("loop", &config);
 	config.queue_count = 2;
-	expect_refused("loop", &config, -EINVAL, WORDS("1 queue", "2"));
+	expect_refused("loop", &config, -EINVAL, WORDS("1 rx/tx queue pairs", "2"));
 	config.queue_count = 1;
 	second = open_port("loop", &config);
 	cr_expect_eq(first->pool, second->pool);

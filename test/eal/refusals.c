@@ -105,7 +105,8 @@ Test(refusals, engines_and_devices)
 	       uroce_device_create(network.engine, &device, &none));
 	device.gateways[0] = network_address("10.0.0.1");
 	EXPECT(-EINVAL,
-	       "gateway 10.0.0.1, VLAN 0:0 of address *: the gateway must be another address of the same network or of fe80::/10, the VLAN 0 to 4094, and its priority 0 to 7",
+	       "gateway 10.0.0.1, VLAN 0:0 of address *: the gateway must be another address of the same network or of "
+	       "fe80::/10, the VLAN 0 to 4094, and its priority 0 to 7",
 	       uroce_device_create(network.engine, &device, &none));
 	device = (struct uroce_device_config){ .addr_count = 1, .pool = network.loop.pool, .port_id = 31 };
 	EXPECT(-ENODEV, "port_id 31: there is no such port", uroce_device_create(network.engine, &device, &none));
@@ -340,7 +341,8 @@ Test(refusals, regions_and_windows)
 
 	network_open_ends(&network);
 	EXPECT(-EINVAL,
-	       "addr (nil), bytes 8, va 0x0, access 0x0: the range must not wrap around, and the access flags must be a valid combination",
+	       "addr (nil), bytes 8, va 0x0, access 0x0: the range must not wrap around, and the access flags must be "
+	       "a valid combination",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
 	EXPECT(-EINVAL, "pd: it belongs to another device than the region",
 	       uroce_mr_rereg(end->mr, network.ends[1].pd, end->buffer, 8, 0, 0));
@@ -353,7 +355,8 @@ Test(refusals, regions_and_windows)
 	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW requires a window and its bind information",
 	       uroce_qp_post_send(end->qp, &(struct uroce_send_wr){ .opcode = UROCE_WR_BIND_MW }, NULL));
 	EXPECT(-EINVAL,
-	       "mw, rkey 0x00000000: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and its uroce_mw_next_rkey()",
+	       "mw, rkey 0x00000000: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and its "
+	       "uroce_mw_next_rkey()",
 	       uroce_qp_post_send(end->qp,
 				  &(struct uroce_send_wr){
 					  .opcode = UROCE_WR_BIND_MW, .mw = mw, .bind = &(struct uroce_mw_bind){ 0 } },
@@ -483,7 +486,8 @@ Test(refusals, attributes_and_paths)
 	network_open_ends(&network);
 	qp = network.ends[0].qp;
 	EXPECT(-EINVAL,
-	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see qp.h",
+	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see "
+	       "qp.h",
 	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL));
 	attr = path_attr("10.0.0.9", "10.0.0.2");
 	EXPECT(-EINVAL, "PATH: source 10.0.0.9 is not an address of port *", uroce_qp_connect(qp, &attr, NULL));
@@ -510,7 +514,8 @@ Test(refusals, several_paths_where_source_ports_choose_queues)
 	network_create_qp(&network, 0, 16, 0);
 	network.ends[0].device->queues_are_wired = false; /* as with a NIC */
 	EXPECT(-EINVAL,
-	       "PATHS: port * has 2 queues and selects one by UDP source port; multipath requires a port with one queue",
+	       "PATHS: port * has 2 queues and selects one by UDP source port; multipath requires a port with one "
+	       "queue",
 	       uroce_qp_connect(network.ends[0].qp, &attr, NULL));
 	network.ends[0].device->queues_are_wired = true;
 	cr_expect_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_last_error());
@@ -539,7 +544,8 @@ Test(refusals, refusal_from_another_thread)
 	while (!lcore_is_owned(lcore) || lcore_is_ours(lcore))
 		usleep(100);
 	EXPECT(-EINVAL,
-	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see qp.h",
+	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see "
+	       "qp.h",
 	       uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL));
 	done = true;
 	pthread_join(thread, NULL);
@@ -581,7 +587,8 @@ Test(refusals, invalid_requests)
 	EXPECT(-EINVAL, "num_sge 1, 9 bytes: an atomic requires one SGE of 8 bytes",
 	       post(UROCE_WR_ATOMIC_WRITE, 0, 1, 9));
 	EXPECT(-EINVAL,
-	       "flush 0x0, num_sge 0: FLUSH must have no SGEs, and requires UROCE_FLUSH_GLOBAL or UROCE_FLUSH_PERSISTENT and a max_rd_atomic of 1 or more",
+	       "flush 0x0, num_sge 0: FLUSH must have no SGEs, and requires UROCE_FLUSH_GLOBAL or "
+	       "UROCE_FLUSH_PERSISTENT and a max_rd_atomic of 1 or more",
 	       post(UROCE_WR_FLUSH, 0, 0, 8));
 	EXPECT(-EINVAL, "send_flags 0x40, num_sge 1: opcode 2 does not allow these flags or SGEs",
 	       post(UROCE_WR_SEND, 64, 1, 8));
@@ -600,7 +607,8 @@ Test(refusals, full_queues)
 	while (post(UROCE_WR_SEND, 0, 1, 8) == 0)
 		;
 	EXPECT(-ENOMEM,
-	       "max_send_wr 64: the send queue is full; completions free its entries, so signal at least one request per queue length",
+	       "max_send_wr 64: the send queue is full; completions free its entries, so signal at least one request "
+	       "per queue length",
 	       post(UROCE_WR_SEND, 0, 1, 8));
 	while (post_recv(0) == 0)
 		;

@@ -79,7 +79,8 @@ Test(refusals_cm, connections)
 	options = (struct uroce_cm_options){ .paths = 8 };
 	look_like_a_nic(network.ends[0].device, true);
 	EXPECT(-EINVAL,
-	       "paths 8: port * has 2 queues and selects one by UDP source port; multipath requires a port with one queue",
+	       "paths 8: port * has 2 queues and selects one by UDP source port; multipath requires a port with one "
+	       "queue",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	look_like_a_nic(network.ends[0].device, false);
 	options = (struct uroce_cm_options){ .option_mask = 0x80 };

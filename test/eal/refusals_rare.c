@@ -128,7 +128,8 @@ Test(refusals_rare, missing_memory)
 	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped or not readable",
 	       uroce_mr_reg(network.ends[0].pd, unreadable, 4096, 0, &mr));
 	EXPECT(-EFAULT,
-	       "addr 0x*, bytes 4096, access 0x1: a part of the memory is mapped read-only; register it without write access",
+	       "addr 0x*, bytes 4096, access 0x1: a part of the memory is mapped read-only; register it without write "
+	       "access",
 	       uroce_mr_reg(network.ends[0].pd, read_only, 4096, UROCE_ACCESS_LOCAL_WRITE, &mr));
 	cr_assert_eq(uroce_mr_reg(network.ends[0].pd, read_only, 4096, UROCE_ACCESS_REMOTE_READ, &mr), 0);
 	EXPECT(-EFAULT, "addr 0x*, bytes 4096: a part of the memory is not mapped or not readable",
@@ -269,7 +270,8 @@ Test(refusals_rare, path_armed_before_the_peer_followed)
 				       .alt_pkey = 0xFFFF,
 				       .path_mig_state = UROCE_PATH_REARM };
 	EXPECT(-EAGAIN,
-	       "PATH_MIG_STATE REARM: no packet of the peer has arrived over the new path yet; exchange a message first",
+	       "PATH_MIG_STATE REARM: no packet of the peer has arrived over the new path yet; exchange a message "
+	       "first",
 	       uroce_qp_modify(network.ends[0].qp, &attr, mask, NULL));
 	destroy_both();
 	close_second(&second);

@@ -175,7 +175,7 @@ Test(verbs, overflowed_cq_ends_all_its_qps)
 	cr_assert_eq(wc[0].status, UROCE_WC_SUCCESS, "what is in the CQ stays readable");
 	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
 	uroce_qp_explain(&view, line, sizeof(line));
-	cr_assert(strstr(line, "one of its completion queues overflowed") && strstr(line, "Look: poll it more often"),
+	cr_assert(strstr(line, "one of its completion queues overflowed") && strstr(line, "Look: poll the CQ more often"),
 		  "%s", line);
 	cr_assert_eq(uroce_qp_last_error(network.ends[0].qp, &error), 0);
 	cr_assert_neq(error.status, UROCE_WC_SUCCESS, "it failed by itself");
@@ -523,10 +523,10 @@ Test(verbs, a_send_longer_than_its_receive_is_explained_at_both_ends)
 	cr_assert_eq(network_post(&network, UROCE_WR_SEND, 200), 0);
 	wc = network_wait(&network, 1);
 	cr_assert_eq(wc.status, UROCE_WC_LOC_LEN_ERR);
-	expect_explained(&wc, "room for the longest SEND of the peer", "2^31");
+	expect_explained(&wc, "large enough for the longest SEND of the peer", "2^31");
 	expect_explained(&wc, "the message is too long", "no response was");
 	wc = network_wait(&network, 0);
-	expect_explained(&wc, "the message is longer than its receive", "2^31");
+	expect_explained(&wc, "the message is longer than the peer's receive", "2^31");
 	network_close(&network);
 }
 

@@ -122,7 +122,7 @@ def cores():
 def misuse():
     """One line with cause and remedy, and the exit code of all programs."""
     yield Row("invalid address", ["true"], address="10.0.0.x/24", status=2, complains=True,
-              sees=(r"uroce-run: --ip 10\.0\.0\.x/24: an address like 10\.0\.0\.1/24",))
+              sees=(r"uroce-run: --ip 10\.0\.0\.x/24: use an address such as 10\.0\.0\.1/24",))
     yield Row("address in use by another program",
               ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3,
               sees=(r"--ip 10\.0\.0\.1/24: it is held by sh \(process \d+\) on this machine: use another one",))

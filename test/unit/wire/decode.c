@@ -514,7 +514,7 @@ Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 	expect_run("/nonexistent", 3,
 		   "uroce-decode: /nonexistent: cannot be opened: No such file or directory: "
 		   "give a capture file that can be read\n");
-	expect_run("/", 3, "Is a directory: give a capture file that can be read\n");
+	expect_run("/", 3, "Is a directory: give a readable capture file\n");
 	expect_run("/dev/null", 3, "uroce-decode: /dev/null: the file is empty: capture again\n");
 }
 
