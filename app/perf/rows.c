@@ -180,7 +180,7 @@ static const struct option_row rows[] = {
 	{ WORD_OF(ICRC), WHOLE, .parse = parse_icrc, .usual = "the fastest" },
 
 	TITLE("Where"),
-	{ WORD_OF(NB_CORES), AT(core_count), .low = 1, .high = 2, .more = "1: one core for both ends; 2: one core per end" },
+	{ WORD_OF(NB_CORES), AT(core_count), .low = 1, .high = 2, .more = "1: one for both ends; 2: one per end" },
 	{ WORD_OF(SERVER), AT(server), .more = "the client names it as HOST" },
 	{ WORD_OF(PEER), AT(host), .usual = "", .more = "the same as HOST" },
 	{ WORD_OF(PORT), AT(tcp_port), .more = "TCP" },

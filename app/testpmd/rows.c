@@ -70,7 +70,7 @@ static const struct option_row port_rows[] = {
 	{ WORD_OF(IP), WHOLE_PORT, .parse = parse_address, .more = "repeatable", .section = "" },
 	{ WORD_OF(GATEWAY), WHOLE_PORT, .parse = parse_gateway, .more = "of the ip before it", .section = "" },
 	{ WORD_OF(VLAN), PORT_AT(vlan), .parse = app_vlan_expect, .section = "" },
-	{ WORD_OF(MTU), PORT_AT(mtu), .usual = "packets that pass", .more = "the largest supported by the port", .section = "" },
+	{ WORD_OF(MTU), PORT_AT(mtu), .usual = "packets that pass", .more = "largest of the port", .section = "" },
 	{ WORD_OF(NO_DAD), PORT_AT(no_dad), .section = "" },
 };
 /* clang-format on */

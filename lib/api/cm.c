@@ -237,8 +237,7 @@ static int alternate_on_owner(void *argument)
 		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->alternate, engine_now_ns());
 	engine_connect_run(id->lcore);
 	if (error == -EALREADY)
-		return engine_refuse(error,
-				     "path: another alternate path is being negotiated; wait for UROCE_CM_ALTERNATE");
+		return engine_refuse(error, "path: another one is being negotiated; wait for UROCE_CM_ALTERNATE");
 	return error == -ENOTCONN ? engine_refuse(error, "id: its connection is not established") : error;
 }
 

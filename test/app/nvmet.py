@@ -96,8 +96,8 @@ def cut_link_costs_only_time(_):
     for row in measure("--failover", "0.1", "--runtime", "1", "--rw", "randrw,randread", "--iodepth", "1,32",
                        "--queues", "3", "--verify", rows=4):
         text = " ".join(row)
-        want(re.search(r" [1-9]\d* verified 3 queues migrated; commands completed again \d+\.\d ms after the cut$", text),
-             text)
+        wanted = r" [1-9]\d* verified 3 queues migrated; commands completed again \d+\.\d ms after the cut$"
+        want(re.search(wanted, text), text)
 
 
 @case

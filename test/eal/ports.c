@@ -495,7 +495,7 @@ Test(ports, port_with_buffers_below_the_mtu_is_refused)
 	expect_refused(engine, &device, -EMSGSIZE);
 	device.mtu_bytes = 2048;
 	expect_refused(engine, &device, -EMSGSIZE);
-	cr_expect_not_null(strstr(uroce_last_error(), "mtu_bytes 2048: packets have "), "%s", uroce_last_error());
+	cr_expect_not_null(strstr(uroce_last_error(), "mtu_bytes 2048: IP packets have "), "%s", uroce_last_error());
 	device.mtu_bytes = 1024;
 	expect_refused(engine, &device, 0);
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
