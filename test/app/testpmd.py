@@ -69,7 +69,7 @@ class Prompt:
             time.sleep(0.05)
             self.ask("show qp", "^QPN")
             before = len(self.told)
-            self.ask("show port info 99", "^port 99: there are")
+            self.ask("show port info 99", "^port 99: use a port from 0 to")
             rows = [line.split() for line in self.told[before:] if line.startswith("0x")]
             done = [int(row[5]) for row in rows if row[2] in ("sends", "both")] or [0]
 
@@ -323,7 +323,7 @@ def dpdk_testpmd_commands_are_answered_with_a_sentence(directory):
         status, out, err = run("testpmd", option)
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
-        for line, words in (("port close 0", "port stop and port start"), ("set verbose", "1 (receives), 2 (requests)"),
+        for line, words in (("port close 0", "port stop and port start"), ("set verbose", r"1 \(receives\), 2 \(requests\)"),
                             ("start tx_first", "there is no first burst")):
             prompt.ask(line, words)
         prompt.ask("show config", r"size +4096")

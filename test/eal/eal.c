@@ -81,7 +81,7 @@ Test(eal, too_few_lcores_are_refused)
 	static const char *const words[] = { "test", "-l", "0" };
 
 	expect_refused(&(struct uroce_eal_config){ .argc = 3, .argv = words, .worker_count = 1, .memory_mib = 64 },
-		       -EINVAL, "2 are needed");
+		       -EINVAL, "2 are required");
 }
 
 Test(eal, a_nic_among_the_devices_wakes_the_pci_bus)
