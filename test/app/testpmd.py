@@ -323,7 +323,8 @@ def dpdk_testpmd_commands_are_answered_with_a_sentence(directory):
         status, out, err = run("testpmd", option)
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
-        for line, words in (("port close 0", "port stop and port start"), ("set verbose", r"1 \(receives\), 2 \(requests\)"),
+        for line, words in (("port close 0", "port stop and port start"),
+                            ("set verbose", r"1 \(receives\), 2 \(requests\)"),
                             ("start tx_first", "there is no first burst")):
             prompt.ask(line, words)
         prompt.ask("show config", r"size +4096")

@@ -22,9 +22,38 @@ static void look_like_a_nic(struct uroce_device *device, bool nic)
 	device->queues_are_wired = !nic;
 }
 
-Test(refusals_cm, connections)
+static void refuse_options(struct uroce_cm_id *id, const struct uroce_addr *dest)
 {
 	struct uroce_cm_options options = { .private_bytes = 500 };
+
+	EXPECT(-EINVAL, "private_bytes 500: allowed are 0 to 56",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .private_bytes = 5 };
+	EXPECT(-EINVAL, "private_data: NULL although private_bytes is 5",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .path_mtu = 300 };
+	EXPECT(-EINVAL, "path_mtu 300: use a power of two from 256 to 4096, the path MTU of the device",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .sack_window = 300 };
+	EXPECT(-EINVAL, "sack_window 300: use 256, 512, 1024 or 2048, or 0 for the default, 256",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .paths = 65 };
+	EXPECT(-EINVAL, "paths 65: use 4 to 64, which require SACKs, or 0 for a single path",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .paths = 8 };
+	look_like_a_nic(network.ends[0].device, true);
+	EXPECT(-EINVAL,
+	       "paths 8: port * has 2 queues and selects one by UDP source port; multipath requires a port with one "
+	       "queue",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	look_like_a_nic(network.ends[0].device, false);
+	options = (struct uroce_cm_options){ .option_mask = 0x80 };
+	EXPECT(-EINVAL, "option_mask 0x80: it has bits outside enum uroce_cm_option_mask",
+	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+}
+
+Test(refusals_cm, connections)
+{
 	struct uroce_addr own, stranger, far;
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *id, *listener, *other;
@@ -62,30 +91,7 @@ Test(refusals_cm, connections)
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
 	EXPECT(-EBUSY, "id: it already has QP 0x*, see uroce_cm_qp()",
 	       uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp));
-	EXPECT(-EINVAL, "private_bytes 500: allowed are 0 to 56",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .private_bytes = 5 };
-	EXPECT(-EINVAL, "private_data: NULL although private_bytes is 5",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .path_mtu = 300 };
-	EXPECT(-EINVAL, "path_mtu 300: use a power of two from 256 to 4096, the path MTU of the device",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .sack_window = 300 };
-	EXPECT(-EINVAL, "sack_window 300: use 256, 512, 1024 or 2048, or 0 for the default, 256",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .paths = 65 };
-	EXPECT(-EINVAL, "paths 65: use 4 to 64, which require SACKs, or 0 for a single path",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .paths = 8 };
-	look_like_a_nic(network.ends[0].device, true);
-	EXPECT(-EINVAL,
-	       "paths 8: port * has 2 queues and selects one by UDP source port; multipath requires a port with one "
-	       "queue",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	look_like_a_nic(network.ends[0].device, false);
-	options = (struct uroce_cm_options){ .option_mask = 0x80 };
-	EXPECT(-EINVAL, "option_mask 0x80: it has bits outside enum uroce_cm_option_mask",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	refuse_options(id, &own);
 	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: port * does not have this address",
 	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
 	EXPECT(-ENOTCONN, "id: no connection request is pending on it", uroce_cm_accept(id, NULL));
