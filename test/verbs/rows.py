@@ -125,7 +125,7 @@ def misuse():
               sees=(r"uroce-run: --ip 10\.0\.0\.x/24: use an address such as 10\.0\.0\.1/24",))
     yield Row("address in use by another program",
               ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3,
-              sees=(r"--ip 10\.0\.0\.1/24: this address is held by sh \(process \d+\) on this machine: use another one",))
+              sees=(r"--ip 10\.0\.0\.1/24: this address is held by sh \(process \d+\) on this machine",))
     yield Row("missing program", ["./no-such-program"], status=2, complains=True,
               sees=(r"uroce-run: ./no-such-program: No such file",))
     yield Row("missing interface", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,
