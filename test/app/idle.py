@@ -20,6 +20,7 @@ from target import DISK, HOST, LOOP, TARGET, Ends, queues_are_there, with_files
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
 
+uroce_telemetry.WAIT = PATIENCE_S  # a machine that writes to a slow disk may stand still for longer than 5 s
 CASES = []
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 5
 # Where frames do not wake a lane it sleeps for up to 10 ms: 100 polls per second, and some hundred more after each

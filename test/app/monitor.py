@@ -19,11 +19,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from cases import BUILD, Running, main, one_line, program, run, run_unprivileged, want
+from cases import BUILD, PATIENCE_S, Running, main, one_line, program, run, run_unprivileged, want
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
 
+uroce_telemetry.WAIT = PATIENCE_S  # a machine that writes to a slow disk may stand still for longer than 5 s
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
 CASES = []
 

@@ -15,12 +15,13 @@ import sys
 import tempfile
 import time
 
-from cases import BUILD, main, one_line, run, run_unprivileged, want
+from cases import BUILD, PATIENCE_S, main, one_line, run, run_unprivileged, want
 from target import DISK, INI, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files, write_ini
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
 
+uroce_telemetry.WAIT = PATIENCE_S  # a machine that writes to a slow disk may stand still for longer than 5 s
 CASES = []
 LEFT = "resources remaining at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
 RWS = ("read", "write", "randread", "randwrite", "rw", "randrw")

@@ -1,9 +1,10 @@
 # congestion.py - the guest as a router that marks packets before it drops them, between two of our programs
 # SPDX-License-Identifier: BSD-3-Clause
 """A queue of Linux (codel behind a token bucket) is slower than both ends. It marks ECN-capable packets that have
-waited for 8 ms, and drops what it has no room for. With `dcqcn` the sender is told, sends more slowly, and less is
-dropped than with `fixed`; when the queue has gone it is as fast as it was. Both ends are uroce-perf: Soft-RoCE neither
-sends notifications nor heeds them.
+waited for 8 ms, and drops packets when it is full. With `dcqcn` the sender is notified and sends more slowly, so fewer
+packets are dropped than with `fixed`; when the queue has gone the sender is as fast as before. The window is a little
+larger than the queue: far above it, a burst of READ responses that are sent again can keep the queue full for seconds,
+whatever the algorithm. Both ends are uroce-perf: Soft-RoCE neither sends notifications nor heeds them.
 
 RULE("N-1", "a router of Linux"), RULE("N-2", "a router of Linux"), RULE("N-3", "a router of Linux")
 """
@@ -20,7 +21,8 @@ TC, IP = "/tools/tc", "/tools/ip"
 PROGRAM = "app/uroce-perf"
 MBIT = 20
 SECONDS, WITHOUT = 8, 5  # with the queue, and then without
-OPERATIONS = ("write", "read")
+QUEUE = 600  # packets of 1 KiB
+WINDOWS = {"write": 32, "read": 10}  # requests of 64 KiB; more packets than the queue holds
 # The end that asks lies behind eth0, the one that answers behind eth1.
 FORWARD = ("echo 1 > /proc/sys/net/ipv4/ip_forward", f"{IP} link set eth1 mtu 4200 up",
            f"{IP} addr add 10.9.1.2/24 dev eth1")
@@ -28,8 +30,8 @@ ENDS = {TAP: ("10.9.0.9", "10.9.0.2"), OTHER_TAP: ("10.9.1.9", "10.9.1.2")}
 
 
 def names():
-    return [f"a router that marks packets, {operation.upper()}s: who is told slows down, and recovers"
-            for operation in OPERATIONS]
+    return [f"a router that marks packets, {operation.upper()}s: a notified sender slows down and recovers"
+            for operation in WINDOWS]
 
 
 def command(harness, tap, *words):
@@ -48,7 +50,7 @@ class Router:
 
     def narrow(self):
         for words in (f"root handle 1: tbf rate {MBIT}mbit burst 20k limit 1000k",
-                      "parent 1:1 handle 2: codel limit 200 target 20ms ce_threshold 8ms ecn"):
+                      f"parent 1:1 handle 2: codel limit {QUEUE} target 20ms ce_threshold 8ms ecn"):
             status, output = self.guest.run(f"{TC} qdisc add dev {self.nic} {words}")
             if status:
                 raise RuntimeError(f"tc qdisc add dev {self.nic} {words}: {output}")
@@ -81,8 +83,9 @@ def measure(harness, operation, algorithm):
             time.sleep(0.1)
         with open(told, "w") as log:
             client = subprocess.Popen(
-                command(harness, TAP, "--op", operation, "--mode", "bw", "-s", "65536", "-m", "1024", "-t", "16", "-u",
-                        "16", "-D", str(SECONDS + WITHOUT), "--cc", algorithm, "--json", path, "127.0.0.1"),
+                command(harness, TAP, "--op", operation, "--mode", "bw", "-s", "65536", "-m", "1024", "-t",
+                        str(WINDOWS[operation]), "-u", "16", "-D", str(SECONDS + WITHOUT), "--cc", algorithm, "--json",
+                        path, "127.0.0.1"),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         time.sleep(SECONDS)
         counts = router.counts()
@@ -106,14 +109,14 @@ def judge(fixed, dcqcn):
                if run["status"]]
     if reasons:
         return reasons
-    narrow, wide = dcqcn["rates"][2:SECONDS - 2], dcqcn["rates"][-2:]
+    narrow, wide = dcqcn["rates"][2:SECONDS - 2], dcqcn["rates"][SECONDS:]
     for right, words in ((fixed["marked"] == 0, "packets of `fixed` were marked"),
                          (dcqcn["marked"] > 0, "no packet was marked"),
-                         (dcqcn["result"]["cnps"] > 0, "nobody was told"),
-                         (fixed["dropped"] > 0, "the queue was not too narrow for `fixed`"),
-                         (dcqcn["dropped"] * 2 < fixed["dropped"], "half as much was dropped, or more"),
+                         (dcqcn["result"]["cnps"] > 0, "no notification arrived"),
+                         (fixed["dropped"] > 0, "the queue dropped no packet of `fixed`"),
+                         (dcqcn["dropped"] * 2 < fixed["dropped"], "at least half as many packets were dropped"),
                          (dcqcn["result"]["errors"] == 0, "requests failed"),
-                         (narrow and wide and max(wide) > 1.5 * max(narrow), "the rate has not come back")):
+                         (narrow and wide and max(wide) > 1.5 * max(narrow), "the rate did not recover")):
         reasons += [] if right else [words]
     return reasons
 
@@ -122,7 +125,7 @@ def run(harness, wanted):
     """The rows that are wanted."""
     for line in FORWARD:
         harness.guest.run(line)
-    for operation, name in zip(OPERATIONS, names()):
+    for operation, name in zip(WINDOWS, names()):
         if name not in wanted:
             continue
         try:
