@@ -317,7 +317,7 @@ static void close_few(struct flow *flows)
 }
 
 /* But for the rest of a service. So much that is on its way stays in the caches; an answer does not wait behind it. */
-Test(polls, poll_sends_at_most_what_it_receives_plus_answers)
+Test(polls, poll_sends_at_most_received_frames_plus_answers)
 {
 	struct flow flows[FEW];
 	uint64_t before;

@@ -10,7 +10,7 @@
 #include "packets.h"
 #include "rc/migration.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -62,19 +62,19 @@ static void draw_naks(struct pair *pair, uint32_t psn, bool bit)
 
 enum setting { NONE_LOADED, A_LOADED, B_LOADED, BOTH_ARMED, BOTH_MIGRATED, SETTINGS };
 
-static struct pair *open_in(struct ways *ways, enum setting setting)
+static struct pair *open_in(struct two_paths *paths, enum setting setting)
 {
-	struct pair *pair = ways_open(ways, &(struct pair_options){ 0 });
+	struct pair *pair = two_paths_open(paths, &(struct pair_options){ 0 });
 
 	if (setting == A_LOADED)
-		ways_load(pair, A);
+		two_paths_load(pair, A);
 	if (setting == B_LOADED)
-		ways_load(pair, B);
+		two_paths_load(pair, B);
 	if (setting >= BOTH_ARMED)
-		ways_arm(pair);
+		two_paths_arm(pair);
 	if (setting == BOTH_MIGRATED) {
-		ways_migrate(pair, A);
-		ways_migrate(pair, B);
+		two_paths_migrate(pair, A);
+		two_paths_migrate(pair, B);
 	}
 	pair_forget(pair);
 	return pair;
@@ -96,9 +96,9 @@ Test(arming, migreq_is_one_in_migrated_and_zero_in_rearm_and_armed)
 
 	RULE("A-1");
 	for (uint32_t setting = 0; setting < SETTINGS; setting++) {
-		struct ways ways = { 0 };
-		struct pair *pair = open_in(&ways, (enum setting)setting);
-		uint32_t way = setting == BOTH_MIGRATED;
+		struct two_paths paths = { 0 };
+		struct pair *pair = open_in(&paths, (enum setting)setting);
+		uint32_t path_index = setting == BOTH_MIGRATED;
 
 		exchange_each_kind(pair);
 		expect_bit(pair, A, rows[setting].a,
@@ -110,8 +110,8 @@ Test(arming, migreq_is_one_in_migrated_and_zero_in_rearm_and_armed)
 		expect_done_count(pair, A, 4);
 		draw_naks(pair, setting >= BOTH_ARMED ? 11 : 10, rows[setting].a);
 		expect_bit(pair, B, rows[setting].b, NAMES("NAK_SEQUENCE", "RNR_NAK", "NAK_INVALID_REQUEST"));
-		ways_expect(pair, A, rows[setting].state_a, way);
-		ways_expect(pair, B, rows[setting].state_b, way);
+		two_paths_expect(pair, A, rows[setting].state_a, path_index);
+		two_paths_expect(pair, B, rows[setting].state_b, path_index);
 		pair_close(pair);
 	}
 }
@@ -119,15 +119,15 @@ Test(arming, migreq_is_one_in_migrated_and_zero_in_rearm_and_armed)
 /* What is sent again carries the bit of now, not that of its first time: a peer in REARM waits for it. */
 Test(arming, resend_carries_the_current_migreq)
 {
-	struct ways ways = { .dead[A][0] = true };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { .dead[A][0] = true };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 
 	RULE("A-1");
 	RULE("Q-10");
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 migreq ackreq va=0x0 len=8 bytes=8");
-	ways_load(pair, A);
+	two_paths_load(pair, A);
 	pair_fire(pair);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);
@@ -136,38 +136,38 @@ Test(arming, resend_carries_the_current_migreq)
 /* With MigReq 1 the peer says that it has no alternate path: to arm on that would be to migrate alone. */
 Test(arming, only_migreq_zero_arms)
 {
-	struct ways ways = { .dead[A][0] = true };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-	struct uroce_path stranger = ways_path(&ways, B, 0);
+	struct two_paths paths = { .dead[A][0] = true };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+	struct uroce_path stranger = two_paths_path(&paths, B, 0);
 	struct wire_packet ack = ack_packet(0, SYNDROME_PLAIN_ACK, 1);
 
 	RULE("A-2");
 	pair_write(pair, 1, 8);
 	pair_write(pair, 2, 8);
 	pair_run(pair);
-	ways_load(pair, A);
+	two_paths_load(pair, A);
 	pair_fire(pair);
-	ways_expect(pair, A, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, A, UROCE_PATH_REARM, 0);
 	ack.flags = WIRE_MIGREQ;
 	pair_respond(pair, ack);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	ways_expect(pair, A, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, A, UROCE_PATH_REARM, 0);
 	/* Not admitted: from elsewhere, from the path that is only loaded, of another partition. */
 	ack = ack_packet(1, SYNDROME_PLAIN_ACK, 2);
 	stranger.source.bytes[15] = 7;
 	pair->inject_path = &stranger;
 	pair_respond(pair, ack);
-	stranger = ways_path(&ways, B, 1);
+	stranger = two_paths_path(&paths, B, 1);
 	pair_respond(pair, ack);
 	pair->inject_path = NULL;
 	pair->side[A].qp->pkey = 0x8123;
 	pair_respond(pair, ack);
 	pair->side[A].qp->pkey = 0xFFFF;
 	expect_completes(pair, A);
-	ways_expect(pair, A, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, A, UROCE_PATH_REARM, 0);
 	pair_respond(pair, ack);
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
 	expect_events(pair, A);
 	pair_close(pair);
 }
@@ -178,25 +178,25 @@ Test(arming, only_migreq_zero_arms)
  */
 Test(arming, peer_migrating_at_once_is_followed_from_rearm)
 {
-	struct ways ways = { .dead[B][0] = true };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { .dead[B][0] = true };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 
 	RULE("A-2");
 	RULE("A-6");
-	ways_load(pair, A);
-	ways_load(pair, B);
+	two_paths_load(pair, A);
+	two_paths_load(pair, B);
 	pair_write(pair, 1, 8);
 	pair_run(pair);
-	ways_expect(pair, A, UROCE_PATH_REARM, 0);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
-	ways_migrate(pair, B);
+	two_paths_expect(pair, A, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_migrate(pair, B);
 	pair_post(
 		pair, B,
 		(struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE, .wr_id = 2, .send_flags = UROCE_SEND_SIGNALED },
 		0, 8);
 	pair_run(pair);
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
-	ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
 	expect_events(pair, A, "PATH_MIG");
 	pair_settle(pair, 1000000000);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
@@ -209,8 +209,8 @@ Test(arming, any_packet_with_migreq_zero_arms)
 {
 	RULE("A-2");
 	for (int row = 0; row < 6; row++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ .psn_a = 5 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .psn_a = 5 });
 		struct wire_packet packets[] = {
 			write_packet(pair, OP_WRITE_ONLY, 5, 0, 8, 8), send_packet(OP_SEND_ONLY, 5, 8),
 			write_packet(pair, OP_WRITE_ONLY, 6, 0, 8, 8), read_packet(pair, 5, 0, 8),
@@ -218,12 +218,12 @@ Test(arming, any_packet_with_migreq_zero_arms)
 		};
 
 		pair_request(pair, packets[row]);
-		ways_expect(pair, B, UROCE_PATH_MIGRATED, 0);
-		ways_load(pair, B);
+		two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 0);
+		two_paths_load(pair, B);
 		pair_request(pair, packets[row]);
-		ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 		pair_request(pair, packets[row]);
-		ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 		expect_events(pair, B);
 		pair_close(pair);
 	}
@@ -244,8 +244,8 @@ Test(arming, both_sides_arm_despite_losses)
 {
 	RULE("A-2");
 	for (uint32_t round = 0; round < 2 * 7 * 7; round++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
 
 		lost_from = round / 49 ? B : A;
@@ -254,15 +254,15 @@ Test(arming, both_sides_arm_despite_losses)
 		pair->copies = lose_two;
 		for (uint32_t step = 0; step < 3; step++) {
 			if (step == 1)
-				ways_load(pair, A);
+				two_paths_load(pair, A);
 			if (step == 2)
-				ways_load(pair, B);
+				two_paths_load(pair, B);
 			pair_write(pair, step, 8);
 			pair_post(pair, B, wr, 4096, 8);
 			cr_assert(pair_settle(pair, 10000000000ull), "round %u", round);
 		}
-		ways_expect(pair, A, UROCE_PATH_ARMED, 0);
-		ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 		expect_completes(pair, A, "wr=0 WRITE SUCCESS", "wr=1 WRITE SUCCESS", "wr=2 WRITE SUCCESS");
 		expect_done_count(pair, B, 3);
 		expect_events(pair, A);
@@ -289,65 +289,65 @@ static void expect_refused(struct pair *pair, const struct uroce_qp_attr *attr, 
 /* TC-I-6: ARMED is the peer's doing, not software's; a value that cannot work is refused when it is set, by name. */
 Test(arming, invalid_migration_settings_are_refused)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-	struct uroce_qp_attr good = ways_alternate(pair, A, 1), attr = good;
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+	struct uroce_qp_attr good = two_paths_alternate(pair, A, 1), attr = good;
 
 	RULE("A-1");
 	RULE("X-1");
 	expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE); /* REARM with nothing loaded */
 	for (uint32_t state = UROCE_PATH_ARMED; state < 5; state++) {
 		attr.path_mig_state = (enum uroce_path_mig_state)state;
-		expect_refused(pair, &attr, WAYS_LOAD, UROCE_QP_PATH_MIG_STATE);
+		expect_refused(pair, &attr, TWO_PATHS_LOAD, UROCE_QP_PATH_MIG_STATE);
 	}
 	attr = good;
 	attr.alt_timeout = 32;
-	expect_refused(pair, &attr, WAYS_LOAD, UROCE_QP_ALT_PATH);
+	expect_refused(pair, &attr, TWO_PATHS_LOAD, UROCE_QP_ALT_PATH);
 	attr = good;
 	attr.alt_pkey = 0x8000; /* invalid in every table of P_Keys */
-	expect_refused(pair, &attr, WAYS_LOAD, UROCE_QP_ALT_PATH);
-	ways_load(pair, A);
+	expect_refused(pair, &attr, TWO_PATHS_LOAD, UROCE_QP_ALT_PATH);
+	two_paths_load(pair, A);
 	attr.path_mig_state = UROCE_PATH_ARMED;
 	expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE);
 	/* The peer may be armed already, and would refuse MigReq 1 on the path in use. */
 	attr.path_mig_state = UROCE_PATH_MIGRATED;
 	expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE);
-	ways_expect(pair, A, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, A, UROCE_PATH_REARM, 0);
 	pair_close(pair);
 }
 
 /* Loading and arming are two steps, which may be taken one by one: a loaded path alone changes nothing. */
 Test(arming, a_loaded_path_waits_for_rearm)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-	struct uroce_qp_attr attr = ways_alternate(pair, A, 1);
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+	struct uroce_qp_attr attr = two_paths_alternate(pair, A, 1);
 	uint32_t bad;
 
 	RULE("A-1");
 	RULE("A-2");
 	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_ALT_PATH, &bad), 0);
-	ways_load(pair, B);
+	two_paths_load(pair, B);
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 migreq ackreq va=0x0 len=8 bytes=8");
 	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
-	ways_expect(pair, A, UROCE_PATH_MIGRATED, 0);
+	two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 0);
 	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_PATH_MIG_STATE, &bad), 0);
 	pair_write(pair, 2, 8);
 	pair_run(pair);
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	pair_close(pair);
 }
 
 /* What is in force, before and after: the alternate's values become the path's. */
 Test(arming, query_returns_the_path_in_use)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .timeout = 12 });
-	struct uroce_qp_attr attr = ways_alternate(pair, A, 1), told;
-	struct uroce_path old = ways_path(&ways, A, 0);
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .timeout = 12 });
+	struct uroce_qp_attr attr = two_paths_alternate(pair, A, 1), told;
+	struct uroce_path old = two_paths_path(&paths, A, 0);
 	uint32_t bad;
 
 	RULE("A-1");
@@ -355,7 +355,7 @@ Test(arming, query_returns_the_path_in_use)
 	attr.alt_pkey = 0x8123;
 	attr.alt_timeout = 9;
 	attr.alt_path.hop_limit = 3;
-	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, WAYS_LOAD, &bad), 0);
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, TWO_PATHS_LOAD, &bad), 0);
 	rc_qp_query(pair->side[A].qp, &told);
 	cr_assert_eq(memcmp(&told.alt_path, &attr.alt_path, sizeof(attr.alt_path)), 0);
 	cr_assert_eq(told.alt_pkey, 0x8123);
@@ -364,7 +364,7 @@ Test(arming, query_returns_the_path_in_use)
 	cr_assert_eq(told.pkey, 0xFFFF);
 	cr_assert_eq(told.timeout, 12);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
-	ways_migrate(pair, A);
+	two_paths_migrate(pair, A);
 	rc_qp_query(pair->side[A].qp, &told);
 	cr_assert_eq(told.path_mig_state, UROCE_PATH_MIGRATED);
 	cr_assert_eq(memcmp(&told.path, &attr.alt_path, sizeof(attr.alt_path)), 0);
@@ -382,17 +382,17 @@ Test(arming, reset_forgets_the_alternate_path)
 	RULE("X-1");
 	RULE("E-4");
 	for (int migrated = 0; migrated < 2; migrated++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 255 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 255 });
 		struct rc_qp *qp = pair->side[A].qp;
 		struct uroce_qp_attr attr;
 		uint32_t bad;
 
-		ways_arm(pair);
+		two_paths_arm(pair);
 		if (migrated)
-			ways_migrate(pair, A);
+			two_paths_migrate(pair, A);
 		rc_qp_query(qp, &attr);
-		attr.path = ways_path(&ways, A, 0);
+		attr.path = two_paths_path(&paths, A, 0);
 		attr.sq_psn = 0;
 		attr.qp_state = UROCE_QPS_RESET;
 		cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
@@ -411,11 +411,11 @@ Test(arming, reset_forgets_the_alternate_path)
 						  UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN,
 					  &bad),
 			     0);
-		ways_expect(pair, A, UROCE_PATH_MIGRATED, 0);
+		two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 0);
 		attr.path_mig_state = UROCE_PATH_REARM;
 		expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE);
 		pair_forget(pair);
-		ways.dead[A][0] = true;
+		paths.dead[A][0] = true;
 		pair_write(pair, 1, 8);
 		pair_run(pair);
 		expect_leaves(pair, A, "WRITE_ONLY psn=0 migreq ackreq va=0x0 len=8 bytes=8");
@@ -436,35 +436,36 @@ Test(arming, rearm_before_the_peer_has_followed_is_refused)
 	RULE("A-8");
 	RULE("A-6");
 	for (int peer_asks = 0; peer_asks < 2; peer_asks++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 		struct uroce_qp_attr attr;
 		uint32_t bad = 0;
 
-		ways_arm(pair);
-		ways_migrate(pair, A);
-		attr = ways_alternate(pair, A, 0);
-		cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, WAYS_LOAD, &bad), -EAGAIN);
+		two_paths_arm(pair);
+		two_paths_migrate(pair, A);
+		attr = two_paths_alternate(pair, A, 0);
+		cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, TWO_PATHS_LOAD, &bad), -EAGAIN);
 		cr_assert_eq(bad, UROCE_QP_PATH_MIG_STATE);
-		ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
-		ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+		two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 		if (peer_asks) {
-			ways_migrate(pair, B);
-			attr = ways_alternate(pair, B, 0);
-			cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, WAYS_LOAD, &bad), -EAGAIN);
+			two_paths_migrate(pair, B);
+			attr = two_paths_alternate(pair, B, 0);
+			cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, TWO_PATHS_LOAD, &bad), -EAGAIN);
 			pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 8);
 		} else {
 			pair_write(pair, 1, 8);
 		}
 		pair_run(pair);
 		for (int side = A; side <= B; side++) {
-			attr = ways_alternate(pair, (enum side_name)side, 0);
-			cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%c", "AB"[side]);
+			attr = two_paths_alternate(pair, (enum side_name)side, 0);
+			cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, TWO_PATHS_LOAD, &bad), 0, "%c",
+				     "AB"[side]);
 		}
 		pair_write(pair, 2, 8);
 		pair_run(pair);
-		ways_expect(pair, A, UROCE_PATH_ARMED, 1);
-		ways_expect(pair, B, UROCE_PATH_ARMED, 1);
+		two_paths_expect(pair, A, UROCE_PATH_ARMED, 1);
+		two_paths_expect(pair, B, UROCE_PATH_ARMED, 1);
 		pair_close(pair);
 	}
 }
@@ -489,21 +490,21 @@ Test(arming, forged_migration_needs_a_valid_psn)
 	RULE("Y-3");
 	RULE("A-6");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 		enum side_name at = rows[i].response ? A : B;
-		struct uroce_path path = ways_path(&ways, at == A ? B : A, 1);
+		struct uroce_path path = two_paths_path(&paths, at == A ? B : A, 1);
 		struct wire_packet packet = rows[i].response ? ack_packet(rows[i].psn, SYNDROME_PLAIN_ACK, 1) :
 							       write_packet(pair, OP_WRITE_ONLY, rows[i].psn, 0, 8, 8);
 
-		ways_arm(pair); /* a WRITE of A, PSN 0 */
+		two_paths_arm(pair); /* a WRITE of A, PSN 0 */
 		pair_cut(pair);
 		pair_write(pair, 1, 8);
 		pair_transmit(pair, A);
 		packet.flags |= WIRE_MIGREQ;
 		pair->inject_path = &path;
 		pair_inject(pair, at, packet);
-		ways_expect(pair, at, rows[i].fits ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].fits);
+		two_paths_expect(pair, at, rows[i].fits ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].fits);
 		expect_counts(pair, at, CNT_MIGRATION_REFUSED, !rows[i].fits);
 		if (!rows[i].fits)
 			cr_assert_eq(pair->side[at].qp->responder.ack.due, 0, "row %zu: it is dropped", i);
@@ -517,19 +518,19 @@ Test(arming, a_migration_may_begin_with_a_long_read)
 	RULE("Y-3");
 	RULE("A-6");
 	for (uint32_t again = 0; again < 2; again++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-		struct uroce_path path = ways_path(&ways, A, 1);
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+		struct uroce_path path = two_paths_path(&paths, A, 1);
 		struct wire_packet packet = read_packet(pair, 1, 0, 8);
 
-		ways_arm(pair);
+		two_paths_arm(pair);
 		pair_request(pair, packet);
 		pair->side[B].qp->responder.epsn = psn_make(2 * ANOMALY_DISTANCE);
 		packet.psn += !again;
 		packet.flags |= WIRE_MIGREQ;
 		pair->inject_path = &path;
 		pair_inject(pair, B, packet);
-		ways_expect(pair, B, again ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, again);
+		two_paths_expect(pair, B, again ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, again);
 		pair_close(pair);
 	}
 }
@@ -537,18 +538,18 @@ Test(arming, a_migration_may_begin_with_a_long_read)
 /* A follower need not wait for another packet of the peer; a leader has to, at each migration. */
 Test(arming, follower_may_rearm_and_leader_waits)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-	struct uroce_path path = ways_path(&ways, A, 1);
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+	struct uroce_path path = two_paths_path(&paths, A, 1);
 	struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
 	struct rc_qp *b = pair->side[B].qp;
 
 	RULE("A-8");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	packet.flags |= WIRE_MIGREQ;
 	pair->inject_path = &path;
 	pair_inject(pair, B, packet); /* once more: nothing moves */
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	cr_assert(rc_migration_may_rearm(b));
 	rc_migration_switch(b);
 	cr_assert_not(rc_migration_may_rearm(b));

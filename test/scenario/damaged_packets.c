@@ -10,7 +10,7 @@
 
 #include "packets.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 #define EMPTY 0x33
 
@@ -187,10 +187,10 @@ Test(damaged_packets, damaged_packet_draws_no_nak)
 /* Only an intact packet counts as the first in RTR, arms or migrates. */
 Test(damaged_packets, damaged_packet_changes_no_peer_state)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[B].qp;
-	struct uroce_path second = ways_path(&ways, A, 1);
+	struct uroce_path second = two_paths_path(&paths, A, 1);
 	struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
 
 	RULE("W-3");
@@ -201,19 +201,19 @@ Test(damaged_packets, damaged_packet_changes_no_peer_state)
 	pair_transmit(pair, B);
 	expect_events(pair, B);
 	qp->state = UROCE_QPS_RTS;
-	ways_load(pair, B);
+	two_paths_load(pair, B);
 	inject_damaged(pair, B, packet);
-	ways_expect(pair, B, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, B, UROCE_PATH_REARM, 0);
 	pair_request(pair, packet);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	packet = write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8);
 	packet.flags |= WIRE_MIGREQ;
 	pair->inject_path = &second;
 	inject_damaged(pair, B, packet);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 3);
 	pair_request(pair, packet);
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	expect_events(pair, B, "PATH_MIG");
 	pair_close(pair);
 }

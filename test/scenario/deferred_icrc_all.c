@@ -13,7 +13,7 @@
 #include "operations.h"
 #include "rule.h"
 #include "pair_compare.h"
-#include "ways.h"
+#include "two_paths.h"
 
 #define RUNS 400u
 #define STEPS 160u
@@ -25,7 +25,7 @@
 struct story {
 	uint64_t seed, random;
 	struct pair *pairs[2];
-	struct ways ways[2];
+	struct two_paths paths[2];
 	struct rc_srq *srqs[2];
 	uint32_t window[2]; /* of each side: the key that was bound last */
 	uint64_t posted;
@@ -52,7 +52,7 @@ static int fate(struct pair *pair, enum side_name from, uint32_t number, const s
 	uint64_t random = draw_start(story.seed * 2 + from) + number * 0x9E3779B97F4A7C15ull;
 
 	draw_next(&random);
-	if (!ways_fate(pair, from, number, packet) || draw_chance(&random, story.seed % 4 * 15))
+	if (!two_paths_fate(pair, from, number, packet) || draw_chance(&random, story.seed % 4 * 15))
 		return 0;
 	return draw_chance(&random, story.seed % 5 * 5) ? 2 : 1;
 }
@@ -77,7 +77,7 @@ static void open_one(int which)
 		.retry_cnt = 7,
 		.srq_b = story.seed & 8 ? (story.srqs[which] = make_srq()) : NULL,
 	};
-	struct pair *pair = ways_open(&story.ways[which], &options);
+	struct pair *pair = two_paths_open(&story.paths[which], &options);
 
 	story.pairs[which] = pair;
 	for (int i = 0; i < 2; i++) {
@@ -85,7 +85,7 @@ static void open_one(int which)
 		pair->side[i].qp->probe.enabled = true;
 	}
 	if (story.armed)
-		ways_arm(pair);
+		two_paths_arm(pair);
 	pair->copies = fate;
 }
 
@@ -282,7 +282,7 @@ static void pass_time(int side)
 	}
 }
 
-/* The way in use ends, or software leaves it. */
+/* The path in use fails, or software leaves it. */
 static void change_way(int side)
 {
 	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_MIGRATED };
@@ -293,7 +293,7 @@ static void change_way(int side)
 		struct rc_qp *qp = story.pairs[i]->side[side].qp;
 
 		if (dies)
-			story.ways[i].dead[side][0] = true;
+			story.paths[i].dead[side][0] = true;
 		else if (qp->migration.state == UROCE_PATH_ARMED)
 			rc_qp_modify(qp, &attr, UROCE_QP_PATH_MIG_STATE, &bad);
 	}

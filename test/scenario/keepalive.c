@@ -6,7 +6,7 @@
 #include "packets.h"
 #include "rc/loss.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 #define INTERVAL_MS 500u
 #define INTERVAL_NS 500000000ull
@@ -243,17 +243,17 @@ Test(keepalive, without_an_ack_timer_the_interval_is_the_timeout)
 /* With an armed path the silence of the first one is answered as that of a request is. */
 Test(keepalive, armed_path_replaces_a_dead_one)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 2 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 2 });
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("A-3");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	set_interval(pair, A, INTERVAL_MS);
-	ways.dead[A][0] = ways.dead[B][0] = true;
+	paths.dead[A][0] = paths.dead[B][0] = true;
 	run_until(pair, pair->now_ns + 2 * INTERVAL_NS);
-	ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	cr_expect_eq(qp->state, UROCE_QPS_RTS);
 	cr_expect_not(qp->loss.beside, "the new path has answered");
 	pair_close(pair);

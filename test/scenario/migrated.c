@@ -8,7 +8,7 @@
 
 #include "packets.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 /* The packet by which a side without requests shows a new path, behind PSN 0. */
 #define SHOWS_PATH "WRITE_ONLY psn=0 migreq ackreq va=0x0 rkey=0x00000000 len=0 bytes=0"
@@ -16,37 +16,37 @@
 /* The alternate path brings its own P_Key and timeout; those of the old one are no longer taken. */
 Test(migrated, the_new_path_has_its_own_pkey_and_timeout)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .timeout = 14 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .timeout = 14 });
 	uint64_t wait = 4096ull << 9;
 
 	RULE("A-4");
 	RULE("W-5");
 	for (int i = 0; i < 2; i++) {
-		struct uroce_qp_attr attr = ways_alternate(pair, (enum side_name)i, 1);
+		struct uroce_qp_attr attr = two_paths_alternate(pair, (enum side_name)i, 1);
 		uint32_t bad;
 
 		attr.alt_pkey = i == A ? 0x8123 : 0x0123;
 		attr.alt_timeout = 9;
-		cr_assert_eq(rc_qp_modify(pair->side[i].qp, &attr, WAYS_LOAD, &bad), 0);
+		cr_assert_eq(rc_qp_modify(pair->side[i].qp, &attr, TWO_PATHS_LOAD, &bad), 0);
 	}
 	pair_write(pair, 1, 8);
 	pair_run(pair);
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
-	cr_assert_eq(ways.pkey[A], 0xFFFF);
-	ways.dead[A][1] = true;
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
+	cr_assert_eq(paths.pkey[A], 0xFFFF);
+	paths.dead[A][1] = true;
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
 	cr_assert_geq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + (4096ull << 14), "armed is not migrated");
-	ways_migrate(pair, A);
+	two_paths_migrate(pair, A);
 	pair_transmit(pair, A);
-	cr_assert_eq(ways.pkey[A], 0x8123, "%#x", ways.pkey[A]);
+	cr_assert_eq(paths.pkey[A], 0x8123, "%#x", paths.pkey[A]);
 	cr_assert_geq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + wait);
 	cr_assert_leq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + wait * 11 / 10);
-	ways.dead[A][1] = false;
+	paths.dead[A][1] = false;
 	pair_fire(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 WRITE SUCCESS");
-	cr_assert_eq(ways.pkey[B], 0x0123, "%#x", ways.pkey[B]);
+	cr_assert_eq(paths.pkey[B], 0x0123, "%#x", paths.pkey[B]);
 	pair_forget(pair);
 	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 8, 8)); /* of partition 0xFFFF */
 	expect_leaves(pair, B);
@@ -57,14 +57,14 @@ Test(migrated, the_new_path_has_its_own_pkey_and_timeout)
 /* With nothing in flight nothing is resent, and the first packet of the new path is timed (T-5). */
 Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 	const struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("A-4");
 	RULE("T-5");
-	ways_arm(pair);
-	ways_migrate(pair, A);
+	two_paths_arm(pair);
+	two_paths_migrate(pair, A);
 	cr_assert_eq(qp->rtt.srtt_ns, 0, "that of the old path is forgotten");
 	pair_write(pair, 1, 8);
 	pair_run(pair);
@@ -77,19 +77,19 @@ Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
 /* The requests had been executed and only the answers were lost: a counter, a READ and a receive show it. */
 Test(migrated, executed_requests_are_not_executed_again)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1, .receives = 2 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 1, .receives = 2 });
 
 	RULE("A-4");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	pair_set_word(pair, B, 0, 40);
-	ways.dead[B][0] = true;
+	paths.dead[B][0] = true;
 	pair_fetch_add(pair, 1, 2);
 	pair_send(pair, 2, 1500);
 	pair_run(pair);
 	pair_fire(pair);
 	expect_completes(pair, A);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	pair_forget(pair);
 	pair_fire(pair);
 	expect_leaves(pair, A, "FETCH_ADD psn=1 migreq ackreq va=0x0 add=0x2", "SEND_FIRST psn=2 migreq bytes=1024",
@@ -106,18 +106,18 @@ Test(migrated, executed_requests_are_not_executed_again)
 /* Two of five responses had come over the old path: the new one carries the other three. */
 Test(migrated, read_continues_with_the_first_missing_response)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 255 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 255 });
 
 	RULE("A-4");
 	RULE("Q-10");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	pair_read(pair, 1, 5000);
 	pair_transmit(pair, A);
 	pair_deliver(pair, B);
 	pair_transmit_some(pair, B, 2);
 	pair_deliver(pair, A);
-	ways.dead[B][0] = true;
+	paths.dead[B][0] = true;
 	pair_run(pair);
 	pair_forget(pair);
 	pair_fire(pair);
@@ -133,24 +133,24 @@ Test(migrated, read_continues_with_the_first_missing_response)
 /* The peer requested the pause on some path: the wait and the RNR count continue. */
 Test(migrated, migration_keeps_the_rnr_wait_and_its_budget)
 {
-	struct ways ways = { .dead[A][1] = true };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .rnr_retry = 1 });
-	struct uroce_path path = ways_path(&ways, B, 1);
+	struct two_paths paths = { .dead[A][1] = true };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .rnr_retry = 1 });
+	struct uroce_path path = two_paths_path(&paths, B, 1);
 	struct wire_packet rnr = ack_packet(1, SYNDROME_RNR + 14, 1);
 	uint64_t deadline;
 
 	RULE("A-4");
 	RULE("R-4");
 	RULE("R-5");
-	ways_arm(pair);
-	ways.dead[A][0] = true;
+	two_paths_arm(pair);
+	paths.dead[A][0] = true;
 	pair_send(pair, 1, 8);
 	pair_transmit(pair, A);
 	pair_respond(pair, rnr);
 	deadline = rc_qp_deadline(pair->side[A].qp);
 	pair_forget(pair);
 	pair->now_ns += 100000;
-	ways_migrate(pair, A);
+	two_paths_migrate(pair, A);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
 	expect_events(pair, A, "PATH_MIG");
@@ -170,19 +170,19 @@ Test(migrated, migration_keeps_the_rnr_wait_and_its_budget)
 /* The peer learns of it from an empty WRITE. */
 Test(migrated, migrating_idle_qp_shows_its_peer_the_new_path)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 
 	RULE("A-4");
 	RULE("A-6");
-	ways_arm(pair);
-	ways_migrate(pair, A);
+	two_paths_arm(pair);
+	two_paths_migrate(pair, A);
 	cr_assert(pair_settle(pair, 10000000000ull));
 	expect_leaves(pair, A, SHOWS_PATH);
 	expect_leaves(pair, B, "ACK psn=0 migreq credit=31 msn=1");
 	expect_events(pair, A, "PATH_MIG");
 	expect_events(pair, B, "PATH_MIG");
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 migreq ackreq va=0x0 len=8 bytes=8");
@@ -194,17 +194,17 @@ Test(migrated, migrating_idle_qp_shows_its_peer_the_new_path)
 }
 
 /* A WRITE of B is lost on the old path, and its budget is spent but for nothing; then A migrates. */
-static struct pair *open_before_following(struct ways *ways)
+static struct pair *open_before_following(struct two_paths *paths)
 {
-	struct pair *pair = ways_open(ways, &(struct pair_options){ .retry_cnt = 1 });
+	struct pair *pair = two_paths_open(paths, &(struct pair_options){ .retry_cnt = 1 });
 	struct uroce_send_wr wr = { .wr_id = 7, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
 
-	ways_arm(pair);
-	ways->dead[B][0] = true;
+	two_paths_arm(pair);
+	paths->dead[B][0] = true;
 	cr_assert_eq(pair_post(pair, B, wr, 4096, 8), 0);
 	pair_run(pair);
 	pair_fire(pair);
-	ways_migrate(pair, A);
+	two_paths_migrate(pair, A);
 	pair_forget(pair);
 	return pair;
 }
@@ -212,16 +212,16 @@ static struct pair *open_before_following(struct ways *ways)
 /* TC-I-2: the peer has given the old path up, so what is unanswered there is as good as lost: no wait for a timer. */
 Test(migrated, follower_resends_unanswered_requests)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = open_before_following(&ways);
+	struct two_paths paths = { 0 };
+	struct pair *pair = open_before_following(&paths);
 
 	RULE("A-6");
 	RULE("A-4");
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	pair_deliver(pair, B);
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	pair_transmit(pair, B);
 	expect_leaves(pair, B, "ACK psn=1 migreq credit=31 msn=2",
 		      "WRITE_ONLY psn=0 migreq ackreq va=0x0 len=8 bytes=8");
@@ -237,23 +237,23 @@ Test(migrated, follower_resends_unanswered_requests)
 /* It has migrated, whoever began: the whole budget for the new path, and no third path after it. */
 Test(migrated, follower_has_a_full_budget_too)
 {
-	struct ways ways = { .dead[B][1] = true };
-	struct pair *pair = open_before_following(&ways);
+	struct two_paths paths = { .dead[B][1] = true };
+	struct pair *pair = open_before_following(&paths);
 
 	RULE("A-6");
 	RULE("A-4");
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	pair_deliver(pair, B);
-	ways.sent[B][1] = 0;
+	paths.sent[B][1] = 0;
 	pair_transmit(pair, B);
-	cr_assert_eq(ways.sent[B][1], 2, "an ACK and the WRITE");
+	cr_assert_eq(paths.sent[B][1], 2, "an ACK and the WRITE");
 	while (pair->side[B].qp->state == UROCE_QPS_RTS) {
 		pair->now_ns = rc_qp_deadline(pair->side[B].qp);
 		rc_qp_timeout(pair->side[B].qp, pair->now_ns);
 		pair_transmit(pair, B);
 	}
-	cr_assert_eq(ways.sent[B][1], 3, "one resend of the WRITE, but %u", ways.sent[B][1] - 2);
+	cr_assert_eq(paths.sent[B][1], 3, "one resend of the WRITE, but %u", paths.sent[B][1] - 2);
 	cr_assert_eq(pair->side[B].wcs[0].path, 1);
 	expect_completes(pair, B, "wr=7 WRITE RETRY_EXC_ERR");
 	expect_events(pair, B, "PATH_MIG", "QP_FATAL");
@@ -263,23 +263,23 @@ Test(migrated, follower_has_a_full_budget_too)
 /* An ACK over the new path says both: follow, and that this request has been answered. */
 Test(migrated, answer_over_the_new_path_counts)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 	struct uroce_send_wr wr = { .wr_id = 7, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
 
 	RULE("A-6");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	cr_assert_eq(pair_post(pair, B, wr, 4096, 8), 0);
 	pair_transmit(pair, B);
 	pair_deliver(pair, A);
-	ways_migrate(pair, A);
+	two_paths_migrate(pair, A);
 	pair_forget(pair);
 	pair_run(pair);
 	expect_leaves(pair, A, "ACK psn=0 migreq credit=31 msn=1", SHOWS_PATH);
 	expect_leaves(pair, B, "ACK psn=0 migreq credit=31 msn=1");
 	expect_completes(pair, B, "wr=7 WRITE SUCCESS");
 	expect_events(pair, B, "PATH_MIG");
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	pair_close(pair);
 }
 
@@ -289,16 +289,16 @@ Test(migrated, read_survives_the_migration_of_its_responder)
 	RULE("A-6");
 	RULE("A-4");
 	for (uint32_t old = 0; old <= 5; old++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 
-		ways_arm(pair);
+		two_paths_arm(pair);
 		pair_read(pair, 1, 5000);
 		pair_transmit(pair, A);
 		pair_deliver(pair, B);
 		if (old > 0)
 			pair_transmit_some(pair, B, old);
-		ways_migrate(pair, B);
+		two_paths_migrate(pair, B);
 		cr_assert(pair_settle(pair, 10000000000ull));
 		expect_completes(pair, A, "wr=1 READ SUCCESS len=5000");
 		cr_assert_eq(memcmp(pair->side[A].memory, pair->side[B].memory, 5000), 0);
@@ -320,9 +320,9 @@ Test(migrated, any_packet_over_the_alternate_path_is_followed)
 
 	RULE("A-6");
 	for (int row = 0; row < 5; row++) {
-		struct ways ways = { .by_port = row & 1 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-		struct uroce_path path = ways_path(&ways, A, 1);
+		struct two_paths paths = { .by_port = row & 1 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+		struct uroce_path path = two_paths_path(&paths, A, 1);
 		struct wire_packet packets[] = {
 			write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8),
 			write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8),
@@ -331,14 +331,14 @@ Test(migrated, any_packet_over_the_alternate_path_is_followed)
 			read_packet(pair, 1, 0, 8),
 		};
 
-		ways_arm(pair);
+		two_paths_arm(pair);
 		packets[row].flags |= WIRE_MIGREQ;
 		pair->inject_path = &path;
 		pair_request(pair, packets[row]);
 		expect_leaves(pair, B, answers[row]);
-		cr_assert_eq(ways.sent[B][1], 1, "answered over the new path");
+		cr_assert_eq(paths.sent[B][1], 1, "answered over the new path");
 		expect_events(pair, B, "PATH_MIG");
-		ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+		two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 		pair_close(pair);
 	}
 }
@@ -357,23 +357,23 @@ Test(migrated, a_wrong_pkey_is_not_followed)
 
 	RULE("A-6");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 7 });
-		struct uroce_qp_attr attr[] = { ways_alternate(pair, A, 1), ways_alternate(pair, B, 1) };
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 7 });
+		struct uroce_qp_attr attr[] = { two_paths_alternate(pair, A, 1), two_paths_alternate(pair, B, 1) };
 		uint32_t bad;
 
-		ways_arm(pair);
+		two_paths_arm(pair);
 		attr[A].alt_pkey = rows[i].a;
 		attr[B].alt_pkey = rows[i].b;
 		for (int side = 0; side < 2; side++)
-			cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr[side], WAYS_LOAD, &bad), 0);
+			cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr[side], TWO_PATHS_LOAD, &bad), 0);
 		pair_write(pair, 1, 8);
 		pair_run(pair);
-		ways_migrate(pair, A);
+		two_paths_migrate(pair, A);
 		pair_forget(pair);
 		pair_write(pair, 2, 8);
 		pair_run(pair);
-		ways_expect(pair, B, rows[i].follows ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].follows);
+		two_paths_expect(pair, B, rows[i].follows ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].follows);
 		expect_events(pair, B, rows[i].follows ? "PATH_MIG" : "PATH_MIG_ERR");
 		expect_sent_count(pair, B, rows[i].follows);
 		expect_done_count(pair, A, rows[i].follows);
@@ -391,21 +391,21 @@ static void ask_on_the_primary_path(struct pair *pair, uint32_t psn)
 	pair_request(pair, write);
 	expect_leaves(pair, B);
 	expect_events(pair, B, "PATH_MIG_ERR");
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	cr_assert_neq(pair->side[B].memory[128], PACKETS_DATA, "executed");
 }
 
 /* Both are armed, so MigReq 1 asks to migrate; to a path that is not the alternate one there is no going. */
 Test(migrated, unexpected_migreq_is_refused_once_per_arming)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-	struct uroce_path path = ways_path(&ways, A, 1);
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+	struct uroce_path path = two_paths_path(&paths, A, 1);
 	struct wire_packet write = write_packet(pair, OP_WRITE_ONLY, 1, 128, 8, 8);
 
 	RULE("A-6");
 	RULE("V-1");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	ask_on_the_primary_path(pair, 1);
 	expect_counts(pair, B, CNT_MIGRATION_REFUSED, 2);
 	/* Nothing has changed: the same PSN without the bit is executed. */
@@ -413,10 +413,10 @@ Test(migrated, unexpected_migreq_is_refused_once_per_arming)
 	expect_leaves(pair, B, "ACK psn=1 credit=31 msn=2");
 	cr_assert_eq(pair->side[B].memory[128], PACKETS_DATA);
 	pair_fill(pair, B, 128, 0, 8);
-	ways_load(pair, B);
-	ways_expect(pair, B, UROCE_PATH_REARM, 0);
+	two_paths_load(pair, B);
+	two_paths_expect(pair, B, UROCE_PATH_REARM, 0);
 	pair_request(pair, write);
-	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_ARMED, 0);
 	pair_forget(pair);
 	ask_on_the_primary_path(pair, 2);
 	expect_counts(pair, B, CNT_MIGRATION_REFUSED, 4);
@@ -433,20 +433,20 @@ Test(migrated, unexpected_migreq_is_refused_once_per_arming)
 /* The same for a requester: the answer does not count, and its request is tried again. */
 Test(migrated, a_refused_answer_completes_nothing)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 	struct wire_packet ack = ack_packet(1, SYNDROME_PLAIN_ACK, 2);
 
 	RULE("A-6");
-	ways_arm(pair);
-	ways.dead[A][0] = true;
+	two_paths_arm(pair);
+	paths.dead[A][0] = true;
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	ack.flags = WIRE_MIGREQ;
 	pair_respond(pair, ack);
 	expect_completes(pair, A);
 	expect_events(pair, A, "PATH_MIG_ERR");
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
 	ack.flags = 0;
 	pair_respond(pair, ack);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
@@ -457,33 +457,33 @@ Test(migrated, a_refused_answer_completes_nothing)
 /* Which path a packet comes over, and what becomes of it in a state of B. */
 enum origin { PRIMARY, ALTERNATE, THIRD_SOURCE, THIRD_DEST, THIRD_PORT, THIRD_VLAN, OTHER_VLAN, ORIGINS };
 
-static struct uroce_path path_from(struct ways *ways, const struct pair *pair, enum origin origin)
+static struct uroce_path path_from(struct two_paths *paths, const struct pair *pair, enum origin origin)
 {
 	bool now = origin == PRIMARY || origin == OTHER_VLAN;
-	struct uroce_path path = ways_path(ways, A, now ? ways_now(pair, A) : !ways_now(pair, A));
+	struct uroce_path path = two_paths_path(paths, A, now ? two_paths_now(pair, A) : !two_paths_now(pair, A));
 
 	if (origin == THIRD_SOURCE)
 		path.source.bytes[7] = 9;
 	if (origin == THIRD_DEST)
 		path.dest.bytes[7] = 9;
 	if (origin == THIRD_PORT)
-		path.device = (struct uroce_device *)ways;
+		path.device = (struct uroce_device *)paths;
 	if (origin == THIRD_VLAN || origin == OTHER_VLAN)
 		path.vlan_id = 9;
 	return path;
 }
 
-static struct pair *open_state(struct ways *ways, enum uroce_path_mig_state state, bool migrated)
+static struct pair *open_state(struct two_paths *paths, enum uroce_path_mig_state state, bool migrated)
 {
-	struct pair *pair = ways_open(ways, &(struct pair_options){ 0 });
+	struct pair *pair = two_paths_open(paths, &(struct pair_options){ 0 });
 
 	if (state == UROCE_PATH_REARM)
-		ways_load(pair, B);
+		two_paths_load(pair, B);
 	if (state == UROCE_PATH_ARMED || migrated)
-		ways_arm(pair);
+		two_paths_arm(pair);
 	if (migrated) {
-		ways_migrate(pair, A);
-		ways_migrate(pair, B);
+		two_paths_migrate(pair, A);
+		two_paths_migrate(pair, B);
 		pair_run(pair);
 		pair_forget(pair);
 	}
@@ -492,10 +492,10 @@ static struct pair *open_state(struct ways *ways, enum uroce_path_mig_state stat
 
 static void check_origin(enum uroce_path_mig_state state, bool migrated, enum origin origin, bool bit)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = open_state(&ways, state, migrated);
+	struct two_paths paths = { 0 };
+	struct pair *pair = open_state(&paths, state, migrated);
 	bool refused = state == UROCE_PATH_ARMED && bit, taken = origin == PRIMARY && !refused;
-	struct uroce_path path = path_from(&ways, pair, origin);
+	struct uroce_path path = path_from(&paths, pair, origin);
 	struct wire_packet write = write_packet(pair, OP_WRITE_ONLY, migrated || state == UROCE_PATH_ARMED, 128, 8, 8);
 
 	pair->inject_path = &path;
@@ -512,7 +512,7 @@ static void check_origin(enum uroce_path_mig_state state, bool migrated, enum or
 	else
 		expect_events(pair, B);
 	if (state != UROCE_PATH_REARM || bit || !taken)
-		ways_expect(pair, B, state, migrated);
+		two_paths_expect(pair, B, state, migrated);
 	pair_close(pair);
 }
 
@@ -558,14 +558,14 @@ Test(migrated, peer_without_an_alternate_path_may_send_either_migreq)
 	RULE("A-7");
 	for (int row = 0; row < 4; row++) {
 		bool bit = row & 1, loaded = row & 2;
-		struct ways ways = { 0 };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1 });
+		struct two_paths paths = { 0 };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 1 });
 		struct uroce_send_wr wr = { .wr_id = 9,
 					    .opcode = UROCE_WR_RDMA_READ,
 					    .send_flags = UROCE_SEND_SIGNALED };
 
 		if (loaded)
-			ways_load(pair, A);
+			two_paths_load(pair, A);
 		pair_set_word(pair, B, 0, 40);
 		for (int i = 0; i < 3; i++) {
 			pair_write(pair, 1, 3000);
@@ -577,14 +577,14 @@ Test(migrated, peer_without_an_alternate_path_may_send_either_migreq)
 		}
 		expect_counts(pair, A, CNT_MIGRATION_REFUSED, 0);
 		expect_events(pair, A);
-		ways_expect(pair, A, !loaded ? UROCE_PATH_MIGRATED : bit ? UROCE_PATH_REARM : UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, A, !loaded ? UROCE_PATH_MIGRATED : bit ? UROCE_PATH_REARM : UROCE_PATH_ARMED, 0);
 		/* The path fails: armed by a peer that always writes 0, we migrate, but it does not follow. */
-		ways.dead[A][0] = true;
+		paths.dead[A][0] = true;
 		pair_write(pair, 3, 8);
 		pair_settle(pair, 10000000000ull);
 		cr_assert_eq(pair->side[A].wcs[0].path, loaded && !bit);
 		expect_completes(pair, A, "wr=3 WRITE RETRY_EXC_ERR");
-		ways_expect(pair, B, UROCE_PATH_MIGRATED, 0);
+		two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 0);
 		cr_assert_eq(pair->side[B].drops[CNT_PORT_ADDRESS], loaded && !bit ? 2 : 0);
 		pair_close(pair);
 	}

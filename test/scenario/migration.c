@@ -8,40 +8,40 @@
 
 #include "packets.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 /* N means N resends on the old path, then the same PSN at once on the new one, where it is executed once. */
 static void check_timeouts(uint8_t option, uint32_t retries, bool by_port)
 {
-	struct ways ways = { .by_port = by_port };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = option });
+	struct two_paths paths = { .by_port = by_port };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = option });
 
-	ways_arm(pair);
+	two_paths_arm(pair);
 	pair_set_word(pair, B, 0, 40);
-	ways.dead[A][0] = true;
+	paths.dead[A][0] = true;
 	pair_fetch_add(pair, 1, 2);
 	pair_run(pair);
 	for (uint32_t i = 0; i < retries; i++) {
-		ways_expect(pair, A, UROCE_PATH_ARMED, 0);
+		two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
 		pair_fire(pair);
 	}
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
-	cr_assert_eq(ways.sent[A][0], retries + 1, "%u on the old path", ways.sent[A][0]);
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
+	cr_assert_eq(paths.sent[A][0], retries + 1, "%u on the old path", paths.sent[A][0]);
 	expect_completes(pair, A);
 	expect_events(pair, A);
 	pair_forget(pair);
 	pair_fire(pair);
 	expect_leaves(pair, A, "FETCH_ADD psn=1 migreq ackreq va=0x0 add=0x2");
 	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=1 migreq credit=31 msn=2 original=0x28");
-	cr_assert_eq(ways.sent[A][0], retries + 1);
-	cr_assert_eq(ways.sent[A][1], 1);
+	cr_assert_eq(paths.sent[A][0], retries + 1);
+	cr_assert_eq(paths.sent[A][1], 1);
 	expect_completes(pair, A, "wr=1 FADD SUCCESS");
 	cr_assert_eq(pair_word(pair, B, 0), 42);
 	expect_events(pair, A, "PATH_MIG");
 	expect_events(pair, B, "PATH_MIG");
 	expect_counts(pair, A, CNT_PATH_MIGRATIONS, 1);
-	ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
-	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	pair_close(pair);
 }
 
@@ -61,13 +61,13 @@ Test(migration, timeouts_migrate_when_retry_cnt_is_spent)
 /* TC-I-5: the new path has the whole budget, and no more; then it is T-4, and the completion tells which path. */
 static void check_second_exhaustion(uint8_t option, uint32_t retries)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = option });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = option });
 	const struct uroce_wc *wc = &pair->side[A].wcs[0];
 	struct uroce_qp_error error;
 
-	ways_arm(pair);
-	ways.dead[A][0] = ways.dead[A][1] = true;
+	two_paths_arm(pair);
+	paths.dead[A][0] = paths.dead[A][1] = true;
 	pair_write(pair, 1, 8);
 	pair_write(pair, 2, 8);
 	pair_run(pair);
@@ -76,8 +76,8 @@ static void check_second_exhaustion(uint8_t option, uint32_t retries)
 	expect_events(pair, A, "PATH_MIG");
 	expect_completes(pair, A);
 	pair_fire(pair);
-	cr_assert_eq(ways.sent[A][0], 2 * (retries + 1), "%u on the old path", ways.sent[A][0]);
-	cr_assert_eq(ways.sent[A][1], 2 * (retries + 1), "%u on the new path", ways.sent[A][1]);
+	cr_assert_eq(paths.sent[A][0], 2 * (retries + 1), "%u on the old path", paths.sent[A][0]);
+	cr_assert_eq(paths.sent[A][1], 2 * (retries + 1), "%u on the new path", paths.sent[A][1]);
 	cr_assert_eq(wc->path, 1, "path %u", wc->path);
 	cr_assert_eq(wc->retries, retries, "%u retries", wc->retries);
 	cr_assert_eq(wc->psn, 1);
@@ -108,9 +108,9 @@ static void respond_until(struct pair *pair, struct wire_packet sign, enum rc_co
 	struct rc_qp *qp = pair->side[A].qp;
 
 	for (uint32_t i = 0; i < 10 && qp->counters[counter] < count; i++) {
-		struct uroce_path path = ways_path(pair->user, B, ways_now(pair, A));
+		struct uroce_path path = two_paths_path(pair->user, B, two_paths_now(pair, A));
 
-		sign.flags = ways_now(pair, A) ? WIRE_MIGREQ : 0;
+		sign.flags = two_paths_now(pair, A) ? WIRE_MIGREQ : 0;
 		pair->inject_path = &path;
 		pair->now_ns += 200000000;
 		pair_respond(pair, sign);
@@ -126,15 +126,15 @@ Test(migration, sequence_naks_and_implied_naks_migrate_alike)
 	RULE("A-4");
 	RULE("T-3");
 	for (int implied = 0; implied < 2; implied++) {
-		struct ways ways = { .dead[A] = { true, true } };
-		struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1 });
+		struct two_paths paths = { .dead[A] = { true, true } };
+		struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 1 });
 		enum rc_counter counter = implied ? CNT_IMPLIED_NAK_SEQ_ERR : CNT_PACKET_SEQ_ERR;
 		struct wire_packet sign =
 			implied ? ack_packet(2, SYNDROME_PLAIN_ACK, 3) : ack_packet(1, SYNDROME_SEQUENCE, 1);
 
-		ways.dead[A][0] = false;
-		ways_arm(pair);
-		ways.dead[A][0] = true;
+		paths.dead[A][0] = false;
+		two_paths_arm(pair);
+		paths.dead[A][0] = true;
 		pair_read(pair, 1, 8);
 		pair_write(pair, 2, 8);
 		pair_run(pair);
@@ -145,7 +145,7 @@ Test(migration, sequence_naks_and_implied_naks_migrate_alike)
 		expect_events(pair, A);
 		for (uint64_t count = 2; count < 4; count++) {
 			respond_until(pair, sign, counter, count);
-			ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+			two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
 			expect_leaves(pair, A, "READ_REQUEST psn=1 migreq ackreq va=0x0 len=8",
 				      "WRITE_ONLY psn=2 migreq ackreq va=0x0 len=8 bytes=8");
 		}
@@ -164,18 +164,18 @@ Test(migration, sequence_naks_and_implied_naks_migrate_alike)
 /* T-5 with the new path's round trips: none is known, so a NAK that counts on the old path is an echo here. */
 Test(migration, old_round_trip_does_not_apply_to_the_new_path)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
-	struct uroce_path path = ways_path(&ways, B, 1);
+	struct uroce_path path = two_paths_path(&paths, B, 1);
 	struct wire_packet nak = ack_packet(1, SYNDROME_SEQUENCE, 1);
 
 	RULE("A-4");
 	RULE("T-5");
-	ways_arm(pair);
+	two_paths_arm(pair);
 	cr_assert_lt(rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns), 1000000);
-	ways.dead[A][1] = true;
-	ways_migrate(pair, A);
+	paths.dead[A][1] = true;
+	two_paths_migrate(pair, A);
 	pair_write(pair, 1, 8);
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
@@ -196,15 +196,15 @@ Test(migration, old_round_trip_does_not_apply_to_the_new_path)
 /* round trips and losses of the old path do not apply to the new one. */
 Test(migration, new_path_has_initial_probe_and_window_state)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1, .mtu = 256 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 1, .mtu = 256 });
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("A-4");
 	qp->probe.enabled = true;
-	ways_arm(pair);
+	two_paths_arm(pair);
 	cr_assert_neq(qp->rtt.srtt_ns, 0);
-	ways.dead[A][0] = true;
+	paths.dead[A][0] = true;
 	pair_write(pair, 1, 100 * 256);
 	pair_run(pair);
 	while (qp->loss.retries_left > 0)
@@ -212,8 +212,8 @@ Test(migration, new_path_has_initial_probe_and_window_state)
 	cr_assert_lt(qp->cc.burst.packets, OUTBOX_PACKETS);
 	while (qp->probe.tries < 2)
 		cr_assert(pair_fire(pair));
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
-	ways_migrate(pair, A);
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
+	two_paths_migrate(pair, A);
 	pair_forget(pair);
 	pair_transmit_some(pair, A, OUTBOX_PACKETS);
 	expect_sent_count(pair, A, OUTBOX_PACKETS);

@@ -10,7 +10,7 @@
 
 #include "draw.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 #define SIDE_BYTES (1u << 20)  /* the requests of A use the first of these of both memories, those of B the second */
 #define COUNTERS_AT (3u << 20) /* a word for the atomics of each side */
@@ -87,9 +87,9 @@ static void check_round(struct pair *pair, uint32_t round, uint64_t sum)
 	}
 }
 
-static struct pair *open_counting(struct ways *ways)
+static struct pair *open_counting(struct two_paths *paths)
 {
-	struct pair *pair = ways_open(ways, &(struct pair_options){ .retry_cnt = 2, .psn_a = 0xFFFF00 });
+	struct pair *pair = two_paths_open(paths, &(struct pair_options){ .retry_cnt = 2, .psn_a = 0xFFFF00 });
 
 	pair_set_word(pair, A, COUNTERS_AT + 8, 0);
 	pair_set_word(pair, B, COUNTERS_AT, 0);
@@ -114,14 +114,14 @@ enum trigger { SOFTWARE, PORT_FAILURE, DEAD_PATH, TRIGGERS };
 
 static void trigger_migration(struct pair *pair, enum side_name side, enum trigger trigger)
 {
-	struct ways *ways = pair->user;
+	struct two_paths *paths = pair->user;
 
 	if (trigger == SOFTWARE)
-		ways_migrate(pair, side);
+		two_paths_migrate(pair, side);
 	else if (trigger == PORT_FAILURE)
 		cr_assert(rc_qp_port_failed(pair->side[side].qp));
 	else
-		ways->dead[side][ways_now(pair, side)] = true;
+		paths->dead[side][two_paths_now(pair, side)] = true;
 }
 
 /* TC-I-4: each has left for the alternate path on its own account, and there they meet. */
@@ -131,10 +131,10 @@ Test(migration_storm, both_sides_migrate_at_the_same_moment)
 	RULE("A-4");
 	for (uint32_t row = 0; row < 30 * TRIGGERS; row++) {
 		enum trigger trigger = (enum trigger)(row % TRIGGERS);
-		struct ways ways = { .by_port = row & 1 };
-		struct pair *pair = open_counting(&ways);
+		struct two_paths paths = { .by_port = row & 1 };
+		struct pair *pair = open_counting(&paths);
 
-		ways_arm(pair);
+		two_paths_arm(pair);
 		post_round(pair, 7);
 		/* A dead path is noticed while something is under way. */
 		run_a_little(pair, row / TRIGGERS % (trigger == DEAD_PATH ? 6 : 30));
@@ -144,8 +144,8 @@ Test(migration_storm, both_sides_migrate_at_the_same_moment)
 		check_round(pair, 7, 0);
 		expect_events(pair, A, "PATH_MIG");
 		expect_events(pair, B, "PATH_MIG");
-		ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
-		ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+		two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+		two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 		pair_close(pair);
 	}
 }
@@ -153,28 +153,29 @@ Test(migration_storm, both_sides_migrate_at_the_same_moment)
 /* There and back a hundred times, begun by either side for any reason, at any point of the traffic. */
 static void migrate_a_hundred_times(bool by_port)
 {
-	struct ways ways = { .by_port = by_port };
-	struct pair *pair = open_counting(&ways);
+	struct two_paths paths = { .by_port = by_port };
+	struct pair *pair = open_counting(&paths);
 	uint64_t sum = 0;
 
 	for (uint32_t round = 0; round < 100; round++) {
 		enum side_name initiator = round & 1 ? B : A, peer = (enum side_name) !initiator;
 		enum trigger trigger = (enum trigger)(round / 2 % TRIGGERS);
-		uint32_t old = ways_now(pair, A);
+		uint32_t old = two_paths_now(pair, A);
 
-		memset(ways.dead, 0, sizeof(ways.dead));
-		ways_arm(pair);
+		memset(paths.dead, 0, sizeof(paths.dead));
+		two_paths_arm(pair);
 		post_round(pair, round);
 		run_a_little(pair, trigger == DEAD_PATH ? round / 6 % 6 : round / 3);
 		trigger_migration(pair, initiator, trigger);
 		cr_assert(pair_settle(pair, 10000000000ull));
-		ways_expect(pair, initiator, UROCE_PATH_MIGRATED, !old);
-		if (ways_state(pair, peer) == UROCE_PATH_ARMED) { /* all had arrived: it follows with the next packet */
+		two_paths_expect(pair, initiator, UROCE_PATH_MIGRATED, !old);
+		if (two_paths_state(pair, peer) ==
+		    UROCE_PATH_ARMED) { /* all had arrived: it follows with the next packet */
 			post(pair, initiator, UROCE_WR_RDMA_WRITE, 5, COUNTERS_AT + 64, 0, 8, 0);
 			pair_run(pair);
 			pair->side[initiator].done_count--;
 		}
-		ways_expect(pair, peer, UROCE_PATH_MIGRATED, !old);
+		two_paths_expect(pair, peer, UROCE_PATH_MIGRATED, !old);
 		check_round(pair, round, sum);
 		sum += round;
 		expect_events(pair, A, "PATH_MIG");
@@ -211,7 +212,7 @@ struct plan {
 };
 
 struct storm {
-	struct ways ways; /* first: it is the pair's user */
+	struct two_paths paths; /* first: it is the pair's user */
 	uint64_t seed, random;
 	uint32_t loss, copies, reorder; /* per thousand */
 	struct plan plans[2][MESSAGES];
@@ -232,7 +233,7 @@ static int fate(struct pair *pair, enum side_name from, uint32_t number, const s
 		*a = *b;
 		*b = swap;
 	}
-	if (ways_fate(pair, from, number, packet) == 0 || draw_chance(&storm->random, storm->loss))
+	if (two_paths_fate(pair, from, number, packet) == 0 || draw_chance(&storm->random, storm->loss))
 		return 0;
 	return draw_chance(&storm->random, storm->copies) ? 2 : 1;
 }
@@ -284,32 +285,32 @@ static void post_receive(struct pair *pair, struct storm *storm, enum side_name 
 		cr_assert_eq(pair_recv(pair, (enum side_name) !from, 100 + i, area_of(from, i), 16384), 0);
 }
 
-/* Each way has its P_Key; the timeout is another one each time. */
+/* Each path has its P_Key; the timeout differs each time. */
 static void load_in_storm(struct pair *pair, struct storm *storm, enum side_name side)
 {
-	uint32_t way = !ways_now(pair, side), bad = 0;
-	struct uroce_qp_attr attr = ways_alternate(pair, side, way);
+	uint32_t path_index = !two_paths_now(pair, side), bad = 0;
+	struct uroce_qp_attr attr = two_paths_alternate(pair, side, path_index);
 
-	attr.alt_pkey = way ? 0x8123 : 0xFFFF;
+	attr.alt_pkey = path_index ? 0x8123 : 0xFFFF;
 	attr.alt_timeout = (uint8_t)(8 + draw_next(&storm->random) % 4);
-	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%#x", bad);
+	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, TWO_PATHS_LOAD, &bad), 0, "%#x", bad);
 }
 
 /* Both are armed on the same path: it dies in one direction or both, or somebody has another reason to leave it. */
 static void leave_the_path(struct pair *pair, struct storm *storm)
 {
-	struct ways *ways = &storm->ways;
-	uint32_t way = ways_now(pair, A), what = (uint32_t)(draw_next(&storm->random) % 8);
+	struct two_paths *paths = &storm->paths;
+	uint32_t path_index = two_paths_now(pair, A), what = (uint32_t)(draw_next(&storm->random) % 8);
 	bool a = what & 1, b = what & 2;
 
-	ways->dead[A][!way] = ways->dead[B][!way] = false;
+	paths->dead[A][!path_index] = paths->dead[B][!path_index] = false;
 	for (int side = 0; side < 2; side++) {
 		if (what != 0 && !(side == A ? a : b))
 			continue;
 		if (what < 4)
-			ways->dead[side][way] = true;
+			paths->dead[side][path_index] = true;
 		else if (draw_chance(&storm->random, 500))
-			ways_migrate(pair, (enum side_name)side);
+			two_paths_migrate(pair, (enum side_name)side);
 		else
 			rc_qp_port_failed(pair->side[side].qp);
 	}
@@ -318,15 +319,15 @@ static void leave_the_path(struct pair *pair, struct storm *storm)
 /* Whenever both are armed the path may fail; whenever both are on the new one each may load the old one again. */
 static void steer(struct pair *pair, struct storm *storm)
 {
-	if (ways_now(pair, A) != ways_now(pair, B))
+	if (two_paths_now(pair, A) != two_paths_now(pair, B))
 		return;
-	if (ways_state(pair, A) == UROCE_PATH_ARMED && ways_state(pair, B) == UROCE_PATH_ARMED) {
+	if (two_paths_state(pair, A) == UROCE_PATH_ARMED && two_paths_state(pair, B) == UROCE_PATH_ARMED) {
 		if (draw_chance(&storm->random, 100))
 			leave_the_path(pair, storm);
 		return;
 	}
 	for (int side = 0; side < 2; side++)
-		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED &&
+		if (two_paths_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED &&
 		    rc_migration_may_rearm(pair->side[side].qp) && draw_chance(&storm->random, 300))
 			load_in_storm(pair, storm, (enum side_name)side);
 }
@@ -440,15 +441,15 @@ static uint64_t run_storm(uint64_t seed)
 	storm.loss = (uint32_t)(draw_next(&storm.random) % 50);
 	storm.copies = (uint32_t)(draw_next(&storm.random) % 50);
 	storm.reorder = (uint32_t)(draw_next(&storm.random) % 50);
-	storm.ways.by_port = draw_chance(&storm.random, 500);
-	pair = ways_open(&storm.ways, &(struct pair_options){
-					      .mtu = mtus[draw_next(&storm.random) % 4],
-					      .psn_a = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
-					      .psn_b = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
-					      .rd_atomic = (uint8_t)(1 + draw_next(&storm.random) % 16),
-					      .timeout = 10,
-					      .rnr_timer = 1,
-				      });
+	storm.paths.by_port = draw_chance(&storm.random, 500);
+	pair = two_paths_open(&storm.paths, &(struct pair_options){
+						    .mtu = mtus[draw_next(&storm.random) % 4],
+						    .psn_a = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
+						    .psn_b = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
+						    .rd_atomic = (uint8_t)(1 + draw_next(&storm.random) % 16),
+						    .timeout = 10,
+						    .rnr_timer = 1,
+					    });
 	pair->copies = fate;
 	pair_set_word(pair, A, COUNTERS_AT + 8, 0);
 	pair_set_word(pair, B, COUNTERS_AT, 0);

@@ -5,7 +5,7 @@
 
 #include "packets.h"
 #include "rule.h"
-#include "ways.h"
+#include "two_paths.h"
 
 /* ---- paths of different lengths ---- */
 
@@ -32,11 +32,11 @@ static void overtake(struct side *from)
 	uint32_t count = from->wire_tail - from->wire_head, n = 0;
 
 	cr_assert_leq(count, 64);
-	for (uint8_t way = 2; way-- > 0;) {
+	for (uint8_t path_index = 2; path_index-- > 0;) {
 		for (uint32_t i = 0; i < count; i++) {
 			struct flight *flight = &from->wire[(from->wire_head + i) % PAIR_IN_FLIGHT];
 
-			if (flight->path.source.bytes[15] == way)
+			if (flight->path.source.bytes[15] == path_index)
 				sorted[n++] = *flight;
 		}
 	}
@@ -52,10 +52,10 @@ struct moment {
 
 static void expect_no_loss(struct moment m)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .mtu = 256, .retry_cnt = 255 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .mtu = 256, .retry_cnt = 255 });
 
-	ways_arm(pair);
+	two_paths_arm(pair);
 	pair->copies = lose_nothing;
 	pair_write(pair, 1, 8);
 	pair_read(pair, 2, 512);
@@ -68,7 +68,7 @@ static void expect_no_loss(struct moment m)
 	deliver_some(pair, B, m.to_b);
 	pair_transmit_some(pair, B, m.room);
 	deliver_some(pair, A, m.to_a);
-	ways_migrate(pair, m.mover);
+	two_paths_migrate(pair, m.mover);
 	for (uint32_t round = 0; round < 4; round++) {
 		for (enum side_name side = A; side <= B; side++) {
 			pair_transmit(pair, side);
@@ -109,20 +109,20 @@ Test(migrated, response_that_left_over_the_old_path_is_no_loss)
  * B has sent a request, and A's ACK was lost: A is armed, and B still in REARM, where it cannot migrate by itself. A
  * has nothing to send when its software migrates. lost: so many packets that show B the new path are lost as well.
  */
-static struct pair *open_half_armed(struct ways *ways)
+static struct pair *open_half_armed(struct two_paths *paths)
 {
-	struct pair *pair = ways_open(ways, &(struct pair_options){ .retry_cnt = 2 });
+	struct pair *pair = two_paths_open(paths, &(struct pair_options){ .retry_cnt = 2 });
 
-	ways_load(pair, A);
-	ways_load(pair, B);
-	ways->dead[A][0] = true;
+	two_paths_load(pair, A);
+	two_paths_load(pair, B);
+	paths->dead[A][0] = true;
 	pair_post(
 		pair, B,
 		(struct uroce_send_wr){ .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED },
 		0, 8);
 	pair_run(pair);
-	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
-	ways_expect(pair, B, UROCE_PATH_REARM, 0);
+	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
+	two_paths_expect(pair, B, UROCE_PATH_REARM, 0);
 	pair_forget(pair);
 	return pair;
 }
@@ -132,18 +132,18 @@ Test(path_change, idle_side_that_migrates_takes_a_peer_in_rearm_along)
 	RULE("A-3");
 	RULE("A-6");
 	for (uint32_t lost = 0; lost < 2; lost++) {
-		struct ways ways = { .dead[A] = { false, lost } };
-		struct pair *pair = open_half_armed(&ways);
+		struct two_paths paths = { .dead[A] = { false, lost } };
+		struct pair *pair = open_half_armed(&paths);
 
-		ways_migrate(pair, A);
+		two_paths_migrate(pair, A);
 		pair_transmit(pair, A);
 		cr_expect(strncmp(pair->side[A].sent[pair->side[A].sent_count - 1], "WRITE_ONLY psn=16777215 migreq",
 				  30) == 0);
-		ways.dead[A][1] = false;
+		paths.dead[A][1] = false;
 		cr_assert(pair_settle(pair, 60000000000));
 		expect_completes(pair, B, "wr=1 WRITE SUCCESS");
 		expect_completes(pair, A);
-		ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+		two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 		cr_expect_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
 		pair_close(pair);
 	}
@@ -152,20 +152,20 @@ Test(path_change, idle_side_that_migrates_takes_a_peer_in_rearm_along)
 /* Nobody waits for an answer: the connection does not end, and a request that is posted then has all its retries. */
 Test(path_change, idle_side_with_a_dead_new_path_stays_connected)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 2 });
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ .retry_cnt = 2 });
 
 	RULE("A-3");
 	RULE("T-3");
-	ways_arm(pair);
-	ways.dead[A][1] = true;
-	ways_migrate(pair, A);
+	two_paths_arm(pair);
+	paths.dead[A][1] = true;
+	two_paths_migrate(pair, A);
 	cr_assert(pair_settle(pair, 60000000000));
 	cr_expect_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
 	expect_sent_count(pair, A, 3);
 	expect_completes(pair, A);
 	expect_events(pair, A, "PATH_MIG");
-	ways.dead[A][1] = false;
+	paths.dead[A][1] = false;
 	pair_write(pair, 2, 8);
 	cr_assert(pair_settle(pair, 60000000000));
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
@@ -175,19 +175,19 @@ Test(path_change, idle_side_with_a_dead_new_path_stays_connected)
 /* Without an ACK timer the packet leaves once. */
 Test(path_change, idle_side_without_a_timer_sends_one_packet)
 {
-	struct ways ways = { 0 };
-	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
-	struct uroce_qp_attr attr = ways_alternate(pair, A, 1);
+	struct two_paths paths = { 0 };
+	struct pair *pair = two_paths_open(&paths, &(struct pair_options){ 0 });
+	struct uroce_qp_attr attr = two_paths_alternate(pair, A, 1);
 	uint32_t bad = 0;
 
 	attr.alt_timeout = 0;
-	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, WAYS_LOAD, &bad), 0);
-	ways_load(pair, B);
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, TWO_PATHS_LOAD, &bad), 0);
+	two_paths_load(pair, B);
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	pair_forget(pair);
-	ways.dead[A][1] = true;
-	ways_migrate(pair, A);
+	paths.dead[A][1] = true;
+	two_paths_migrate(pair, A);
 	cr_assert(pair_settle(pair, 60000000000));
 	expect_sent_count(pair, A, 1);
 	cr_expect_eq(pair->side[A].qp->state, UROCE_QPS_RTS);

@@ -348,7 +348,7 @@ Test(holes, hole_behind_the_first_is_not_overdue_upwards)
 /* ---- rewinding ---- */
 
 /* A READ of which the end was not seen begins again at its first hole; one that was seen to its end keeps its holes. */
-Test(holes, rewind_restarts_a_read_whose_end_is_missing)
+Test(holes, rewind_restarts_a_read_with_a_missing_end)
 {
 	RULE("Q-16");
 	open_window(UROCE_READ_REPAIR_UPWARDS);
