@@ -26,7 +26,12 @@
 #define AWAY_NS 100000000ull  /* shorter than the usual ACK timeouts with their retries */
 #define BUSY_NS 1000000000ull /* a thread that has not slept for so long polls busily */
 #define LOG_NS 10000000000ull
-#define REPORT_NS 1000000000ull /* a report costs each peer two frames */
+#define REPORT_NS 1000000000ull
+/*
+ * A report costs two frames. Reports to all peers at once would keep an lcore with thousands of QPs busy that has too
+ * little CPU time anyway, so at most this many leave per LOOK_NS: 1 000 per second.
+ */
+#define REPORTS_PER_LOOK 50u
 #define MS_NS 1000000u
 #define S_NS 1000000000ull
 
@@ -69,41 +74,51 @@ static uint64_t away_ns(const struct uroce_lcore *lcore, const struct engine_cor
 	return RTE_MIN(between_ns, passed_ns - ran_ns);
 }
 
-/* The first connected QP of the lcore whose index is *next or larger, or NULL. Sets *next to where to go on. */
-static struct uroce_qp *next_connected_qp(const struct uroce_lcore *lcore, uint32_t *next)
+static bool is_connected(const struct uroce_qp *qp)
 {
-	const struct uroce_engine *engine = lcore->engine;
-
-	while (*next < engine->index_count) {
-		struct uroce_qp *qp = steer_find(engine, *next);
-
-		*next += engine->lcore_mask + 1;
-		if (qp && qp_core(qp)->state >= UROCE_QPS_RTR && qp_core(qp)->state <= UROCE_QPS_SQD)
-			return qp;
-	}
-	return NULL;
+	return qp && qp_core(qp)->state >= UROCE_QPS_RTR && qp_core(qp)->state <= UROCE_QPS_SQD;
 }
 
 static bool has_connected_qp(const struct uroce_lcore *lcore)
 {
-	uint32_t next = lcore->index;
+	const struct uroce_engine *engine = lcore->engine;
 
-	return next_connected_qp(lcore, &next) != NULL;
+	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
+		if (is_connected(steer_find(engine, i)))
+			return true;
+	}
+	return false;
 }
 
-/* Reports the absence to the SACK peers of the lcore's QPs. Absences within REPORT_NS of a report are not reported. */
-static void report_to_peers(struct uroce_lcore *lcore, uint64_t ns)
+/*
+ * The absence is to be reported to the SACK peers of the lcore's QPs. Absences within REPORT_NS of an earlier one are
+ * not reported. While the earlier one is still being reported, the QPs that follow get the newer time, and those before
+ * get it after them.
+ */
+static void start_reports(struct uroce_lcore *lcore, uint64_t ns)
 {
 	struct engine_away *away = &lcore->away;
-	uint32_t ms = (uint32_t)RTE_MIN(ns / MS_NS, UINT32_MAX), next = lcore->index;
-	struct uroce_qp *qp;
 
 	if (away->reported_ns && lcore->now_ns - away->reported_ns < REPORT_NS)
 		return;
 	away->reported_ns = lcore->now_ns;
-	while ((qp = next_connected_qp(lcore, &next)) != NULL) {
-		if (rc_keepalive_report_away(qp_core(qp), ms))
+	away->report_ms = (uint32_t)RTE_MIN(ns / MS_NS, UINT32_MAX);
+	away->reports_left = lcore->engine->index_count / (lcore->engine->lcore_mask + 1);
+}
+
+static void send_some_reports(struct uroce_lcore *lcore)
+{
+	const struct uroce_engine *engine = lcore->engine;
+	struct engine_away *away = &lcore->away;
+
+	for (uint32_t sent = 0; away->reports_left && sent < REPORTS_PER_LOOK; away->reports_left--) {
+		struct uroce_qp *qp = steer_find(engine, away->report_index * (engine->lcore_mask + 1) + lcore->index);
+
+		away->report_index = (away->report_index + 1) % (engine->index_count / (engine->lcore_mask + 1));
+		if (is_connected(qp) && rc_keepalive_report_away(qp_core(qp), away->report_ms)) {
 			run_queue_add(qp);
+			sent++;
+		}
 	}
 }
 
@@ -135,14 +150,15 @@ void engine_away_look(struct uroce_lcore *lcore)
 	if (use.sleeps != away->use.sleeps)
 		away->slept_ns = lcore->now_ns;
 	away->use = use;
-	if (ns < AWAY_NS || !has_connected_qp(lcore))
-		return;
-	away->count++;
-	away->total_ns += ns;
-	away->unlogged++;
-	away->longest_ns = RTE_MAX(away->longest_ns, ns);
-	log_absences(lcore);
-	report_to_peers(lcore, ns);
+	if (ns >= AWAY_NS && has_connected_qp(lcore)) {
+		away->count++;
+		away->total_ns += ns;
+		away->unlogged++;
+		away->longest_ns = RTE_MAX(away->longest_ns, ns);
+		log_absences(lcore);
+		start_reports(lcore, ns);
+	}
+	send_some_reports(lcore);
 }
 
 void engine_away_begin(struct uroce_lcore *lcore)

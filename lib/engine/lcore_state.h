@@ -59,7 +59,9 @@ struct engine_away {
 	uint64_t count, total_ns;
 	uint64_t logged_ns, longest_ns; /* of the absences that were not logged yet */
 	uint32_t unlogged;
-	uint64_t reported_ns; /* when peers last got a report; 0: never */
+	uint64_t reported_ns; /* the last absence that is reported to peers; 0: none */
+	uint32_t report_ms;
+	uint32_t report_index, reports_left; /* the next QP index to report to, in units of lcores; how many remain */
 };
 
 struct uroce_lcore {

@@ -16,6 +16,7 @@
 
 #define MS_NS 1000000u
 #define S_NS 1000000000ull
+#define PAIRS 150u
 
 TestSuite(away, .init = test_eal_start, .timeout = 60);
 
@@ -276,5 +277,38 @@ Test(away, failed_qp_names_the_absence_of_its_peer)
 	expect_why(" s before the failure that its lcore had no core for 4");
 	poll_for(100000);
 	expect_why(" s before the failure that its lcore had no core for 4");
+	close_network();
+}
+
+/* Each absence costs a frame per QP and its ACK: all at once they would cost a starved lcore its CPU time. */
+Test(away, reports_to_many_peers_are_spread_over_time)
+{
+	struct uroce_qp *qps[2][PAIRS];
+
+	RULE("C-33");
+	network_max_qps = 4 * PAIRS;
+	network_sack_window = 256;
+	now_ns = 1000 * S_NS;
+	network_open(&network, 1);
+	for (unsigned i = 0; i < PAIRS; i++) {
+		for (int end = 0; end < 2; end++) {
+			network_create_qp(&network, end, 4 * PAIRS, 0);
+			qps[end][i] = network.ends[end].qp;
+		}
+		network_connect(&network, false);
+	}
+	network_max_qps = network_sack_window = 0;
+	poll_for(200);
+	now_ns += 412 * MS_NS;
+	network_poll(&network);
+	poll_for(40);
+	cr_expect_eq(network_counter(&network, 0, "keepalives") + network_counter(&network, 1, "keepalives"), 50);
+	poll_for(1000);
+	for (int end = 0; end < 2; end++) {
+		cr_expect_eq(network_counter(&network, end, "keepalives"), PAIRS);
+		cr_expect_eq(network_counter(&network, end, "rx_peer_away"), PAIRS);
+		for (unsigned i = 0; i + 1 < PAIRS; i++)
+			cr_assert_eq(uroce_qp_destroy(qps[end][i]), 0);
+	}
 	close_network();
 }
