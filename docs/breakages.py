@@ -179,7 +179,7 @@ def cable(made):
     qpn = number_of(client)
     ip(f"-n {SPACE} link set dev to-far down")
     made.breaks("The other end of the interface goes down, under a program on an interface of the kernel.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"its port \S+ has no link: check the cable")
+    made.run(f"build/app/uroce-top --why {qpn}", r"port \S+ has no link: check the cable")
 
 
 def flap(made):
@@ -247,7 +247,7 @@ def stopped(made):
     qpn = number_of(client)
     made.breaks("The process of the target gets SIGSTOP.")
     target.process.send_signal(signal.SIGSTOP)
-    made.run(f"build/app/uroce-top --why {qpn}", r"does not answer echo requests either: its program .* is stopped")
+    made.run(f"build/app/uroce-top --why {qpn}", r"does not answer echo requests either: the peer's program .* stopped")
 
 
 def perf(made, words):
@@ -276,7 +276,7 @@ def full(made):
     qpn = number_of(program)
     made.breaks("Completion queues have 4 entries, and 32 requests are under way.")
     start(program)
-    made.run(f"build/app/uroce-top --why {qpn}", "one of its completion queues overflowed, and a completion is lost")
+    made.run(f"build/app/uroce-top --why {qpn}", "a completion queue of the QP overflowed, and a completion is lost")
 
 
 def starved(made):
@@ -285,7 +285,8 @@ def starved(made):
     start(program)
     qpn = number_of(program)
     made.breaks("Three other programs compute on the core of the lcore.")
-    made.run(f"build/app/uroce-top --why {qpn}", r"its lcore waited for \d\d % of the time while other threads")
+    made.run(f"build/app/uroce-top --why {qpn}",
+             r"the lcore of the queue pair waited for \d\d % of the time while other threads")
     seconds, line = made.seconds, made.line
     made.run("build/app/uroce-top --once --rows 0", r"\d\d%\s+\d\d%\s+2")
     made.seconds, made.line = seconds, line

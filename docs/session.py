@@ -127,7 +127,7 @@ def tell(folder, terminals):
     client.type("inject loss 1%", "corrupted")
     time.sleep(1)
     client.type("capture all.pcapng", "frames of")
-    client.type("capture stop", "has ")
+    client.type("capture stop", "contains ")
     client.type("show port stats all", "drop_stale_response|implied_nak")
     page += ["Now 1 % of the received frames is lost, so packets are retransmitted:", ""]
     page += client.take()

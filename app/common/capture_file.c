@@ -75,7 +75,7 @@ __attribute__((format(printf, 2, 3))) static int damaged(struct capture_file *fi
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return fail(file, "%s before byte %llu: the file is damaged, capture or copy it again", what,
+	return fail(file, "%s before byte %llu: the file is damaged: capture again, or copy the file again", what,
 		    (unsigned long long)file->offset);
 }
 
@@ -101,7 +101,7 @@ static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 	size_t got = fread(out, 1, bytes, file->stream);
 
 	if (ferror(file->stream))
-		return fail(file, "read error at byte %llu: %s: give a readable capture file",
+		return fail(file, "read error at byte %llu: %s: use a readable capture file",
 			    (unsigned long long)file->offset, strerror(errno));
 	if (got == 0 && bytes > 0)
 		return 0;
@@ -138,7 +138,8 @@ static int check_link(struct capture_file *file, uint32_t link)
 {
 	if (link == LINK_ETHERNET)
 		return 1;
-	return fail(file, "link type %u is not supported (1, Ethernet): capture on an Ethernet interface", link);
+	return fail(file, "link type %u is not supported (supported: 1, Ethernet): capture on an Ethernet interface",
+		    link);
 }
 
 /* Counts a packet that is not looked at. */
@@ -153,7 +154,7 @@ static int pass_over(struct capture_file *file, uint32_t link)
 	if (i == file->passed_count) {
 		more = realloc(file->passed, (i + 1) * sizeof(*more));
 		if (!more)
-			return fail(file, "no memory for %u link types", i + 1);
+			return fail(file, "no memory to count the packets of %u link types", i + 1);
 		file->passed = more;
 		more[file->passed_count++] = (struct capture_passed){ .link = link };
 	}
@@ -177,8 +178,10 @@ static int open_classic(struct capture_file *file, uint32_t magic)
 	if (read_rest(file, header + 4, sizeof(header) - 4) < 0)
 		return -1;
 	if (get16(file, header + 4) != 2)
-		return fail(file, "pcap version %u.%u is not supported (2.4): convert the file with editcap -F pcap",
-			    get16(file, header + 4), get16(file, header + 6));
+		return fail(
+			file,
+			"pcap version %u.%u is not supported (supported: 2.4): convert the file with editcap -F pcap",
+			get16(file, header + 4), get16(file, header + 6));
 	/* The upper bits of the link type give the length of a frame check sequence. */
 	return check_link(file, get32(file, header + 20) & 0xFFFF);
 }
@@ -232,7 +235,7 @@ static int read_block(struct capture_file *file, const uint8_t *header, uint32_t
 			return -1;
 	}
 	if (get32(file, file->buffer + *body_bytes) != bytes)
-		return damaged(file, "a block whose two lengths differ, %u and %u,", bytes,
+		return damaged(file, "pcapng block with two different lengths (%u and %u)", bytes,
 			       get32(file, file->buffer + *body_bytes));
 	return 1;
 }
@@ -275,7 +278,7 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 	if (body_bytes < 8)
 		return damaged(file, "an interface block length of %u", body_bytes);
 	if (file->interface_count == INTERFACES_MAX)
-		return fail(file, "more than %u interfaces in one section: split the file", INTERFACES_MAX);
+		return fail(file, "more than %u interfaces in one pcapng section: split the file", INTERFACES_MAX);
 	more = realloc(file->interfaces, (file->interface_count + 1) * sizeof(*more));
 	if (!more)
 		return fail(file, "no memory for %u interfaces", file->interface_count + 1);
@@ -301,7 +304,8 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 	else if (type == BLOCK_PACKET)
 		index = get16(file, body);
 	if (index >= file->interface_count)
-		return damaged(file, "a packet with interface %u (the file has %u)", index, file->interface_count);
+		return damaged(file, "packet with interface index %u, but only %u interfaces are defined", index,
+			       file->interface_count);
 	if (file->interfaces[index].link != LINK_ETHERNET)
 		return pass_over(file, file->interfaces[index].link);
 	frame->original_bytes = get32(file, body + header_bytes - 4);
@@ -318,7 +322,7 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 	if (check_frame_bytes(file, frame->bytes) < 0)
 		return -1;
 	if (frame->bytes > body_bytes - header_bytes)
-		return damaged(file, "a packet of %u bytes in a block of %u bytes", frame->bytes, body_bytes);
+		return damaged(file, "packet of %u bytes that exceeds its block of %u bytes", frame->bytes, body_bytes);
 	frame->data = body + header_bytes;
 	return 1;
 }
@@ -374,8 +378,8 @@ static int read_start(struct capture_file *file)
 	if (magic == MAGIC_MICROSECONDS || magic == MAGIC_NANOSECONDS ||
 	    __builtin_bswap32(magic) == MAGIC_MICROSECONDS || __builtin_bswap32(magic) == MAGIC_NANOSECONDS)
 		return open_classic(file, magic);
-	return fail(file, "is neither pcap nor pcapng (it starts with %02x %02x %02x %02x): give a capture file",
-		    header[0], header[1], header[2], header[3]);
+	return fail(file, "not a pcap or pcapng file (first bytes: %02x %02x %02x %02x): use a capture file", header[0],
+		    header[1], header[2], header[3]);
 }
 
 struct capture_file *capture_file_open(const char *path)
@@ -386,7 +390,7 @@ struct capture_file *capture_file_open(const char *path)
 		return NULL;
 	file->stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
 	if (!file->stream)
-		fail(file, "cannot be opened: %s: give a capture file that can be read", strerror(errno));
+		fail(file, "cannot open the file: %s: use a readable capture file", strerror(errno));
 	else
 		read_start(file);
 	return file;

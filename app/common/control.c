@@ -286,7 +286,8 @@ static bool is_known(struct app_control *control, const json_t *message)
 			 "the two ends of %s use protocol versions %ld and %d: install the same version at both ends",
 			 config->program, (long)protocol, config->protocol);
 	else
-		snprintf(reason, sizeof(reason), "the peer runs %s, which must run at both ends", config->program);
+		snprintf(reason, sizeof(reason), "the two ends run different programs: run %s at both ends",
+			 config->program);
 	/* A peer that refuses has said why. */
 	if (!app_control_is(message, "refused")) {
 		app_control_refuse(control, reason);
@@ -320,7 +321,7 @@ static json_t *look(struct app_control *control)
 	json_t *message;
 
 	control->searched = end ? control->searched : control->filled;
-	snprintf(reason, sizeof(reason), "is not %s, which must run at both ends: its message is not a JSON object",
+	snprintf(reason, sizeof(reason), "sent a message that is not a JSON object: run %s at both ends",
 		 control->config.program);
 	if (control->filled && (control->buffer[0] != '{' || control->filled > MESSAGE_MAX_BYTES))
 		return fail(control, reason);

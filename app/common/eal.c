@@ -71,7 +71,7 @@ int app_eal_choose_device(const struct app_args *args, const char **device)
 	}
 	if (*device)
 		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "no port: name one with -d, such as net_af_packet0,iface=eth0");
+	return app_complain(APP_EXIT_USAGE, "no port given: select a port with -d, such as net_af_packet0,iface=eth0");
 }
 
 int app_exit_of(int error)

@@ -191,7 +191,7 @@ static void check_output(int status, void *unused)
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return;
-	app_complain(APP_EXIT_ENVIRONMENT, "output cannot be written%s%s: redirect it to another file",
+	app_complain(APP_EXIT_ENVIRONMENT, "cannot write standard output%s%s: redirect the output to another file",
 		     errno ? ": " : "", errno ? strerror(errno) : "");
 	_exit(status ? status : APP_EXIT_ENVIRONMENT);
 }

@@ -85,7 +85,8 @@ static int begin_section(struct ini *ini, char *line)
 	line = strip(line + 1);
 	snprintf(where, sizeof(where), "%s: [%s]", ini->path, line);
 	if (find(ini, line, ""))
-		return app_complain(APP_EXIT_USAGE, "%s appears twice, line %u: merge its keys", where, ini->line);
+		return app_complain(APP_EXIT_USAGE, "%s appears twice, line %u: merge the two sections", where,
+				    ini->line);
 	if (remember(line, "", "") != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;
 	ini->section = names->section;
@@ -100,16 +101,18 @@ static int parse_key(struct ini *ini, char *line)
 	char where[WHERE_BYTES];
 
 	if (value == NULL || value == line || ini->section == NULL)
-		return app_complain(APP_EXIT_USAGE,
-				    "%s, line %u: \"%s\": not an INI file: [section], then key=value lines", ini->path,
-				    ini->line, line);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s, line %u: \"%s\": invalid INI syntax: use [section], followed by key=value lines",
+			ini->path, ini->line, line);
 	*value++ = '\0';
 	key = strip(line);
 	value = strip(value);
 	snprintf(where, sizeof(where), "%s: [%s] %s", ini->path, ini->section, key);
 	twin = find(ini, ini->section, key);
 	if (twin && !(reader->may_repeat && reader->may_repeat(ini->section, key)))
-		return app_complain(APP_EXIT_USAGE, "%s appears twice (%s, %s), line %u: remove one", where,
+		return app_complain(APP_EXIT_USAGE,
+				    "%s appears twice (values %s and %s), line %u: remove one of the two lines", where,
 				    twin->value, value, ini->line);
 	if (remember(ini->section, key, value) != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;

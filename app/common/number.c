@@ -62,8 +62,8 @@ int app_size_expect(const char *option, const char *text, uint64_t low, uint64_t
 	if (app_size_parse(text, low, high, bytes))
 		return APP_EXIT_OK;
 	return app_complain(APP_EXIT_USAGE,
-			    "%s %s: use a size such as 512, 64k, 16M or 1G, from %" PRIu64 " to %" PRIu64, option, text,
-			    low, high);
+			    "%s %s: use a size in bytes such as 512, 64k, 16M or 1G, from %" PRIu64 " to %" PRIu64,
+			    option, text, low, high);
 }
 
 int app_size_expect32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes)
@@ -158,11 +158,10 @@ int app_vlan_expect(const char *option, const char *text, void *vlan)
 		priority = take_number(&at, UROCE_VLAN_PRIORITY_MAX);
 	}
 	if (id > UROCE_VLAN_ID_MAX || priority > UROCE_VLAN_PRIORITY_MAX || *at)
-		return app_complain(
-			APP_EXIT_USAGE,
-			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
-			"as 100 or 100:3",
-			option, text, UROCE_VLAN_ID_MAX, UROCE_VLAN_PRIORITY_MAX);
+		return app_complain(APP_EXIT_USAGE,
+				    "%s %s: use ID or ID:PRIORITY, with ID from 0 (none) to %u and PRIORITY from 0 to "
+				    "%u, such as 100 or 100:3",
+				    option, text, UROCE_VLAN_ID_MAX, UROCE_VLAN_PRIORITY_MAX);
 	*(struct uroce_vlan *)vlan = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
 	return APP_EXIT_OK;
 }

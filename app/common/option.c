@@ -69,8 +69,8 @@ static int refuse(const char *word, int letter)
 				 app_complain(APP_EXIT_USAGE, "option requires an argument -- '%c'", optopt);
 	if (is_long && optopt)
 		return app_complain(APP_EXIT_USAGE, "option '%s' takes no argument", word);
-	return optopt ? app_complain(APP_EXIT_USAGE, "invalid option -- '%c'; --help lists them", optopt) :
-			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word);
+	return optopt ? app_complain(APP_EXIT_USAGE, "invalid option -- '%c'; --help lists the options", optopt) :
+			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists the options", word);
 }
 
 static int refuse_hinted(const struct option_hint *hint, const char *word)

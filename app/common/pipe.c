@@ -180,7 +180,7 @@ static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned ser
 		uroce_cm_listen(pipe->channel, &pipe->config.port->addr, pipe->config.service, 1, 0, &pipe->listener);
 
 	if (error)
-		return app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on port %u: %s; choose another",
+		return app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on port %u: %s; choose another port",
 				    pipe->config.service, strerror(-error));
 	if (when_listening)
 		when_listening(pipe->config.service);
@@ -213,7 +213,7 @@ static int dial(struct app_pipe *pipe, const struct uroce_addr *addr, struct uro
 	error = uroce_cm_connect(id, NULL, addr, pipe->config.service, &options);
 	if (error)
 		return app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s%s", pipe->config.host, strerror(-error),
-				    error == -ENETUNREACH ? ": it is outside the network of the local address" : "");
+				    error == -ENETUNREACH ? ": HOST is outside the network of the local address" : "");
 	if (!await(pipe, event, 0, keep_waiting))
 		return APP_EXIT_INTERRUPTED;
 	return APP_EXIT_OK;
@@ -243,9 +243,11 @@ static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 	}
 	return app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, port %u: %s", pipe->config.host,
 			    pipe->config.service,
-			    event.type != UROCE_CM_REJECTED        ? strerror(-event.status) :
-			    event.reason == APP_REJ_NOBODY_LISTENS ? "connection refused: no program listens there" :
-								     uroce_cm_reason_name(event.reason));
+			    event.type != UROCE_CM_REJECTED ?
+				    strerror(-event.status) :
+			    event.reason == APP_REJ_NOBODY_LISTENS ?
+				    "connection refused: no program listens on this address and port" :
+				    uroce_cm_reason_name(event.reason));
 }
 
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),

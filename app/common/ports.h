@@ -41,7 +41,8 @@ void app_loop_close(struct app_port ports[2]);
 /* Rows for settings with a vlan and a no_dad. */
 /* clang-format off */
 #define APP_VLAN_ROW(type)                                                                                    \
-	{ WORD_OF(VLAN), OPTION_AT(type, vlan), .parse = app_vlan_expect, .usual = "none; the same at both ends" }
+	{ WORD_OF(VLAN), OPTION_AT(type, vlan), .parse = app_vlan_expect,                                     \
+	  .usual = "none; use the same VLAN at both ends" }
 #define APP_NO_DAD_ROW(type) { WORD_OF(NO_DAD), OPTION_AT(type, no_dad) }
 /* clang-format on */
 

@@ -20,7 +20,8 @@ static void compare_rebuilt(struct finding *finding)
 	uint8_t *built = calloc(1, bytes), *ip;
 
 	if (!built)
-		exit(app_complain(APP_EXIT_ENVIRONMENT, "no memory for a frame of %u bytes: free memory", bytes));
+		exit(app_complain(APP_EXIT_ENVIRONMENT, "no memory for a frame of %u bytes: end other programs",
+				  bytes));
 	at = wire_encap_build(&encap, encap.bth_bytes, built);
 	at += wire_packet_build(&finding->packet, built + at);
 	memcpy(built + at, finding->packet.payload, finding->packet.payload_bytes);

@@ -72,7 +72,8 @@ static void print_text(const struct finding *finding)
 	if (finding->has_srq)
 		printf(" srq=0x%06" PRIx32, finding->srq);
 	if (finding->is_foreign)
-		printf(" (not decoded: opcode 0x%02x belongs to another service; its headers are counted as payload)",
+		printf(" (not decoded: opcode 0x%02x belongs to another transport service; extension headers are "
+		       "counted as payload)",
 		       finding->opcode);
 	if (finding->fault)
 		printf(" fault=%s", finding->fault);
@@ -95,7 +96,7 @@ static void print_totals(const struct decode_totals *totals, bool json)
 	}
 	printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad", totals->frames, totals->roce, totals->bad);
 	if (totals->cut)
-		printf(", %" PRIu64 " truncated: their ICRC cannot be checked", totals->cut);
+		printf(", %" PRIu64 " truncated frames (ICRC not checked)", totals->cut);
 	for (uint32_t i = 0; i < totals->passed_count; i++)
 		printf(", %" PRIu64 " packet%s of link type %" PRIu32 " not looked at", totals->passed[i].packets,
 		       totals->passed[i].packets == 1 ? "" : "s", totals->passed[i].link);
@@ -113,7 +114,7 @@ static int decode(const struct options *options)
 	int code;
 
 	if (!file)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory to open %s: free memory", options->path);
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory to open %s: end other programs", options->path);
 	story = decode_story_open();
 	while (capture_file_next(file, &frame) == 1) {
 		if (totals.frames++ == 0)
@@ -154,11 +155,10 @@ static int read_options(int argc, char **argv, struct options *options)
 	if (code)
 		return code;
 	if (options->json && options->cm)
-		return 1 + app_complain(APP_EXIT_USAGE,
-					"--json-lines and --cm cannot be combined: --json-lines has each CM message "
-					"with its fields. Remove one");
+		return 1 + app_complain(APP_EXIT_USAGE, "--json-lines and --cm cannot be combined: the output of "
+							"--json-lines includes all CM messages. Remove --cm");
 	if (argc - optind != 1)
-		return 1 + app_complain(APP_EXIT_USAGE, "%d files given: give one, as in uroce-decode FILE.pcap",
+		return 1 + app_complain(APP_EXIT_USAGE, "%d files given: use exactly one file: uroce-decode FILE.pcap",
 					argc - optind);
 	options->path = argv[optind];
 	return 0;
@@ -166,7 +166,7 @@ static int read_options(int argc, char **argv, struct options *options)
 
 static int print_plan(const struct options *options)
 {
-	printf("%s is read; each RoCE frame is checked%s\n",
+	printf("input: %s; each RoCE frame is checked%s\n",
 	       strcmp(options->path, "-") == 0 ? "standard input" : options->path,
 	       options->check ? ", and rebuilt" : "");
 	printf("printed: %s\n", options->cm   ? "the messages of each connection" :

@@ -26,7 +26,7 @@ static void *must_have(void *memory)
 	if (memory)
 		return memory;
 	exit(app_complain(APP_EXIT_ENVIRONMENT,
-			  "no memory for the messages of the capture: free memory, or split the capture"));
+			  "no memory for the CM messages of the capture: end other programs, or split the capture"));
 }
 
 struct decode_story *decode_story_open(void)
@@ -187,13 +187,13 @@ static void append_setup(struct wire_line *line, const struct course *course, bo
 	const struct dialog_message *rej = seen(course, CM_REJ);
 
 	if (!whole && (rep || rtu))
-		wire_print_append(line, "set up began before the capture");
+		wire_print_append(line, "connection setup began before the capture");
 	else if (!whole)
 		wire_print_append(line, "set up before the capture");
 	else if (rtu)
 		wire_print_append(line, "established after %.3f ms", ms_between(first, rtu));
 	else if (rep)
-		wire_print_append(line, "answered after %.3f ms, not confirmed", ms_between(first, rep));
+		wire_print_append(line, "REP after %.3f ms, no RTU", ms_between(first, rep));
 	else if (!rej)
 		wire_print_append(line, "no answer to %" PRIu32 " REQ", course->tries);
 	if (!rej)
@@ -226,7 +226,7 @@ static void print_course(const struct course *course, const struct dialog_connec
 	struct wire_line line = { text, sizeof(text), 0 };
 
 	if (part && !connection->ended) {
-		wire_print_append(&line, "no conclusion: the rest of the file could not be read");
+		wire_print_append(&line, "outcome unknown: the rest of the file could not be read");
 	} else if (!connection->datagram) {
 		append_setup(&line, course, connection->whole);
 		append_end(&line, course);

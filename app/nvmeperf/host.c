@@ -281,8 +281,8 @@ static uint16_t set_queues(struct host *host)
 	if (status != NVME_OK || (result & 0xFFFF) >= last)
 		return status;
 	host->told = true;
-	app_complain(APP_EXIT_ENVIRONMENT, "--queues %u: the target has %lu I/O queues", host->config.queues,
-		     (result & 0xFFFF) + 1);
+	app_complain(APP_EXIT_ENVIRONMENT, "--queues %u: the target supports only %lu I/O queues: use a smaller number",
+		     host->config.queues, (result & 0xFFFF) + 1);
 	return NVME_INVALID_FIELD;
 }
 
@@ -521,7 +521,7 @@ int host_open(const struct host_config *config, struct host **out, struct host_n
 	host->link_count = config->queues + 1;
 	host->capsule_bytes = NVME_SQE_BYTES + config->in_capsule_bytes;
 	if (host_memory_make(host) != 0 || open_objects(host) != APP_EXIT_OK)
-		code = app_complain(APP_EXIT_ENVIRONMENT, "no memory for the queues of a host");
+		code = app_complain(APP_EXIT_ENVIRONMENT, "no memory for the host's queues");
 	else
 		code = connect_link(host, &host->links[0]);
 	if (code == APP_EXIT_OK)

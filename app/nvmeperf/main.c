@@ -141,7 +141,7 @@ static int cycle(void)
 	if (app_is_interrupted())
 		return APP_EXIT_INTERRUPTED;
 	if (code == APP_EXIT_OK)
-		printf("%lu cycles of %u queues connected and disconnected in %.2f s\n", all.options.cycles,
+		printf("%lu connect and disconnect cycles of %u queues in %.2f s\n", all.options.cycles,
 		       all.options.queues + 1, (double)(app_now_ns() - began_ns) / 1e9);
 	return code;
 }

@@ -25,7 +25,8 @@ static int parse_list(const char *option, const char *text, uint32_t low, uint32
 		uint64_t value;
 
 		if (!app_size_parse(word, low, high, &value))
-			return app_complain(APP_EXIT_USAGE, "%s %s: use a list of numbers from %u to %u", option, word,
+			return app_complain(APP_EXIT_USAGE,
+					    "%s %s: use a comma-separated list of numbers from %u to %u", option, word,
 					    low, high);
 		if (*count == OPTIONS_LIST_MAX)
 			return app_complain(APP_EXIT_USAGE, "%s %s: give up to %u values", option, text,
@@ -103,7 +104,7 @@ static const struct option_row rows[] = {
 	{ WORD_OF(IODEPTH), WHOLE, .parse = parse_depths, .usual = "32" },
 	{ WORD_OF(QUEUES), AT(queues) },
 	{ WORD_OF(RWMIXREAD), AT(read_percent) },
-	{ WORD_OF(PORT_QUEUES), AT(port_queues), .more = "the local target has the same number" },
+	{ WORD_OF(PORT_QUEUES), AT(port_queues), .more = "the local target uses the same number of queue pairs" },
 	{ WORD_OF(THINKTIME), AT(think_s) },
 	{ WORD_OF(VERIFY), AT(verify),
 	  .more = "read-only cases write the data first, write-only cases read it back at the end" },
@@ -142,9 +143,9 @@ static int check_ends(const struct options *options)
 	if (options->connect == NULL) {
 		if (options->device || options->ip || options->gateway || options->nqn || options->vlan.id ||
 		    options->vlan.priority)
-			return app_complain(APP_EXIT_USAGE,
-					    "--device, --ip, --gateway, --vlan and --nqn need a target: add "
-					    "--peer ADDR");
+			return app_complain(
+				APP_EXIT_USAGE,
+				"--device, --ip, --gateway, --vlan and --nqn require a remote target: add --peer ADDR");
 		return APP_EXIT_OK;
 	}
 	if (uroce_addr_parse(options->connect, &addr, NULL) != 0)
@@ -165,8 +166,10 @@ static int check_ends(const struct options *options)
 	if (options->failover_s > 0)
 		return app_complain(APP_EXIT_USAGE, "--failover runs both ends in this process: remove --peer");
 	if (options->store || options->block_bytes)
-		return app_complain(APP_EXIT_USAGE, "--store and --block configure the local target: remove --peer %s",
-				    options->connect);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"--store and --block apply only to the local target: remove them, or remove --peer %s",
+			options->connect);
 	return APP_EXIT_OK;
 }
 
@@ -202,7 +205,7 @@ static int check(struct options *options)
 	if (options->in_capsule_bytes % 16)
 		return app_complain(APP_EXIT_USAGE, "--in-capsule %u: use a multiple of 16", options->in_capsule_bytes);
 	if (options->failover_s >= options->seconds)
-		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than --duration, which is %g s",
+		return app_complain(APP_EXIT_USAGE, "--failover %g: must be less than --duration, %g s",
 				    options->failover_s, options->seconds);
 	return options->connect ? APP_EXIT_OK : check_disk(options);
 }
@@ -227,13 +230,13 @@ void options_print_plan(const struct options *options)
 	uint32_t count = 0;
 
 	if (options->connect)
-		printf("target: %s of %s, port %u, over %s with %s\n", options->nqn, options->connect, options->service,
-		       options->device, options->ip);
+		printf("target: subsystem %s at %s, port %u, over device %s with local address %s\n", options->nqn,
+		       options->connect, options->service, options->device, options->ip);
 	else
-		printf("target: in this process, over loop ports, with %s in blocks of %u bytes\n", options->store,
-		       options->disk.block_bytes);
+		printf("target: in this process, over loop ports, namespace %s with a block size of %u bytes\n",
+		       options->store, options->disk.block_bytes);
 	if (options->cycles) {
-		printf("%lu cycles of %u I/O queues connected and disconnected\n", options->cycles, options->queues);
+		printf("%lu connect and disconnect cycles of %u I/O queues\n", options->cycles, options->queues);
 		return;
 	}
 	for (unsigned rw = 0; rw < OPTIONS_RWS; rw++) {

@@ -195,7 +195,8 @@ static int make(struct run *run)
 
 	run->count = which->bytes / run->namespace.block_bytes;
 	if (run->count == 0 || which->bytes % run->namespace.block_bytes || run->count > run->namespace.blocks)
-		return app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the block size, %u, up to %lu",
+		return app_complain(APP_EXIT_USAGE,
+				    "--bs %u: use a multiple of the block size, %u bytes, up to %lu bytes",
 				    which->bytes, run->namespace.block_bytes,
 				    run->namespace.blocks * run->namespace.block_bytes);
 	if (which->bytes > run->namespace.most_bytes)
@@ -206,7 +207,7 @@ static int make(struct run *run)
 		return app_complain(
 			APP_EXIT_USAGE,
 			"--verify: the namespace has space for %lu commands of %u bytes, but %u outstanding commands "
-			"require space for %u: use a larger namespace, or a smaller --iodepth or --bs",
+			"require space for %u commands: use a larger namespace, or a smaller --iodepth or --bs",
 			run->places, which->bytes, tags, 2 * tags);
 	run->commands = calloc(tags, sizeof(*run->commands));
 	run->free_tags = calloc(tags, sizeof(*run->free_tags));
@@ -271,7 +272,8 @@ static void complain(const struct run *run)
 {
 	const char *meaning = nvmf_status_meaning(run->status);
 
-	app_complain(APP_EXIT_FAILURE, "%s bs %u: %lu commands failed (%s%s%s), and %lu have wrong data", run->which.rw,
+	app_complain(APP_EXIT_FAILURE,
+		     "%s, --bs %u: %lu commands failed (%s%s%s), and %lu commands returned wrong data", run->which.rw,
 		     run->which.bytes, run->failed, nvmf_status_text(run->status), meaning ? ": " : "",
 		     meaning ? meaning : "", run->wrong);
 }

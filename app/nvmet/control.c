@@ -55,7 +55,7 @@ static struct nvmf_subsystem *find_subsystem(struct control *control, const char
 	struct nvmf_subsystem *subsystem = nvmf_target_find(&control->server->target, nqn);
 
 	if (subsystem == NULL)
-		refuse(control, "%s: no such subsystem; \"show\" lists them", nqn);
+		refuse(control, "%s: no such subsystem; \"show\" lists the subsystems", nqn);
 	return subsystem;
 }
 
@@ -70,7 +70,7 @@ static struct disk *find_disk(struct control *control, const char *nqn, const ch
 	app_number_parse(nsid, 1, NVMF_NAMESPACES_MAX, &number);
 	disk = disks_find(control->disks, subsystem, (uint32_t)number);
 	if (disk == NULL)
-		refuse(control, "%s: %s has no such namespace; \"show\" lists them", nsid, nqn);
+		refuse(control, "%s: %s has no namespace with this ID; \"show\" lists the namespaces", nsid, nqn);
 	return disk;
 }
 
@@ -226,7 +226,8 @@ static void add(struct control *control, char **words)
 			settings.block_bytes = (uint32_t)value;
 		else {
 			refuse(control,
-			       "%s: use nsid=1 ... nsid=%u, block=512, block=4096, uuid=UUID, read-only or buffered",
+			       "%s: unknown argument: use nsid=N (1 to %u), block=512, block=4096, uuid=UUID, "
+			       "read-only or buffered",
 			       *word, NVMF_NAMESPACES_MAX);
 			return;
 		}
@@ -280,7 +281,8 @@ static void disconnect(struct control *control, char **words)
 	}
 	nvmf_target_unlock(target);
 	if (count == 0)
-		refuse(control, "%s: no such controller, and no host with that name; \"controllers\" lists them",
+		refuse(control,
+		       "%s: no such controller ID or host NQN; \"controllers\" lists the controllers and hosts",
 		       words[1]);
 	else
 		fprintf(control->out, "%u controllers disconnected\n", count);
@@ -333,7 +335,7 @@ static void answer(struct control *control)
 	if (control->out == NULL)
 		return;
 	if (count == 0 || !run(control, words, count))
-		refuse(control, "%s: no such command; \"help\" lists them", count ? words[0] : "");
+		refuse(control, "%s: no such command; \"help\" lists the commands", count ? words[0] : "");
 	if (!control->refused)
 		fputs("ok\n", control->out);
 	fclose(control->out);
@@ -417,7 +419,7 @@ struct control *control_open(const char *path, struct server *server, struct dis
 	int code;
 
 	if (control == NULL || strlen(path) >= sizeof(address.sun_path)) {
-		store_refuse(error, "%s: %s", path, control ? "is too long for a socket" : "no memory");
+		store_refuse(error, "%s: %s", path, control ? "the path is too long for a Unix socket" : "no memory");
 		free(control);
 		return NULL;
 	}

@@ -68,19 +68,19 @@ static int take_given(const struct disk *disk, struct arrival *arrival, char err
 	char kept[37];
 
 	if (uuid_parse(text, uuid) != 0)
-		return store_refuse(error, "uuid %s: use one such as %s", text, any_uuid());
+		return store_refuse(error, "uuid %s: not a UUID: use a form such as %s", text, any_uuid());
 	if (disk->store->config.kind != STORE_FILE)
-		return store_refuse(error, "uuid %s: %s is a new disk at each start, with its own UUID: remove uuid",
-				    text, store_kind_name(disk->store->config.kind));
+		return store_refuse(error, "uuid %s: a %s namespace gets a new UUID at each start: remove uuid", text,
+				    store_kind_name(disk->store->config.kind));
 	if (disk->store->is_blank)
-		return store_refuse(error, "uuid %s: %s is a new disk, which gets its own UUID: remove uuid", text,
+		return store_refuse(error, "uuid %s: %s is a new file, which gets a new UUID: remove uuid", text,
 				    disk->path);
 	if (!arrival->is_kept || same_uuid(arrival->kept.uuid, uuid))
 		return 0;
 	uuid_unparse_lower(arrival->kept.uuid, kept);
 	return store_refuse(
 		error,
-		"uuid %s: %s already has the identity %s: remove uuid, or remove the identity with setfattr -x %s %s",
+		"uuid %s: %s already has the UUID %s: remove uuid, or remove the stored UUID with setfattr -x %s %s",
 		text, disk->path, kept, IDENTITY_ATTRIBUTE, disk->path);
 }
 
@@ -108,12 +108,11 @@ static int check_unique(const struct disks *disks, const struct disk *disk, char
 		if (!same_uuid(other->namespace.uuid, disk->namespace.uuid))
 			continue;
 		uuid_unparse_lower(disk->namespace.uuid, text);
-		return store_refuse(
-			error,
-			"%s is the same disk as namespace %u of %s, %s: both have the UUID %s; make a copy another "
-			"disk with setfattr -x %s %s",
-			disk->path, other->namespace.nsid, other->subsystem->nqn, other->path, text, IDENTITY_ATTRIBUTE,
-			disk->path);
+		return store_refuse(error,
+				    "%s has the same UUID as namespace %u of %s, %s: UUID %s; if the file is a copy, "
+				    "remove its UUID with setfattr -x %s %s",
+				    disk->path, other->namespace.nsid, other->subsystem->nqn, other->path, text,
+				    IDENTITY_ATTRIBUTE, disk->path);
 	}
 	return 0;
 }
@@ -199,11 +198,10 @@ static int serve(struct disks *disks, struct disk *disk, const struct settings_d
 	if (code == -EEXIST)
 		return store_refuse(error, "namespace %u of %s exists already", namespace->nsid, disk->subsystem->nqn);
 	if (code == -EBUSY)
-		return store_refuse(
-			error,
-			"a host has not yet noticed that namespace %u of %s is gone: use another nsid, or try again "
-			"later",
-			namespace->nsid, disk->subsystem->nqn);
+		return store_refuse(error,
+				    "a host has not yet processed the removal of namespace %u of %s: use another nsid, "
+				    "or retry later",
+				    namespace->nsid, disk->subsystem->nqn);
 	return store_refuse(error, "%s: at most %u namespaces", disk->subsystem->nqn, NVMF_NAMESPACES_MAX);
 }
 
@@ -307,7 +305,7 @@ static void tell_failures(struct server *server, struct disk *disk)
 	if (now.count == disk->told_failures)
 		return;
 	journal_tell(&server->journal, server->lanes[0].now_ns,
-		     "namespace %u of %s: %lu requests have failed, the last one a %s at byte %lu of %s: %s (errno %d)",
+		     "namespace %u of %s: %lu requests failed; last failure: %s at byte %lu of %s: %s (errno %d)",
 		     disk->namespace.nsid, disk->subsystem->nqn, now.count - disk->told_failures, names[now.last_op],
 		     now.last_offset, disk->path, strerror(now.last_error), now.last_error);
 	disk->told_failures = now.count;
@@ -324,10 +322,11 @@ static void look_at(struct server *server, struct disk *disk)
 	if (store->config.kind == STORE_FILE && !store->is_device && disk->namespace.used_blocks == 0)
 		disk->namespace.used_blocks = 1; /* 0 would say that it is not thin */
 	if (is_cut != disk->is_cut)
-		journal_tell(&server->journal, server->lanes[0].now_ns,
-			     is_cut ? "namespace %u of %s: %s was truncated to %lu bytes; access beyond them fails" :
-				      "namespace %u of %s: %s has %lu bytes again",
-			     disk->namespace.nsid, disk->subsystem->nqn, disk->path, store->there_bytes);
+		journal_tell(
+			&server->journal, server->lanes[0].now_ns,
+			is_cut ? "namespace %u of %s: %s was truncated to %lu bytes; access beyond the new end fails" :
+				 "namespace %u of %s: %s was extended to %lu bytes again",
+			disk->namespace.nsid, disk->subsystem->nqn, disk->path, store->there_bytes);
 	disk->is_cut = is_cut;
 	if (store->sync_failed)
 		nvmf_subsystem_degrade(&server->target, disk->subsystem, disk->namespace.nsid);

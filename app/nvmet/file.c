@@ -403,7 +403,8 @@ static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 	if (got == (ssize_t)store->config.block_bytes)
 		return 0;
 	if (got < 0 && reason == EINVAL && store->config.block_bytes == 512)
-		return complain(error, store, "does not support direct I/O in blocks of 512 bytes; use blocks of 4096");
+		return complain(error, store,
+				"no support for direct I/O in blocks of 512 bytes: set the block size to 4096");
 	return complain(error, store, got < 0 ? strerror(reason) : "cannot be read");
 }
 
@@ -418,11 +419,11 @@ static int look(const struct store *store, struct stat *status, char error[STORE
 	if (stat(config->path, status) == 0)
 		return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) ?
 			       0 :
-			       complain(error, store, "is neither a file nor a block device");
+			       complain(error, store, "not a file or a block device");
 	if (errno != ENOENT || config->read_only)
 		return complain(error, store, strerror(errno));
 	if (config->bytes == 0)
-		return complain(error, store, "does not exist; give the size to create it: PATH:SIZE");
+		return complain(error, store, "the file does not exist; to create the file, give a size: PATH:SIZE");
 	memset(status, 0, sizeof(*status));
 	return 0;
 }
@@ -440,9 +441,10 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 	if (store->fd >= 0)
 		return 0;
 	complain(error, store,
-		 errno == EINVAL ? "its file system does not support O_DIRECT; add buffered" :
+		 errno == EINVAL ? "the file system does not support O_DIRECT: add the option buffered" :
 		 errno == EACCES && access(config->path, R_OK) == 0 ?
-				   "it is read-only for this user: add read-only, or change its permissions" :
+				   "the file is read-only for this user: add the option read-only, or change the file "
+				   "permissions" :
 				   strerror(errno));
 	if (errno == EINVAL && flags & O_CREAT) /* the file was created even so */
 		unlink(config->path);
@@ -481,7 +483,7 @@ int file_open(struct store *store, char error[STORE_ERROR_BYTES])
 	store->ops = &ops;
 	store->at_once = is_in_memory(store);
 	if (flock(store->fd, (config->read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
-		complain(error, store, "is in use, by another process or another namespace");
+		complain(error, store, "already in use by another process or another namespace");
 	else if (fstat(store->fd, &status) != 0)
 		complain(error, store, strerror(errno));
 	else if (find_size(store, &status, error) == 0 && try_block(store, error) == 0 &&

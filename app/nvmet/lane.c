@@ -44,7 +44,7 @@ static int open_completions(struct lane *lane)
 
 		port->entries = completions_of(server);
 		if (serves(lane, i) && uroce_cq_create(server->ports[i].port->device, port->entries, &port->cq) != 0)
-			return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the completions of %s",
+			return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the completion queue of port %s",
 					    server->ports[i].device);
 	}
 	return APP_EXIT_OK;

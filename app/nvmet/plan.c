@@ -50,7 +50,8 @@ static int check_subsystems(const struct settings *settings)
 			return app_complain(APP_EXIT_USAGE, "%s: nqn= is missing: give the name of the subsystem",
 					    subsystem->where);
 		if (strcmp(subsystem->nqn, NVME_DISCOVERY_NQN) == 0)
-			return app_complain(APP_EXIT_USAGE, "%s %s: this name is reserved for discovery: use another",
+			return app_complain(APP_EXIT_USAGE,
+					    "%s %s: this NQN is reserved for discovery: use another NQN",
 					    subsystem->where[0] ? subsystem->where : "--nqn", subsystem->nqn);
 		for (uint32_t k = 0; k < i; k++) {
 			if (strcmp(settings->subsystems[k].nqn, subsystem->nqn) == 0)
@@ -66,7 +67,8 @@ static int find_subsystem(const struct settings *settings, struct settings_disk 
 	uint32_t i = 0;
 
 	if (disk->subsystem[0] == '\0' && settings->subsystem_count != 1)
-		return app_complain(APP_EXIT_USAGE, "%s: subsystem is missing: use the nqn of one of the %u subsystems",
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: subsystem= is missing: set it to the nqn of one of the %u subsystems",
 				    disk->where, settings->subsystem_count);
 	if (disk->subsystem[0] == '\0')
 		strcpy(disk->subsystem, settings->subsystems[0].nqn);
@@ -96,12 +98,12 @@ static int check_names(const struct settings *settings, const struct settings_di
 	const struct settings_disk *twin = disk->nsid ? find_nsid(settings, disk, disk->nsid) : NULL;
 
 	if (twin && twin < disk)
-		return app_complain(APP_EXIT_USAGE, "%s: nsid %u is already used in %s: use another", disk->where,
+		return app_complain(APP_EXIT_USAGE, "%s: nsid %u is already used in %s: use another nsid", disk->where,
 				    disk->nsid, disk->subsystem);
 	for (const struct settings_disk *other = settings->disks; disk->uuid[0] && other < disk; other++) {
 		if (strcasecmp(other->uuid, disk->uuid) == 0)
-			return app_complain(APP_EXIT_USAGE, "%s: uuid %s is already used: use another", disk->where,
-					    disk->uuid);
+			return app_complain(APP_EXIT_USAGE, "%s: uuid %s is already used: use another UUID",
+					    disk->where, disk->uuid);
 	}
 	return APP_EXIT_OK;
 }
@@ -116,9 +118,10 @@ static int check_file(const struct settings *settings, const struct settings_dis
 	for (const struct settings_disk *before = settings->disks; before < disk; before++) {
 		if (before->kind == STORE_FILE && stat(before->path, &other) == 0 && own.st_dev == other.st_dev &&
 		    own.st_ino == other.st_ino)
-			return app_complain(APP_EXIT_USAGE,
-					    "%s%s%s is the file %s, which another namespace uses: use it once",
-					    disk->where, disk->where[0] ? ": " : "", disk->path, before->path);
+			return app_complain(
+				APP_EXIT_USAGE,
+				"%s%s%s is the same file as %s, which another namespace uses: use another file",
+				disk->where, disk->where[0] ? ": " : "", disk->path, before->path);
 	}
 	return APP_EXIT_OK;
 }
@@ -142,8 +145,9 @@ static int number(const struct settings *settings, struct settings_disk *disk)
 	while (disk->nsid == 0 && nsid <= NVMF_NAMESPACES_MAX && find_nsid(settings, disk, nsid))
 		nsid++;
 	if (nsid > NVMF_NAMESPACES_MAX)
-		return app_complain(APP_EXIT_USAGE, "%s: %s has %u namespaces, the maximum", disk->where,
-				    disk->subsystem, NVMF_NAMESPACES_MAX);
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: subsystem %s already has %u namespaces, the maximum: remove a namespace",
+				    disk->where, disk->subsystem, NVMF_NAMESPACES_MAX);
 	disk->nsid = disk->nsid ? disk->nsid : nsid;
 	return APP_EXIT_OK;
 }
@@ -153,11 +157,12 @@ static int check_disks(struct settings *settings)
 	int code = APP_EXIT_OK;
 
 	if (settings->disk_count == 0 && settings->config[0])
-		return app_complain(APP_EXIT_USAGE,
-				    "%s: nothing to serve: add a [namespace.0] with store=", settings->config);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s: no namespace to serve: add a section [namespace.0] with store=", settings->config);
 	if (settings->disk_count == 0)
 		return app_complain(APP_EXIT_USAGE,
-				    "nothing to serve: add --memory SIZE, --file PATH, or --config FILE");
+				    "no namespace to serve: add --memory SIZE, --file PATH, or --config FILE");
 	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++) {
 		struct settings_disk *disk = &settings->disks[i];
 

@@ -66,7 +66,7 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 	} else if (command->status != NVME_OK) {
 		lane_count(&lane->counts.hosts_refused, 1);
 		journal_tell(&lane->server->journal, lane->now_ns,
-			     "refused host %s (address %s) queue %u of subsystem %s: %s", host, peer, queue->nvmf.qid,
+			     "refused host %s (address %s), queue %u of subsystem %s: %s", host, peer, queue->nvmf.qid,
 			     subsystem, nvmf_connect_text(command->status, command->result));
 	}
 }
@@ -391,7 +391,8 @@ void queue_look(struct lane *lane)
 		if (queue->ending || (!mute && !stuck))
 			continue;
 		lane_count(mute ? &lane->counts.mute_queues : &lane->counts.stuck_queues, 1);
-		queue_end(queue, mute ? "the host sent no host NQN" : "the host posted no receives for responses");
+		queue_end(queue, mute ? "the host completed no Connect command in time" :
+					"the host posted no receives for responses");
 	}
 }
 

@@ -102,8 +102,8 @@ static void resize(const struct settings_disk *settings, struct disk *disk, stru
 	if (disks_resize(disks, disk, settings->bytes, error) != 0)
 		app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", settings->where, error);
 	else
-		printf("reload: namespace %u of %s has %lu bytes\n", disk->namespace.nsid, disk->subsystem->nqn,
-		       settings->bytes);
+		printf("reload: namespace %u of %s was resized to %lu bytes\n", disk->namespace.nsid,
+		       disk->subsystem->nqn, settings->bytes);
 }
 
 /* Sets the number that the disk has got. */

@@ -54,11 +54,13 @@ static int open_port(struct server *server, const struct server_config *config, 
 	port->address = config->addresses[index];
 	uroce_addr_parse(port->address, &port->addr, NULL);
 	if (port->port->queue_count < server->lane_count)
-		fprintf(stderr, "note: %s has %u rx/tx queue pairs: only that many of the %u lcores serve its hosts\n",
+		fprintf(stderr,
+			"note: port %s has only %u rx/tx queue pairs for %u lcores: the remaining lcores do not serve "
+			"its hosts\n",
 			port->device, port->port->queue_count, server->lane_count);
 	else if (server->lane_count > 1 && strcmp(port->port->driver, "net_memif") == 0)
-		fprintf(stderr, "note: %s: the other end also requires %u rx/tx queue pairs\n", port->device,
-			port->port->queue_count);
+		fprintf(stderr, "note: port %s: the other end of the memif must also have %u rx/tx queue pairs\n",
+			port->device, port->port->queue_count);
 	if (uroce_pd_alloc(port->port->device, &port->pd) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %s", port->device);
 	tell_address(server, port);
@@ -105,7 +107,7 @@ static int open_all(struct server *server, const struct server_config *config)
 	int code = nvmf_target_init(&server->target, &config->nvmf);
 
 	if (code)
-		return app_complain(APP_EXIT_USAGE, "a queue size or data size is out of range");
+		return app_complain(APP_EXIT_USAGE, "queue-depth, io-queues, in-capsule or max-data is out of range");
 	server->service = config->service;
 	server->lane_count = config->lanes ? config->lanes : 1;
 	server->lanes = aligned_alloc(_Alignof(struct lane), server->lane_count * sizeof(*server->lanes));

@@ -92,14 +92,15 @@ int settings_disk_text(const char *text, struct settings_disk *disk, char error[
 	if (strlen(text) >= sizeof(disk->path))
 		return store_refuse(error, "%.64s...: use up to %zu characters", text, sizeof(disk->path) - 1);
 	if (sized && (disk->bytes == 0 || disk->bytes > STORE_BYTES_MAX))
-		return store_refuse(error, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
+		return store_refuse(error, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu bytes", text,
 				    STORE_BYTES_MAX);
 	if (disk->kind != STORE_FILE && disk->bytes == 0)
-		return store_refuse(error, "%s: the size is missing: give it as %s:1G", text,
+		return store_refuse(error, "%s: the size is missing: use a form such as %s:1G", text,
 				    disk->kind == STORE_NULL ? "null" : "memory");
 	if (disk->kind == STORE_FILE && strchr(disk->path, '/') == NULL)
 		return store_refuse(
-			error, "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
+			error, "%s: use memory:SIZE, null:SIZE, or a path that contains a /, such as ./disk.img:1G",
+			text);
 	return 0;
 }
 
@@ -128,17 +129,19 @@ int settings_disk_check(const char *where, const struct settings_disk *disk)
 	uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
 	if (disk->bytes && disk->bytes < disk->block_bytes)
-		return app_complain(APP_EXIT_USAGE, "%s: %lu bytes are less than a block of %u: use a larger size",
-				    where, disk->bytes, disk->block_bytes);
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: %lu bytes are less than one block of %u bytes: use a larger size", where,
+				    disk->bytes, disk->block_bytes);
 	if (disk->bytes % disk->block_bytes)
 		return app_complain(APP_EXIT_USAGE,
 				    "%s: %lu bytes is not a multiple of the block size, %u: use %lu or %lu", where,
 				    disk->bytes, disk->block_bytes, disk->bytes / disk->block_bytes * disk->block_bytes,
 				    (disk->bytes / disk->block_bytes + 1) * disk->block_bytes);
 	if (disk->kind == STORE_MEMORY && disk->bytes > there)
-		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "%s: %lu bytes of memory exceed the %lu available: use less, or a file", where,
-				    disk->bytes, there);
+		return app_complain(
+			APP_EXIT_ENVIRONMENT,
+			"%s: %lu bytes exceed the memory of this machine, %lu bytes: use a smaller size, or a file",
+			where, disk->bytes, there);
 	return APP_EXIT_OK;
 }
 
@@ -203,7 +206,9 @@ static int parse_ip(const char *option, const char *text, void *place)
 	struct settings_port *port = last_port(place);
 
 	if (port->ip[0])
-		return app_complain(APP_EXIT_USAGE, "%s %s: port %s already has %s: give the next --device before it",
+		return app_complain(APP_EXIT_USAGE,
+				    "%s %s: port %s already has the address %s: put the --device of the next port "
+				    "before this option",
 				    option, text, port->device, port->ip);
 	return parse_text(option, text, port->ip, SETTINGS_TEXT_BYTES);
 }
@@ -249,13 +254,14 @@ static const struct option_row rows[] = {
 	{ WORD_OF(PORT), AT(service), TARGET, .more = "of NVMe over RDMA" },
 	{ WORD_OF(FILE), WHOLE, .parse = add_disk },
 	{ WORD_OF(MEMORY), WHOLE, .parse = add_disk, .usual = "" },
-	{ WORD_OF(STORE), WHOLE, .parse = add_disk, .more = "each adds a namespace to the subsystem" },
+	{ WORD_OF(STORE), WHOLE, .parse = add_disk, .more = "each --store adds a namespace to the subsystem" },
 	{ WORD_OF(BLOCK), AT(all.block_bytes), .parse = settings_block_parse, .usual = "512" },
 	{ WORD_OF(BUFFERED), AT(all.buffered) },
 	{ WORD_OF(THREADS), AT(threads) },
 	{ WORD_OF(READ_ONLY), AT(all.read_only) },
 	{ WORD_OF(UUID), WHOLE, .parse = parse_uuid_of_last,
-	  .more = "of the last --file; a block device requires the same one at every start, files store theirs" },
+	  .more = "applies to the last --file; a block device requires the same UUID at every start, a file stores its "
+		  "UUID" },
 	{ WORD_OF(NQN), AT(subsystems[0].nqn), .parse = parse_nqn, .usual = "nqn.2026-01.uroce:UUID of this machine" },
 	{ WORD_OF(HOST_NQN), AT(subsystems[0]), .parse = parse_hosts, .usual = "any" },
 	{ WORD_OF(CONFIG), AT(config), .usual = "",
@@ -264,7 +270,7 @@ static const struct option_row rows[] = {
 	{ WORD_OF(RECORD), AT(record), TARGET },
 	{ WORD_OF(IDLE), AT(idle), TARGET },
 	{ WORD_OF(NB_CORES), AT(nb_cores), .low = 1, .high = LANES_MAX, TARGET,
-	  .more = "each serves its own connections and one queue of each port" },
+	  .more = "each lcore serves its own connections and one queue of each port" },
 	{ WORD_OF(DRY_RUN), AT(dry_run) },
 
 	/* only in a file */
@@ -287,8 +293,7 @@ static const struct option_set option_set = {
 	.head = "uroce-nvmet [EAL options] -- [options]\n"
 		"NVMe over RDMA target for hosts that use NVMe over RoCEv2, such as Linux.\n"
 		"\n",
-	.tail = "\nIt prints the commands for a Linux host. SIGTERM and ctrl-C disconnect the hosts and end "
-		"it.\n"
+	.tail = "\nPrints the commands for a Linux host. SIGTERM and ctrl-C disconnect all hosts and end the program.\n"
 		"Exit: 0 ended, 2 usage, 3 environment (no port, no file, no memory), 4 internal.\n",
 };
 
@@ -375,8 +380,9 @@ static int begin_section(void *argument, const char *where, const char *section)
 				    "%s: unknown section; use [target], [port.N], [subsystem.N] or [namespace.N]",
 				    where);
 	if (kind == 0 && file->has_ports)
-		return app_complain(APP_EXIT_USAGE,
-				    "%s: ports are given both in the file and on the command line: remove one", where);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s: ports are given both in the file and on the command line: use only one of the two", where);
 	if (*kinds[kind].count == kinds[kind].most)
 		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kinds[kind].most);
 	++*kinds[kind].count;
@@ -412,8 +418,8 @@ static int complete(struct settings *settings)
 	if (settings->subsystem_count == 0) {
 		settings->subsystem_count = 1;
 		if (settings->subsystems[0].nqn[0] == '\0' && identity_default_nqn(settings->subsystems[0].nqn) != 0)
-			return app_complain(APP_EXIT_USAGE, "--nqn is required, because /etc/machine-id, from which "
-							    "the default NQN is derived, does not exist");
+			return app_complain(APP_EXIT_USAGE, "--nqn is missing, and no default NQN can be derived, "
+							    "because /etc/machine-id does not exist: add --nqn NQN");
 	}
 	return code;
 }
@@ -476,9 +482,10 @@ static void report_changes(const struct option_set *set, const char *section, co
 		    memcmp((const char *)old + row->offset, (const char *)new + row->offset, row->bytes) == 0)
 			continue;
 		if (row->parse == app_vlan_expect)
-			printf("reload: %s %s changed: restart the target to apply it\n", where, row->word->name);
+			printf("reload: %s %s changed: restart the target to apply the change\n", where,
+			       row->word->name);
 		else
-			printf("reload: %s %s is %s instead of %s: restart the target to apply it\n", where,
+			printf("reload: %s %s is now %s instead of %s: restart the target to apply the change\n", where,
 			       row->word->name, format_value(row, new, now), format_value(row, old, before));
 	}
 }
@@ -499,7 +506,7 @@ void settings_report_restart(const struct settings *new)
 	snprintf(where, sizeof(where), "%s: [target]", new->config);
 	report_changes(&option_set, "target", where, &started, new);
 	if (new->port_count != started.port_count)
-		printf("reload: %s: %u ports instead of %u: restart the target to apply it\n", new->config,
+		printf("reload: %s: now %u ports instead of %u: restart the target to apply the change\n", new->config,
 		       new->port_count, started.port_count);
 	for (uint32_t i = 0; i < new->port_count &&i < started.port_count; i++)
 		report_changes(&port_set, "", new->ports[i].where, &started.ports[i], &new->ports[i]);

@@ -151,9 +151,12 @@ int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYT
 {
 	bytes = bytes / store->config.block_bytes * store->config.block_bytes;
 	if (bytes == 0)
-		return store_refuse(error, "less than one block: use %u bytes or more", store->config.block_bytes);
+		return store_refuse(error, "the size is less than one block: use %u bytes or more",
+				    store->config.block_bytes);
 	if (store->config.kind == STORE_MEMORY)
-		return store_refuse(error, "memory cannot be resized; add another namespace and remove this one");
+		return store_refuse(
+			error,
+			"a memory namespace cannot be resized: add another namespace, then remove this namespace");
 	if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)
 		return store_refuse(error, "%s: %s", store->config.path, strerror(errno));
 	store->bytes = bytes;

@@ -34,7 +34,7 @@ static const struct option_set option_set = {
 	.head = "uroce-nvmetcli [--control PATH] COMMAND [ARGUMENTS]\n"
 		"Queries and controls a running uroce-nvmet; \"uroce-nvmetcli help\" lists the commands:\n"
 		"show, controllers, stats, json, add, remove, resize, disconnect.\n\n",
-	.tail = "\nExit: 0 done, 1 the target refused, 2 usage, 3 no target listens there.\n",
+	.tail = "\nExit: 0 done, 1 refused by the target, 2 usage, 3 no target listens on the control socket.\n",
 };
 
 /* Needs no target. */
@@ -50,7 +50,7 @@ static int address_of(const char *path, struct sockaddr_un *out)
 {
 	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(out->sun_path))
-		return app_complain(APP_EXIT_USAGE, "%s: %s", path, "is too long for a socket");
+		return app_complain(APP_EXIT_USAGE, "%s: %s", path, "the path is too long for a Unix socket");
 	strcpy(out->sun_path, path);
 	return APP_EXIT_OK;
 }
@@ -62,7 +62,8 @@ static int write_line(char **words, int count, char *line, size_t line_bytes)
 
 	for (int i = 0; i < count; i++) {
 		if (bytes + strlen(words[i]) + 2 > line_bytes || strpbrk(words[i], " \n"))
-			return app_complain(APP_EXIT_USAGE, "%s: %s", words[i], "is too long, or has a space in it");
+			return app_complain(APP_EXIT_USAGE, "%s: %s", words[i],
+					    "the argument is too long, or contains a space");
 		bytes += (size_t)sprintf(line + bytes, "%s%c", words[i], i + 1 < count ? ' ' : '\n');
 	}
 	return APP_EXIT_OK;
@@ -77,7 +78,7 @@ static int ask(const char *path, const struct sockaddr_un *address, const char *
 	if (connect(peer, (const struct sockaddr *)address, sizeof(*address)) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path,
 				    errno == ENOENT || errno == ECONNREFUSED ?
-					    "no target listens on this socket; is it running?" :
+					    "no target listens on this socket: start uroce-nvmet, or check --control" :
 					    strerror(errno));
 	if (send(peer, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));

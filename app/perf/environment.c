@@ -70,13 +70,12 @@ void perf_environment_collect(const struct perf_options *options, const struct a
 	}
 	warn(environment, strcmp(BUILD, "optimised") != 0,
 	     "this is a " BUILD
-	     " build: its figures are not meaningful; use meson's buildtype debugoptimized or release");
+	     " build: the results are not meaningful; use meson's buildtype debugoptimized or release");
 	warn(environment, !eal.hugepages,
-	     "no hugepages: more TLB misses; reserve some, such as echo 512 > /proc/sys/vm/nr_hugepages");
+	     "no hugepages, which causes more TLB misses: reserve hugepages (echo 512 > /proc/sys/vm/nr_hugepages)");
 	warn(environment, eal.shared_cores, "two busy lcores share a core: use one core per lcore");
 	warn(environment, options_have_faults(options),
-	     "the link has injected faults: the results are not those of "
-	     "a good link");
+	     "faults are injected into the link: the results do not apply to a link without faults");
 	warn(environment, options->test.verify,
-	     "every byte is written and checked, which takes longer than the transfer");
+	     "--verify writes and checks every byte, which takes longer than the transfer");
 }

@@ -108,10 +108,10 @@ void perf_failover_result(struct perf_failover *failover, struct perf_failover_r
 		if (result->path_mig_ms[i] < 0)
 			perf_end_fail(end,
 				      "queue pairs of end %u migrated %.3f ms before the link was cut, because their "
-				      "peer did not respond; on a busy machine use a larger -u",
+				      "peer did not respond; on a busy machine use a larger ACK timeout (-u)",
 				      i + 1, -result->path_mig_ms[i]);
 		if (failover->migrations[i] != end->test.qps)
-			perf_end_fail(end, "%lu of %u queue pairs of end %u migrated",
+			perf_end_fail(end, "only %lu of the %u queue pairs of end %u migrated",
 				      (unsigned long)failover->migrations[i], end->test.qps, i + 1);
 	}
 }

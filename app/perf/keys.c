@@ -82,7 +82,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	last->next = next;
 	last->send_flags = 0;
 	if (error)
-		perf_end_fail(end, "cannot post %u binds of memory windows: %s", count, strerror(-error));
+		perf_end_fail(end, "cannot post %u memory window binds: %s", count, strerror(-error));
 	else
 		flow->binds_posted += count;
 	return error;

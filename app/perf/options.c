@@ -20,15 +20,16 @@ static int check_ends(const struct perf_options *options)
 
 	if (options->server && options->test.rx_rate)
 		return app_complain(APP_EXIT_USAGE,
-				    "--rx-rate %u: this option belongs to the client; remove it from the server",
+				    "--rx-rate %u: only the client has this option: remove it from the server",
 				    options->test.rx_rate);
 	if (options->server && options->host)
-		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: give one of them", options->host);
+		return app_complain(APP_EXIT_USAGE, "--server and HOST %s cannot be combined: remove one of the two",
+				    options->host);
 	if (local && !pair)
 		return app_complain(APP_EXIT_USAGE, "-d %s: a single port requires a peer: add --server or HOST",
 				    options->device);
 	if (!local && options->device && pair)
-		return app_complain(APP_EXIT_USAGE, "-d %s: both ends are in one process: remove --server and HOST",
+		return app_complain(APP_EXIT_USAGE, "-d %s runs both ends in this process: remove --server and HOST",
 				    options->device);
 	if (options->by_address && (local || options->connections))
 		return app_complain(APP_EXIT_USAGE,
@@ -49,7 +50,8 @@ static int check_ends(const struct perf_options *options)
 				    "--failover %g: both ends must be in this process: remove --server and HOST",
 				    options->failover_s);
 	if (options->server && (options->json_path || options->page_path))
-		return app_complain(APP_EXIT_USAGE, "%s: only the client reports results: remove it",
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: only the client reports results: remove this option from the server",
 				    options->json_path ? "--json" : "--report");
 	if (options->page_path && options->connections)
 		return app_complain(
@@ -57,10 +59,14 @@ static int check_ends(const struct perf_options *options)
 			"--report and --connections cannot be combined: connections have no result page. Remove one");
 	if (options->page_path && (strcmp(options->page_path, "-") == 0 ||
 				   (options->json_path && strcmp(options->page_path, options->json_path) == 0)))
-		return app_complain(APP_EXIT_USAGE, "--report %s: use another file than --json", options->page_path);
+		return app_complain(APP_EXIT_USAGE,
+				    "--report %s: use a file other than standard output and the file of --json",
+				    options->page_path);
 	if (!local && options->core_count > 1)
-		return app_complain(APP_EXIT_USAGE, "--nb-cores %u: with --server or HOST each process uses one core",
-				    options->core_count);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"--nb-cores %u: with --server or HOST, each process uses one core: remove --nb-cores",
+			options->core_count);
 	return APP_EXIT_OK;
 }
 
@@ -68,7 +74,9 @@ static int check_ends(const struct perf_options *options)
 static int check_size_options(const struct perf_options *options)
 {
 	return options->all_sizes && options->named_sizes ?
-		       app_complain(APP_EXIT_USAGE, "-a and -s %u: -a sets all sizes: remove one", options->sizes[0]) :
+		       app_complain(APP_EXIT_USAGE,
+				    "-a and -s %u cannot be combined: -a measures all sizes. Remove one of the two",
+				    options->sizes[0]) :
 		       APP_EXIT_OK;
 }
 
@@ -93,17 +101,20 @@ static int check_perftest(struct perf_options *options)
 	bool bw = options->modes[PERF_BW] || !options->modes[PERF_LAT];
 
 	if (options->test.use_srq && options->test.flow_control)
-		return app_complain(APP_EXIT_USAGE,
-				    "--use-srq: a shared receive queue has no credits: remove --flow-control");
+		return app_complain(
+			APP_EXIT_USAGE,
+			"--use-srq: a shared receive queue has no end-to-end credits: remove --flow-control");
 	if (options->test.paths && options->test.sack_window == 0)
 		return app_complain(APP_EXIT_USAGE, "--paths %u: multipath requires SACKs: remove --sack-window off",
 				    options->test.paths);
 	if (least && (!bw || options->server || options->connections))
-		return app_complain(APP_EXIT_USAGE, "%s: supported only for bandwidth tests that print here: remove %s",
-				    options->least_gbit > 0 ? "-w" : "-y",
-				    options->server      ? "--server" :
-				    options->connections ? "--connections" :
-							   "--mode lat");
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s: supported only for bandwidth tests whose results are printed by this process: remove %s",
+			options->least_gbit > 0 ? "-w" : "-y",
+			options->server      ? "--server" :
+			options->connections ? "--connections" :
+					       "--mode lat");
 	if (options->histogram && options->modes[PERF_BW] && !options->modes[PERF_LAT])
 		return app_complain(APP_EXIT_USAGE, "-H: supported for latency only: use --mode lat");
 	return check_rate(options);
@@ -135,7 +146,8 @@ static int check_sizes(const struct perf_options *options)
 
 	for (uint32_t i = 0; i < options->size_count && op; i++) {
 		if (options->sizes[i] != op->bytes)
-			return app_complain(APP_EXIT_USAGE, "-s %u: --op %s always has %u bytes: remove -s and -a",
+			return app_complain(APP_EXIT_USAGE,
+					    "-s %u: --op %s always transfers %u bytes: remove -s and -a",
 					    options->sizes[i], perf_op_names[op - perf_ops], op->bytes);
 	}
 	return APP_EXIT_OK;
@@ -162,7 +174,7 @@ static int check_ops(struct perf_options *options)
 	if (options->test.use_srq && op)
 		return app_complain(APP_EXIT_USAGE,
 				    op->receives ?
-					    "--use-srq: %s uses a memory window of one queue pair, so its receives "
+					    "--use-srq: --op %s requires a memory window per queue pair, so receives "
 					    "cannot be shared: use --op send, send_imm or write_imm" :
 					    "--use-srq: --op %s uses no receives: use --op send, send_imm or write_imm",
 				    perf_op_names[op - perf_ops]);
@@ -197,11 +209,11 @@ static int check(struct perf_options *options)
 	if (options->test.seconds == 0)
 		options->test.seconds = USUAL_SECONDS;
 	if (options->failover_s >= options->test.seconds && options->test.iterations == 0)
-		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
-				    options->failover_s, options->test.seconds);
+		return app_complain(APP_EXIT_USAGE, "--failover %g: must be less than -D, %g s", options->failover_s,
+				    options->test.seconds);
 	if (options->test.cq_mod > options->test.depth)
-		return app_complain(APP_EXIT_USAGE, "-Q %u: must not exceed the tx depth, %u", options->test.cq_mod,
-				    options->test.depth);
+		return app_complain(APP_EXIT_USAGE, "-Q %u: must not exceed the tx depth (-t), %u",
+				    options->test.cq_mod, options->test.depth);
 	if ((uint64_t)options->test.qps * options->test.depth > 1u << 20)
 		return app_complain(APP_EXIT_USAGE,
 				    "-q %u -t %u: the total of outstanding requests must not exceed 1048576: use a "

@@ -72,8 +72,8 @@ struct perf_page *perf_page_open(const char *path)
 		app_refuse_path("--report", path);
 	else if (find_program(page) != 0)
 		app_complain(APP_EXIT_ENVIRONMENT,
-			     "--report %s: " PROGRAM ", which creates the page, cannot be run: put it in the directory "
-			     "of uroce-perf, and install python3",
+			     "--report %s: " PROGRAM ", which creates the HTML page, cannot be run: install "
+			     "uroce-report in the directory of uroce-perf, and install python3",
 			     path);
 	else
 		return page;
@@ -116,7 +116,8 @@ int perf_page_close(struct perf_page *page, const json_t *root)
 		error = write_page(page, root);
 	error |= fclose(page->file);
 	if (error)
-		app_complain(APP_EXIT_ENVIRONMENT, "--report %s is not complete; the results were printed", page->path);
+		app_complain(APP_EXIT_ENVIRONMENT,
+			     "--report %s: the page is incomplete; the printed results are complete", page->path);
 	free(page);
 	return error ? -1 : 0;
 }

@@ -161,8 +161,7 @@ static bool has_nothing(const struct perf_result *result)
 	if (result->tally.messages || result->tally.errors || app_is_interrupted())
 		return false;
 	app_complain(APP_EXIT_FAILURE,
-		     "%s %s %u bytes: no message was completed in the %.2f s that were measured: use a "
-		     "longer -D",
+		     "%s %s %u bytes: no message completed in the measured time of %.2f s: use a longer -D",
 		     perf_op_names[result->test.op], perf_mode_names[result->test.mode], result->test.size_bytes,
 		     result->tally.seconds);
 	return true;
@@ -178,11 +177,13 @@ static bool misses_the_least(const struct perf_options *options, const struct pe
 	if (result->test.mode != PERF_BW)
 		return false;
 	if (slow)
-		app_complain(APP_EXIT_FAILURE, "%s %u bytes: %.3f Gbit/s is less than -w %g", op,
+		app_complain(APP_EXIT_FAILURE, "%s, %u bytes: %.3f Gbit/s is less than the minimum (-w), %g Gbit/s", op,
 			     result->test.size_bytes, result->gbit_per_s, options->least_gbit);
 	if (few)
-		app_complain(APP_EXIT_FAILURE, "%s %u bytes: %.6f M messages/s is less than -y %g", op,
-			     result->test.size_bytes, mpps, options->least_mpps);
+		app_complain(
+			APP_EXIT_FAILURE,
+			"%s, %u bytes: %.6f million messages/s is less than the minimum (-y), %g million messages/s",
+			op, result->test.size_bytes, mpps, options->least_mpps);
 	return slow || few;
 }
 

@@ -105,10 +105,11 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	flow->received++;
 	end->tally.received++;
 	if (wc->byte_len != end->test.size_bytes)
-		perf_end_fail(end, "message %lu arrived with %u bytes", (unsigned long)message, wc->byte_len);
+		perf_end_fail(end, "message %lu arrived with a wrong length, %u bytes", (unsigned long)message,
+			      wc->byte_len);
 	if (op->imm && (!(wc->wc_flags & UROCE_WC_WITH_IMM) || ntohl(wc->imm_data) != (uint32_t)message))
-		perf_end_fail(end, "message %lu arrived with immediate %u", (unsigned long)message,
-			      ntohl(wc->imm_data));
+		perf_end_fail(end, "message %lu arrived with missing or wrong immediate data (%u)",
+			      (unsigned long)message, ntohl(wc->imm_data));
 	if (op->invalidates && (!(wc->wc_flags & UROCE_WC_WITH_INV) ||
 				wc->invalidated_rkey != key_of(end->window_keys, end->layout.rx_depth, index, message)))
 		perf_end_fail(end, "message %lu invalidated key 0x%08x", (unsigned long)message, wc->invalidated_rkey);

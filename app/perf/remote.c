@@ -41,7 +41,7 @@ static void answer_check(struct perf_remote *remote, const json_t *message)
 
 	if (end->flows == NULL || flow < 0 || flow >= end->test.qps || first < 0 || count < 0 ||
 	    count > end->layout.target_slots || !end->test.verify) {
-		perf_end_fail(end, "the peer requests a check of unknown data");
+		perf_end_fail(end, "the peer requested verification of data that is not part of this test");
 		return;
 	}
 	bad = perf_stream_check_target(end, (uint32_t)flow, (uint64_t)first, (uint64_t)count);
@@ -58,7 +58,7 @@ static void handle_check(struct perf_remote *remote, const json_t *message)
 	struct perf_flow *flow;
 
 	if (end->flows == NULL || index < 0 || index >= end->test.qps || !end->flows[index].asked) {
-		perf_end_fail(end, "the peer checked other data than requested");
+		perf_end_fail(end, "the peer sent a verification result for data that was not requested");
 		return;
 	}
 	flow = &end->flows[index];
@@ -385,7 +385,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct perf_remote *remo
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
 	app_control_refuse(&remote->link, reason);
-	return app_complain(-1, "refused a case of the client: %s", reason);
+	return app_complain(-1, "refused a test case of the client: %s", reason);
 }
 
 static int refuse_own_address(struct perf_remote *remote)
@@ -413,7 +413,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	if (memcmp(&memory->peer.addr, &remote->end->port->addr, sizeof(memory->peer.addr)) == 0)
 		return refuse_own_address(remote);
 	if (perf_setup_prepare(remote->end, &test, &memory->own) != 0)
-		return refuse(remote, "the server cannot allocate this number of QPs or bytes");
+		return refuse(remote, "the server cannot allocate the requested number of QPs and bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_setup_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote, "%s",

@@ -153,7 +153,7 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 	if (beside)
 		beside->print(out, result);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
-		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
+		fprintf(out, "            warning: the lcore was preempted %lu times by other threads\n",
 			(unsigned long)result->interruptions);
 	if (tally->retransmits)
 		fprintf(out, "            %lu packets were retransmitted after losses\n",
@@ -166,13 +166,13 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 			(unsigned long)tally->cnps);
 	if (result->failover.cut)
 		fprintf(out,
-			"            the first link was cut: PATH_MIG %lu + %lu, after %.3f and %.3f ms; "
-			"messages completed again after %.3f ms\n",
+			"            the first link was cut: %lu and %lu PATH_MIG events at the two ends, after %.3f "
+			"and %.3f ms; messages completed again after %.3f ms\n",
 			(unsigned long)result->failover.migrations[0], (unsigned long)result->failover.migrations[1],
 			result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
 	if (tally->rnr_naks)
 		fprintf(out,
-			"            %lu RNR NAKs (receiver not ready), and %lu packets retransmitted after them\n",
+			"            %lu RNR NAKs (receiver not ready), and %lu packets retransmitted after RNR NAKs\n",
 			(unsigned long)tally->rnr_naks, (unsigned long)tally->rnr_resent);
 	if (tally->checked)
 		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,
@@ -221,7 +221,8 @@ void perf_report_drops(const struct app_port *port)
 		return;
 	if (frames.rx_missed + frames.rx_errors + frames.rx_no_mbuf + frames.tx_errors)
 		fprintf(out,
-			" port %s: %lu received frames missed, %lu damaged, %lu without an mbuf, %lu not transmitted\n",
+			" port %s: %lu received frames missed, %lu damaged, %lu dropped because no mbuf was free; %lu "
+			"frames not transmitted\n",
 			port->ethdev->name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
 			(unsigned long)frames.rx_no_mbuf, (unsigned long)frames.tx_errors);
 }

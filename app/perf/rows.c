@@ -83,8 +83,8 @@ static int parse_icrc(const char *name, const char *text, void *place)
 
 	(void)place;
 	if (error == -ENOTSUP)
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: this CPU lacks the instructions: use %s", name, text,
-				    uroce_icrc());
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: this CPU lacks the required instructions: use %s",
+				    name, text, uroce_icrc());
 	if (error)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use vpclmul, vpclmul256, pclmul or isal", name, text);
 	return APP_EXIT_OK;
@@ -143,10 +143,10 @@ static const struct option_row rows[] = {
 	TITLE("Measurement"),
 	{ WORD_OF(OP), AT(ops), .low = 0, .high = PERF_OPS - 1, .names = perf_op_names, .usual = "all",
 	  .more = "send_inv: each SEND invalidates a memory window, which is bound again; awrite: ATOMIC WRITE; flush: "
-		  "a WRITE and a FLUSH of its bytes" },
+		  "a WRITE, then a FLUSH of the written range" },
 	{ WORD_OF(MODE), AT(modes), .low = 0, .high = PERF_MODES - 1, .names = perf_mode_names, .usual = "both" },
 	{ WORD_OF(SIZE), WHOLE, .parse = parse_sizes, .more = "or several: N,N,...",
-	  .usual = "64k for bw, 64 for lat; awrite, fadd, cswap: 8" },
+	  .usual = "64k for bw, 64 for lat, always 8 for awrite, fadd and cswap" },
 	{ WORD_OF(ALL), WHOLE, .parse = parse_all_sizes },
 	{ WORD_OF(MTU), CASE(mtu_bytes), .usual = "4096 on loop, 1024 elsewhere" },
 	{ WORD_OF(QPS), CASE(qps), .more = "lat uses one" },
@@ -180,23 +180,24 @@ static const struct option_row rows[] = {
 	{ WORD_OF(ICRC), WHOLE, .parse = parse_icrc, .usual = "the fastest" },
 
 	TITLE("Where"),
-	{ WORD_OF(NB_CORES), AT(core_count), .low = 1, .high = 2, .more = "1: one for both ends; 2: one per end" },
-	{ WORD_OF(SERVER), AT(server), .more = "the client names it as HOST" },
+	{ WORD_OF(NB_CORES), AT(core_count), .low = 1, .high = 2,
+	  .more = "1: one lcore for both ends; 2: one lcore per end" },
+	{ WORD_OF(SERVER), AT(server), .more = "the client gives this server's address as HOST" },
 	{ WORD_OF(PEER), AT(host), .usual = "", .more = "the same as HOST" },
 	{ WORD_OF(PORT), AT(tcp_port), .more = "TCP" },
 	{ WORD_OF(RDMA_CM), AT(by_address) },
 	{ WORD_OF(DEVICE), AT(device),
-	  .usual = "with --server or HOST the first port given to EAL; otherwise loop",
-	  .more = "both ends here: loop, or memif[,rsize=N][,bsize=N] through shared memory" },
+	  .usual = "the first port given to EAL with --server or HOST, otherwise loop",
+	  .more = "to run both ends in this process: loop, or memif[,rsize=N][,bsize=N] (shared memory)" },
 	{ WORD_OF(FAILOVER), AT(failover_s), .more = "on loop", .usual = "" },
 	{ WORD_OF(CONNECTIONS), AT(connections), .more = "HOST is a RoCE address", .usual = "" },
-	{ WORD_OF(IP), AT(addresses), .parse = parse_address, .more = "two for both ends in this process",
+	{ WORD_OF(IP), AT(addresses), .parse = parse_address, .more = "two addresses if both ends run in this process",
 	  .usual = "10.0.0.1/24 and 10.0.0.2/24" },
 	APP_VLAN_ROW(struct perf_options),
 	APP_NO_DAD_ROW(struct perf_options),
 	{ WORD_OF(GATEWAY), AT(gateway), .more = "with --server or HOST" },
 
-	TITLE("Faults of the link, for frames that this process receives"),
+	TITLE("Faults injected into the frames that this process receives"),
 	{ WORD_OF(LOSS), AT(faults.loss) },
 	{ WORD_OF(DUP), AT(faults.duplicate) },
 	{ WORD_OF(REORDER), AT(faults.reorder) },

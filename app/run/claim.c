@@ -52,12 +52,13 @@ static int complain(const char *text, int error, bool is_range, const char *hold
 {
 	if (error == -EADDRINUSE && is_range)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: all addresses are in use, the last one by %s: use a larger range", text,
-				    holder);
-	if (error == -EADDRINUSE)
-		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "--ip %s: this address is held by %s on this machine: use another one, or a range",
+				    "--ip %s: all addresses are in use, the last address by %s: use a larger range",
 				    text, holder);
+	if (error == -EADDRINUSE)
+		return app_complain(
+			APP_EXIT_ENVIRONMENT,
+			"--ip %s: this address is held by %s on this machine: use another address, or a range", text,
+			holder);
 	return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: cannot check whether the address is free (%s)", text,
 			    strerror(-error));
 }

@@ -51,14 +51,16 @@ static int parse_more(const char *name, const char *text, void *place)
 static const struct option_row rows[] = {
 	{ WORD_OF(CONFIG), AT(config), .more = "section [port]", .usual = USUAL_CONFIG ", if it exists" },
 	{ WORD_OF(DEVICE), AT(device), IN_FILE },
-	{ WORD_OF(IP), AT(ip), .parse = parse_more, IN_FILE, .more = "not an address of the kernel; repeatable",
+	{ WORD_OF(IP), AT(ip), .parse = parse_more, IN_FILE,
+	  .more = "must not be an address of a kernel interface; repeatable",
 	  .usual = "the first free address of 10.0.0.1-10.0.0.9/24" },
-	{ WORD_OF(GATEWAY), AT(gateway), .parse = parse_more, IN_FILE, .more = "of the ip in the same place" },
+	{ WORD_OF(GATEWAY), AT(gateway), .parse = parse_more, IN_FILE,
+	  .more = "the Nth gateway applies to the Nth --ip" },
 	{ WORD_OF(MTU), AT(mtu_bytes), IN_FILE, .usual = "the largest that passes", .more = "the largest" },
 	{ WORD_OF(IDLE), AT(idle), IN_FILE },
-	{ WORD_OF(SACK_WINDOW), AT(sack_window), IN_FILE, .more = "of rdma_cm connections between uroce programs" },
+	{ WORD_OF(SACK_WINDOW), AT(sack_window), IN_FILE, .more = "for rdma_cm connections between uroce programs" },
 	{ WORD_OF(PATHS), AT(paths), .low = 4, .high = 64, IN_FILE, .usual = "",
-	  .more = "of rdma_cm connections, if both ends have the option" },
+	  .more = "for rdma_cm connections, if both ends use this option" },
 	{ WORD_OF(VLAN), AT(vlan), .parse = app_vlan_expect, .usual = "none", IN_FILE },
 	{ WORD_OF(NO_DAD), AT(no_dad), IN_FILE },
 	{ WORD_OF(RECORD), AT(record), IN_FILE },
@@ -78,7 +80,8 @@ static const struct option_set set = {
 	OPTION_SPELLINGS,
 	.head = "usage: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 		"\n"
-		"Runs an unmodified RDMA application over uroce: it finds a device uroce0,\nwithout a kernel driver "
+		"Runs an unmodified RDMA application over uroce. The application finds an RDMA device uroce0,\nwithout "
+		"a kernel driver "
 		"or RDMA NIC.\n\n",
 	.tail = "\n  uroce-run -d eth1 --ip 10.0.0.9/24 ibv_rc_pingpong -g 0 10.0.0.2\n",
 	.usual = &usual,
@@ -143,11 +146,12 @@ static int read_addresses(struct settings *settings, const char *program, struct
 	for (char *word = strtok_r(list, ",", &rest); word && code == APP_EXIT_OK; word = strtok_r(NULL, ",", &rest))
 		code = read_address(settings, word, program, port);
 	if (code == APP_EXIT_OK && (settings->device == NULL || port->addr_count == 0))
-		return app_complain(APP_EXIT_USAGE,
-				    "%s is missing: set the port with --device and --ip, here or in %s%s",
-				    settings->device ? "--ip" : "--device",
-				    settings->config ? "[port] of " : "the file of --config",
-				    settings->config ? settings->config : "");
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s is missing: set the port with --device and --ip, on the command line or in %s%s",
+			settings->device ? "--ip" : "--device",
+			settings->config ? "[port] of " : "the file of --config",
+			settings->config ? settings->config : "");
 	return code;
 }
 
@@ -267,7 +271,8 @@ static int find_libraries(char *out, size_t room)
 		snprintf(out, room, "%s", folders[i]);
 		return APP_EXIT_OK;
 	}
-	return app_complain(APP_EXIT_ENVIRONMENT, "liburoce-rdmav34.so is neither in %s nor in %s", LIBRARIES, built);
+	return app_complain(APP_EXIT_ENVIRONMENT,
+			    "liburoce-rdmav34.so was found neither in %s nor in %s: install uroce", LIBRARIES, built);
 }
 
 int main(int argc, char **argv)
@@ -297,7 +302,7 @@ int main(int argc, char **argv)
 	if (code == APP_EXIT_OK && settings.print_env && !place_has_node())
 		code = app_complain(APP_EXIT_ENVIRONMENT,
 				    "--print-env: the container lacks /dev/infiniband/" TREE_NODE
-				    "; start it with --device /dev/null:/dev/infiniband/" TREE_NODE);
+				    "; start the container with --device /dev/null:/dev/infiniband/" TREE_NODE);
 	if (code == APP_EXIT_OK)
 		code = place_enter(settings.ip, root);
 	if (code != APP_EXIT_OK)

@@ -58,14 +58,14 @@ static int enter_namespaces(void)
 	if (unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,
-			"cannot create a mount namespace (%s): start it as root, allow user namespaces "
+			"cannot create a mount namespace (%s): start uroce-run as root, allow user namespaces "
 			"(kernel.unprivileged_userns_clone=1), or start the container with --device /dev/null:" NODE,
 			strerror(errno));
 	error = user == 0 ? 0 : map_user(user, group);
 	if (error)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "user %u cannot be mapped into the user namespace (%s): start it as root", user,
-				    strerror(-error));
+				    "user %u cannot be mapped into the user namespace (%s): start uroce-run as root",
+				    user, strerror(-error));
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "cannot make mounts private: %s", strerror(errno));
 	return APP_EXIT_OK;
@@ -121,11 +121,11 @@ static bool copy_dev(void)
 static int make_root(void)
 {
 	if (mkdir(ROOT, 0755) != 0 && errno != EEXIST && (!copy_dev() || mkdir(ROOT, 0755) != 0))
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be created (%s): start it as root", ROOT,
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be created (%s): start uroce-run as root", ROOT,
 				    strerror(errno));
 	if (mount("uroce", ROOT, "tmpfs", MS_NOSUID, "mode=755") != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "%s: cannot mount a private file system there (%s): start it as root", ROOT,
+				    "cannot mount a private file system on %s (%s): start uroce-run as root", ROOT,
 				    strerror(errno));
 	return APP_EXIT_OK;
 }
@@ -146,7 +146,7 @@ static int make_folder(const char *address, char *root)
 	snprintf(root, PLACE_BYTES, "/tmp/uroce-%u-%.*s", geteuid(), (int)strcspn(address, "/,"), address);
 	if ((mkdir(root, 0755) != 0 && errno != EEXIST) || lstat(root, &status) != 0 || !S_ISDIR(status.st_mode) ||
 	    status.st_uid != geteuid())
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s: cannot create a directory of user %u there", root,
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: cannot create this directory, owned by user %u", root,
 				    geteuid());
 	return APP_EXIT_OK;
 }

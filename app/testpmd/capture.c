@@ -34,7 +34,7 @@ void capture_begin(const struct traffic *traffic, const char *path, uint16_t fra
 	struct uroce_error error;
 
 	if (running) {
-		app_complain(APP_EXIT_USAGE, "a capture to %s is active: \"capture stop\" first", running_path);
+		app_complain(APP_EXIT_USAGE, "a capture to %s is active: enter \"capture stop\" first", running_path);
 		return;
 	}
 	for (unsigned i = 0; i < traffic->port_count; i++)
@@ -44,7 +44,7 @@ void capture_begin(const struct traffic *traffic, const char *path, uint16_t fra
 		return;
 	}
 	snprintf(running_path, sizeof(running_path), "%s", path);
-	printf("frames of %u ports go to %s until \"capture stop\"\n", traffic->port_count, path);
+	printf("frames of %u ports are written to %s until \"capture stop\"\n", traffic->port_count, path);
 }
 
 int capture_end(bool loud)
@@ -60,8 +60,8 @@ int capture_end(bool loud)
 	}
 	if (uroce_capture_stop(running, &counts, &error) != 0)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", running_path, error.text);
-	printf("%s has %lu frames, %lu bytes; %lu frames were lost because the file was too slow\n", running_path,
-	       counts.frames, counts.bytes, counts.lost);
+	printf("%s contains %lu frames, %lu bytes; %lu frames were lost because writing the file was too slow\n",
+	       running_path, counts.frames, counts.bytes, counts.lost);
 	running = NULL;
 	return code;
 }

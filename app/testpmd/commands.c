@@ -221,7 +221,8 @@ static void load_command(const struct words *words)
 static void save_command(const struct words *words)
 {
 	if (settings_save(the_traffic->settings, words->third) == 0)
-		printf("settings are saved in %s: uroce-testpmd --config %s\n", words->third, words->third);
+		printf("settings saved in %s; to use them, run uroce-testpmd --config %s\n", words->third,
+		       words->third);
 }
 
 static void help_command(const struct words *words)

@@ -18,10 +18,11 @@ static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
 	for (int ms = 0; ms < RECORD_PATIENCE_MS && access(path, R_OK) != 0; ms++)
 		usleep(1000);
 	if (access(path, R_OK) == 0)
-		fprintf(out, "its last frames: %s and .pcapng\n", path);
+		fprintf(out, "last frames of this QP: %s, and the file of the same name with .pcapng\n", path);
 	else
 		fprintf(out,
-			"its last frames were not written to %s: the directory is full, or 256 QPs failed before\n",
+			"the last frames of this QP were not written to %s: the directory is full, or 256 QPs failed "
+			"before\n",
 			folder);
 }
 

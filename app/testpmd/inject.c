@@ -59,7 +59,7 @@ static bool port_is_known(uint16_t port)
 {
 	if (port == INJECT_ALL || port < port_count)
 		return true;
-	app_complain(APP_EXIT_USAGE, "port %u: there are ports 0 to %u", port, port_count - 1);
+	app_complain(APP_EXIT_USAGE, "port %u does not exist: use a port from 0 to %u", port, port_count - 1);
 	return false;
 }
 

@@ -16,13 +16,13 @@ void link_set(const struct traffic *traffic, unsigned port, bool up)
 
 	if (error == -ENOTSUP) {
 		app_complain(APP_EXIT_ENVIRONMENT,
-			     "port %u: its driver, %s, cannot set the link down: use inject cut port %u, or \"ip "
+			     "port %u: the driver %s cannot set the link down: use \"inject cut port %u\", or \"ip "
 			     "link\" for a kernel interface",
 			     port, ethdev->driver, port);
 		return;
 	}
 	if (error) {
-		app_complain(APP_EXIT_ENVIRONMENT, "port %u: its driver, %s, reports: %s", port, ethdev->driver,
+		app_complain(APP_EXIT_ENVIRONMENT, "port %u: the driver %s reports an error: %s", port, ethdev->driver,
 			     strerror(-error));
 		return;
 	}

@@ -228,8 +228,8 @@ static void tell_fewer_queues(const struct app_port *port, unsigned wanted)
 	const struct drivers_ethdev *ethdev = port->ethdev;
 
 	if (ethdev->queue_count < wanted)
-		printf("port %s: its driver offers %u rx/tx queue pair%s instead of %u, so %u of the %u lcores poll "
-		       "it\n",
+		printf("port %s: the driver offers %u rx/tx queue pair%s instead of %u, so only %u of the %u lcores "
+		       "poll this port\n",
 		       ethdev->name, ethdev->queues_offered, ethdev->queues_offered == 1 ? "" : "s", wanted,
 		       ethdev->queue_count, settings.nb_cores);
 }
@@ -272,8 +272,9 @@ static int open_ports(void)
 	int code;
 
 	if (wanted > queues)
-		return app_complain(APP_EXIT_USAGE, "%u queues per port: %u lcores serve only %u: raise --nb-cores",
-				    wanted, settings.nb_cores, queues);
+		return app_complain(APP_EXIT_USAGE,
+				    "%u queues per port: %u lcores serve only %u queues: raise --nb-cores", wanted,
+				    settings.nb_cores, queues);
 	if (wanted)
 		queues = wanted;
 	code = settings.port_count ? open_named_ports(queues) : open_looped_ports(queues);
@@ -320,13 +321,13 @@ static void print_banner(void)
 	if (settings.target)
 		printf("serving peers that connect to TCP port %u, one at a time", settings.tcp_port);
 	else if (settings.peer[0])
-		printf("%u queue pairs to %s: %s, %u bytes, %u outstanding each", settings.qps, settings.peer,
-		       settings.mix, settings.size, settings.depth);
+		printf("%u queue pairs to %s: %s, %u bytes, %u outstanding requests per queue pair", settings.qps,
+		       settings.peer, settings.mix, settings.size, settings.depth);
 	else if (traffic.port_count == 2)
-		printf("%u queue pairs from port 0 to port 1: %s, %u bytes, %u outstanding each", settings.qps,
-		       settings.mix, settings.size, settings.depth);
+		printf("%u queue pairs from port 0 to port 1: %s, %u bytes, %u outstanding requests per queue pair",
+		       settings.qps, settings.mix, settings.size, settings.depth);
 	else
-		printf("no queue pairs yet: \"connect\" or \"listen\"");
+		printf("no queue pairs yet: enter \"connect\" or \"listen\"");
 	if (settings.interactive)
 		printf("; \"help\" lists the commands\n");
 	else if (settings.duration_s > 0)

@@ -107,10 +107,10 @@ static bool is_free(struct traffic *traffic)
 	if (meet.begun && !meet.serves && !atomic_load(&meet.connected))
 		meet_end(); /* the peer has left */
 	if (meet.begun)
-		app_complain(APP_EXIT_FAILURE, "a peer is connected or expected: disconnect first");
+		app_complain(APP_EXIT_FAILURE, "a peer is connected or expected: enter \"disconnect\" first");
 	else if (traffic->port_count != 1 || traffic->settings->target || traffic->settings->peer[0])
-		app_complain(APP_EXIT_FAILURE, "the queue pairs are connected already: start with one port, without "
-					       "--peer and --server");
+		app_complain(APP_EXIT_FAILURE, "the queue pairs are already connected: restart uroce-testpmd with one "
+					       "port, without --peer and --server");
 	else
 		return true;
 	return false;

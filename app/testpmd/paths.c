@@ -79,15 +79,16 @@ static void migrate(struct traffic *traffic, uint32_t qp_num)
 	char source[64], dest[64];
 
 	if (flow == NULL)
-		app_complain(APP_EXIT_USAGE, "QP 0x%06x does not exist; \"show qp\" lists them", qp_num);
+		app_complain(APP_EXIT_USAGE, "QP 0x%06x does not exist; \"show qp\" lists the QPs", qp_num);
 	else if (traffic->port_count != 2 || !other_address(traffic, 0, &traffic->ports[0].port->addr, &other) ||
 		 !other_address(traffic, 1, &traffic->ports[1].port->addr, &other))
-		app_complain(APP_EXIT_USAGE, "QP 0x%06x has no alternate path: give two ports a second --ip each",
+		app_complain(APP_EXIT_USAGE, "QP 0x%06x has no alternate path: give each of two ports a second --ip",
 			     qp_num);
 	else if (!wait_until_armed(traffic, flow))
-		app_complain(APP_EXIT_FAILURE,
-			     "QP 0x%06x: the peer has not yet shown that it has an alternate path: \"start\" first",
-			     qp_num);
+		app_complain(
+			APP_EXIT_FAILURE,
+			"QP 0x%06x: the alternate path is not armed yet: enter \"start\" to exchange messages first",
+			qp_num);
 	else if (uroce_qp_modify(flow->qp, &migrate, UROCE_QP_PATH_MIG_STATE, NULL) != 0 ||
 		 uroce_qp_query(flow->qp, &attr) != 0)
 		app_complain(APP_EXIT_FAILURE, "QP 0x%06x cannot migrate: it is in ERR, or has just migrated", qp_num);

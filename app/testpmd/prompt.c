@@ -35,9 +35,9 @@ static const char *parse_error(int code, const char *line)
 	const char *instead = words_of_command(line);
 
 	return instead                         ? instead :
-	       code == CMDLINE_PARSE_AMBIGUOUS ? "is ambiguous; \"help\" lists the commands" :
+	       code == CMDLINE_PARSE_AMBIGUOUS ? "ambiguous command; \"help\" lists the commands" :
 	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; see \"help\"" :
-						 "no such command; \"help\" lists them";
+						 "no such command; \"help\" lists the commands";
 }
 
 /* As much of a line as an error message may show, without control characters. */
@@ -84,7 +84,8 @@ static int begin_file(struct loaded *loaded, const char *path)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
 	if (loaded->count == LOADS_MAX) {
 		fclose(lines);
-		return app_complain(APP_EXIT_USAGE, "%s: load is nested more than %u deep", path, LOADS_MAX);
+		return app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u levels deep", path,
+				    LOADS_MAX);
 	}
 	file->lines = lines;
 	file->number = 0;

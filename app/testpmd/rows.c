@@ -97,7 +97,8 @@ static int parse_of_port(const char *name, const char *text, void *place)
 	struct settings *settings = place;
 
 	if (settings->port_count == 0)
-		return app_complain(APP_EXIT_USAGE, "%s %s: put it after its --device", name, text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: put this option after the --device that it applies to",
+				    name, text);
 	return app_option_parse_value(&port_rows[app_option_find(&rows_port_set, name + strlen("--"))], name, text,
 				      &settings->ports[settings->port_count - 1]);
 }
@@ -124,7 +125,7 @@ static const struct option_row table[] = {
 	{ WORD_OF(CONFIG), AT(config),
 	  .more = "sections [port.N], [lcores], [limits], [traffic], [faults] and [eal]" },
 	{ WORD_OF(DURATION), AT(duration_s), IN("traffic"), .usual = "until ctrl-C",
-	  .more = "starts traffic immediately and ends the program" },
+	  .more = "starts traffic immediately; the program ends after this time" },
 	{ WORD_OF(STATS_PERIOD), AT(stats_period_s), IN("traffic") },
 	{ WORD_OF(VERBOSE), AT(verbose), IN("traffic") },
 	{ WORD_OF(NB_CORES), AT(nb_cores), IN("lcores"), .more = "that poll the ports" },
@@ -145,8 +146,8 @@ static const struct option_row table[] = {
 	{ WORD_OF(USE_SRQ), AT(srq), IN("traffic") },
 	{ WORD_OF(MTU), AT(mtu), IN("traffic") },
 	{ WORD_OF(CC), AT(cc), IN("traffic") },
-	{ WORD_OF(SACK_WINDOW), AT(sack_window), IN("traffic"), .more = "both ends use the smaller one" },
-	{ WORD_OF(PATHS), AT(paths), IN("traffic"), .more = "and ports with one queue" },
+	{ WORD_OF(SACK_WINDOW), AT(sack_window), IN("traffic"), .more = "both ends use the smaller window" },
+	{ WORD_OF(PATHS), AT(paths), IN("traffic"), .more = "requires ports with one queue" },
 	{ WORD_OF(TIMEOUT), AT(timeout), IN("traffic") },
 	{ WORD_OF(RETRY_CNT), AT(retry_cnt), IN("traffic") },
 	{ WORD_OF(LOSS), AT(faults[0]), IN("faults") },
@@ -180,7 +181,7 @@ const struct option_set rows_set = {
 		"peer.\nWithout --device it uses two looped ports in this process.\n\n",
 	.tail = "\nCtrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
 		"Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: no server at --peer), 4 internal,\n"
-		"130 interrupted while --peer was waited for.\n",
+		"130 interrupted while waiting for --peer.\n",
 };
 
 static void print_keys(const struct option_set *set, const char *section)
@@ -226,6 +227,6 @@ void rows_print_changes(FILE *out)
 		if (rows_can_change(row))
 			app_option_print_help(&rows_set, row, out,
 					      (unsigned)fprintf(out, "set %s %s", word->name, word->value),
-					      COMMAND_COLUMN, bounded ? "; up to the value at the start" : "");
+					      COMMAND_COLUMN, bounded ? "; at most the value at program start" : "");
 	}
 }

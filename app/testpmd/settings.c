@@ -68,7 +68,7 @@ static int begin_section(void *argument, const char *where, const char *section)
 	int number = port_of_section(section);
 
 	if (number >= SETTINGS_PORTS)
-		return app_complain(APP_EXIT_USAGE, "%s: unknown port; use port.0 and port.1", where);
+		return app_complain(APP_EXIT_USAGE, "%s: unknown port; use port.0 or port.1", where);
 	if (number >= 0 && file->ports_wanted && (uint32_t)number + 1 > file->settings->port_count)
 		file->settings->port_count = (uint32_t)number + 1;
 	return APP_EXIT_OK;
@@ -127,10 +127,9 @@ static int read_mix(struct settings *settings)
 		while (op < SETTINGS_OPS && (settings_op_names[op] == NULL || strcmp(settings_op_names[op], name) != 0))
 			op++;
 		if (op == SETTINGS_OPS || (number && !app_number_parse(number, 0, 1000000, &weight)))
-			return refuse_mix(
-				settings, shown,
-				"NAME:WEIGHT of send, send_imm, send_inv, write, write_imm, awrite, flush, read, fadd, "
-				"cswap");
+			return refuse_mix(settings, shown,
+					  "NAME:WEIGHT, where NAME is send, send_imm, send_inv, write, write_imm, "
+					  "awrite, flush, read, fadd or cswap");
 		settings->weights[op] += (uint32_t)weight;
 		sum += weight;
 	}
@@ -140,8 +139,10 @@ static int read_mix(struct settings *settings)
 static int check_together(const struct settings *settings)
 {
 	if (settings->rxq != settings->txq && settings->rxq && settings->txq)
-		return app_complain(APP_EXIT_USAGE, "%s %u and %s %u must be equal: each lcore serves one queue",
-				    name_of(settings, "rxq"), settings->rxq, name_of(settings, "txq"), settings->txq);
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s %u and %s %u must be equal: each lcore serves one receive and one transmit queue",
+			name_of(settings, "rxq"), settings->rxq, name_of(settings, "txq"), settings->txq);
 	if (settings->target && settings->peer[0])
 		return app_complain(APP_EXIT_USAGE, "%s and %s cannot be combined: remove one",
 				    name_of(settings, "server"), name_of(settings, "peer"));
@@ -174,8 +175,8 @@ static int check_together(const struct settings *settings)
 				    settings->cmdline_file, strerror(errno));
 	if (settings->port_count != 1 && settings_pkeys_are_limited(settings->pkey, settings->pkey))
 		return app_complain(APP_EXIT_USAGE,
-				    "%s 0x%04x: both ports would be limited members, which receive from full members "
-				    "only: use 0x%04x",
+				    "%s 0x%04x: both ports would be limited partition members, which receive from full "
+				    "members only: use 0x%04x",
 				    name_of(settings, "pkey"), settings->pkey, settings->pkey | SETTINGS_PKEY_FULL);
 	if (settings->limit_qps < 2 * settings->qps)
 		return app_complain(APP_EXIT_USAGE, "%s %u: must not exceed half of %s %u", name_of(settings, "qps"),
@@ -198,7 +199,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 		return 1 + APP_EXIT_OK;
 	}
 	if (optind < argc)
-		error = app_complain(APP_EXIT_USAGE, "\"%s\": not an option; --help lists them", argv[optind]);
+		error = app_complain(APP_EXIT_USAGE, "\"%s\": not an option; --help lists the options", argv[optind]);
 	if (error == 0 && settings->config[0])
 		error = read_file(settings);
 	if (error == 0)
@@ -287,7 +288,8 @@ int settings_save(const struct settings *settings, const char *path)
 
 	if (out == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
-	fprintf(out, "; uroce-testpmd --config %s: settings that differ from the defaults\n\n", path);
+	fprintf(out, "; settings of uroce-testpmd that differ from the defaults; use: uroce-testpmd --config %s\n\n",
+		path);
 	for (uint32_t i = 0; i < settings->port_count; i++)
 		write_port(settings, i, out);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)

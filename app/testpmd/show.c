@@ -25,7 +25,7 @@ static void show_link(const struct drivers_ethdev *port)
 		printf(", %g Gbit/s", gbit_per_s);
 	printf("; %u receive and %u transmit descriptors per queue; %u mbufs of %u bytes%s\n", port->rx_desc,
 	       port->tx_desc, port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM,
-	       port->frames_in_pieces ? ", a long frame uses several" : "");
+	       port->frames_in_pieces ? ", a long frame uses several mbufs" : "");
 }
 
 static unsigned first_of(int port)
@@ -220,7 +220,7 @@ void show_srqs(struct traffic *traffic)
 static void tell_no_view(uint32_t qp_num, int error)
 {
 	printf("QP 0x%06x: %s\n", qp_num,
-	       error == -ENOENT ? "it does not exist; \"show qp\" lists them" : "its lcore does not poll");
+	       error == -ENOENT ? "this QP does not exist; \"show qp\" lists the QPs" : "its lcore does not poll");
 }
 
 static bool look_at_qp(struct traffic *traffic, uint32_t qp_num, struct uroce_qp_view *view)
@@ -241,7 +241,7 @@ void show_qp(struct traffic *traffic, uint32_t qp_num)
 		return;
 	printf("QP 0x%06x: %s, lcore %u, port %u\n", view.qp_num, uroce_qp_state_name(view.attr.qp_state), view.lcore,
 	       view.port_id);
-	printf("  peer QP 0x%06x at %s, from %s, path MTU %u\n", view.attr.dest_qp_num,
+	printf("  peer QP 0x%06x at %s, local address %s, path MTU %u\n", view.attr.dest_qp_num,
 	       uroce_addr_format(&view.attr.path.dest, dest, sizeof(dest)),
 	       uroce_addr_format(&view.attr.path.source, source, sizeof(source)), view.attr.path_mtu);
 	printf("  %u requests and %u receives posted; PSN acked %u, sent %u, expected %u\n", view.sends, view.receives,
@@ -254,9 +254,9 @@ void show_qp(struct traffic *traffic, uint32_t qp_num)
 	else
 		printf("no limit\n");
 	if (view.attr.paths)
-		printf("  SACKs, %u packets in flight, over %u paths\n", view.attr.sack_window, view.attr.paths);
+		printf("  SACK window %u packets, over %u paths\n", view.attr.sack_window, view.attr.paths);
 	else if (view.attr.sack_window)
-		printf("  SACKs, %u packets in flight\n", view.attr.sack_window);
+		printf("  SACK window %u packets\n", view.attr.sack_window);
 	else
 		printf("  no SACKs\n");
 	for (uint32_t i = 0; i < view.stats.count; i++) {

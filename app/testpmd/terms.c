@@ -96,8 +96,8 @@ static int check_pkeys(struct traffic *traffic, uint32_t theirs)
 	if (!settings_pkeys_are_limited(own, theirs))
 		return 0;
 	snprintf(traffic->trouble, sizeof(traffic->trouble),
-		 "P_Key 0x%04x of target and peer: both are limited members, which receive from full members only; use "
-		 "0x%04x at one end",
+		 "P_Key 0x%04x: target and peer are both limited partition members, which receive from full members "
+		 "only: use 0x%04x at one end",
 		 own, own | SETTINGS_PKEY_FULL);
 	app_complain(APP_EXIT_FAILURE, "%s", traffic->trouble);
 	return -1;

@@ -29,7 +29,8 @@
 enum work { WORK_REQUEST, WORK_RECEIVE, WORK_KEY, WORKS };
 
 /* Each queue pair has its own area on both sides: a message, behind it a counter for atomics, and what keys.h says. */
-static_assert(COUNTER_BYTES + sizeof(struct keys_words) <= AREA_ALIGN, "the words of keys are behind the counter");
+static_assert(COUNTER_BYTES + sizeof(struct keys_words) <= AREA_ALIGN,
+	      "struct keys_words fits behind the counter of an area");
 
 static uint64_t area_bytes(uint32_t message_bytes)
 {
@@ -487,7 +488,7 @@ int traffic_offer(struct traffic *traffic, bool asks, struct exchange *ours)
 
 	if (area_bytes(size) * qps > traffic->memory_bytes) {
 		snprintf(traffic->trouble, sizeof(traffic->trouble),
-			 "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps, size,
+			 "the messages of %u queue pairs, %u bytes each, do not fit in %lu bytes of memory", qps, size,
 			 traffic->memory_bytes);
 		return app_complain(-1, "%s", traffic->trouble);
 	}

@@ -19,7 +19,8 @@ int verbose_open(void)
 {
 	noted = rte_ring_create_elem("uroce_testpmd_verbose", sizeof(struct uroce_wc), ROOM, SOCKET_ID_ANY,
 				     RING_F_SC_DEQ);
-	return noted ? APP_EXIT_OK : app_complain(APP_EXIT_ENVIRONMENT, "no memory for completions to be printed");
+	return noted ? APP_EXIT_OK :
+		       app_complain(APP_EXIT_ENVIRONMENT, "no memory for the queue of completions to print");
 }
 
 void verbose_close(void)

@@ -10,7 +10,7 @@
 static const struct {
 	const char *word, *why;
 } commands[] = {
-	{ "clear port info", "clear port stats|xstats all|N counts from here on" },
+	{ "clear port info", "clear port stats|xstats all|N resets the counters" },
 	{ "port close", PORTS_WORK },
 	{ "port reset", PORTS_WORK },
 	{ "set fwd", "frames are not forwarded: queue pairs generate traffic (see --mix)" },
@@ -19,11 +19,11 @@ static const struct {
 	{ "set verbose",
 	  "use 0 (print no completions), 1 (receives), 2 (requests) or 3 (all); capture FILE records frames" },
 	{ "set txpkts", "use the command \"set size N\"" },
-	{ "tx_first", "use start; there is no first burst" },
-	{ "start tx_first", "use start; there is no first burst" },
+	{ "tx_first", "use \"start\": there is no first burst before the traffic" },
+	{ "start tx_first", "use \"start\": there is no first burst before the traffic" },
 	{ "show fwd", "use show port stats all, and show qp" },
-	{ "set promisc",
-	  "a port receives frames to its own MAC address; capture shows others only if the port receives them" },
+	{ "set promisc", "a port receives frames to its own MAC address; a capture shows other frames only if the port "
+			 "receives them" },
 };
 
 /* The first row whose word the line begins with. */

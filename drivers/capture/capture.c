@@ -136,10 +136,10 @@ static int make_stream(struct uroce_capture *capture, uint32_t frame_bytes, stru
 	capture->scratch = malloc(KEPT_MAX_BYTES);
 	if (stream->pool && stream->ring && capture->scratch)
 		return 0;
-	return drivers_error_set(error, -ENOMEM,
-				 "no memory for %u frames of %u bytes: capture fewer bytes of each, or give EAL more "
-				 "with -m",
-				 FRAMES, piece);
+	return drivers_error_set(
+		error, -ENOMEM,
+		"no memory for %u frames of %u bytes: capture fewer bytes per frame, or give EAL more memory with -m",
+		FRAMES, piece);
 }
 
 static void free_capture(struct uroce_capture *capture)
@@ -156,7 +156,7 @@ static int parse_ports(struct uroce_capture *capture, struct uroce_port *const *
 		       struct uroce_error *error)
 {
 	if (count == 0 || count > UROCE_CAPTURE_PORTS_MAX)
-		return drivers_error_set(error, -EINVAL, "cannot capture %u ports: give 1 to %u", count,
+		return drivers_error_set(error, -EINVAL, "cannot capture %u ports: select 1 to %u ports", count,
 					 UROCE_CAPTURE_PORTS_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		int code = drivers_port_take_tap(ports[i], &capture->taps[i], error);

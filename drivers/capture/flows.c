@@ -14,7 +14,8 @@
 #define COPY_TRIES 100u
 
 /* A poll may bring POLL_FRAMES between a refused request and the frame in which the QP refuses it. */
-static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES, "dropped packets are recorded when the flow stops");
+static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES,
+	      "a flow still holds the refused request when its QP fails");
 
 /* The QPN, and a number computed from the address that is hardly ever the same for two addresses. */
 struct key {

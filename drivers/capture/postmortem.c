@@ -118,7 +118,8 @@ static const char *remark(struct story *story, const struct drivers_flow_frame *
 	case UROCE_FRAME_NAK:
 		return frame->outbound ? "this end refuses the request" : "the peer refuses the request";
 	case UROCE_FRAME_RNR_NAK:
-		return frame->outbound ? "this end has no receive for it" : "the peer has no receive for it";
+		return frame->outbound ? "this end has no receive posted for this request" :
+					 "the peer has no receive posted for this request";
 	case UROCE_FRAME_CONGESTION:
 		return frame->outbound ? "this end requests a lower rate" : "the peer requests a lower rate";
 	case UROCE_FRAME_RESPONSE:
@@ -155,8 +156,8 @@ static void write_head(const struct story *story, const char *port_name, const c
 		view->lcore);
 	fprintf(out, "timeout %u, retry_cnt %u, rnr_retry %u, round trip %.1f us\n", view->attr.timeout,
 		view->attr.retry_cnt, view->attr.rnr_retry, (double)view->round_trip_ns / 1e3);
-	fprintf(out, "acknowledged up to PSN %u, sent up to %u; the peer's next request is PSN %u\n", view->acked_psn,
-		view->sent_psn, view->expected_psn);
+	fprintf(out, "acknowledged up to PSN %u, sent up to PSN %u; next PSN expected from the peer: %u\n",
+		view->acked_psn, view->sent_psn, view->expected_psn);
 	fprintf(out, "\ncounters of this QP that are not 0\n");
 	for (uint32_t i = 0; i < view->stats.count; i++) {
 		if (view->stats.values[i])
@@ -193,7 +194,9 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 {
 	uint64_t before = story->count ? story->order[0]->cycles : story->clock.cycles;
 
-	fprintf(text, "\nits last %u frames, sent -> and received <-, by their time before the failure was noticed\n",
+	fprintf(text,
+		"\nlast %u frames of this QP (-> sent, <- received), with the time from each frame to the detection of "
+		"the failure\n",
 		story->count);
 	for (uint32_t i = 0; i < story->count; i++) {
 		const struct drivers_flow_frame *frame = story->order[i];

@@ -121,7 +121,7 @@ static int check_directory(const char *directory, char resolved[PATH_MAX], struc
 		return refuse_directory(directory, error);
 	if (strlen(resolved) >= DIRECTORY_BYTES)
 		return drivers_error_set(error, -ENAMETOOLONG,
-					 "the name of the record directory has %zu bytes: use up to %u",
+					 "the path of the record directory has %zu bytes: use up to %u bytes",
 					 strlen(resolved), DIRECTORY_BYTES - 1);
 	return 0;
 }

@@ -158,12 +158,13 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 	struct drivers_tap *tap;
 
 	if (bit < 0)
-		return drivers_error_set(error, -ENOTSUP, "cannot capture port %s: all mbuf flag bits are in use",
+		return drivers_error_set(error, -ENOTSUP, "cannot capture port %s: no dynamic mbuf flag is free",
 					 port->name);
 	tap = rte_zmalloc("drivers_tap", sizeof(*tap) + port->queue_count * sizeof(tap->queues[0]),
 			  RTE_CACHE_LINE_SIZE);
 	if (tap == NULL)
-		return drivers_error_set(error, -ENOMEM, "no memory for the capture of port %s: give EAL more with -m",
+		return drivers_error_set(error, -ENOMEM,
+					 "no memory for the capture of port %s: give EAL more memory with -m",
 					 port->name);
 	tap->port_id = port->port_id;
 	tap->queue_count = port->queue_count;
@@ -174,9 +175,10 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 		 * memory is not freed.
 		 */
 		remove_callbacks(tap);
-		return drivers_error_set(error, -ENOTSUP,
-					 "port %s supports no callbacks (%s): DPDK was built without them", port->name,
-					 rte_strerror(rte_errno));
+		return drivers_error_set(
+			error, -ENOTSUP,
+			"port %s supports no rx/tx callbacks (%s): use a DPDK built with RTE_ETHDEV_RXTX_CALLBACKS",
+			port->name, rte_strerror(rte_errno));
 	}
 	*result = tap;
 	return 0;

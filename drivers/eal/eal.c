@@ -247,7 +247,7 @@ static const char *remedy(const char *reason, int error)
 {
 	if (strcasestr(reason, "hugepage"))
 		return ": reserve hugepages as root (echo 512 > /proc/sys/vm/nr_hugepages), or omit EAL's memory "
-		       "options, which works without hugepages";
+		       "options to run without hugepages";
 	if (error == EACCES || error == EPERM)
 		return ": run it as root";
 	return "";
@@ -282,7 +282,7 @@ static int check_start(const struct uroce_eal_config *config, int parsed, const 
 	if (rte_lcore_count() < config->worker_count + 1)
 		return drivers_error_set(error, -EINVAL,
 					 "EAL has %u lcores, but %u are required: add lcores with -l, or place several "
-					 "on one core with --lcores 0@0,1@0,2@1",
+					 "lcores on one core with --lcores 0@0,1@0,2@1",
 					 rte_lcore_count(), config->worker_count + 1);
 	return 0;
 }
@@ -313,7 +313,7 @@ static int init_eal(const struct uroce_eal_config *config, struct command_line *
 	if (parsed < 0)
 		return drivers_error_set(error, code ? -code : -EIO, "EAL does not start (%s): %s%s",
 					 rte_strerror(code),
-					 *reason ? reason : "it gave no reason; --log-level=8 may show one",
+					 *reason ? reason : "EAL gave no reason; --log-level=8 may show the reason",
 					 remedy(reason, code));
 	snprintf(state.complaints, sizeof(state.complaints), "%s", reason);
 	if (quiet) {

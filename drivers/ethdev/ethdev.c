@@ -62,9 +62,10 @@ struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_c
 	}
 	pool = rte_pktmbuf_pool_create(name, mbuf_count, CACHE_MBUFS, 0, (uint16_t)room, numa_node);
 	if (pool == NULL)
-		drivers_error_set(error, -rte_errno,
-				  "no memory for %u mbufs of %u bytes (%s): give EAL more with -m, or use fewer mbufs",
-				  mbuf_count, room, rte_strerror(rte_errno));
+		drivers_error_set(
+			error, -rte_errno,
+			"no memory for %u mbufs of %u bytes (%s): give EAL more memory with -m, or use fewer mbufs",
+			mbuf_count, room, rte_strerror(rte_errno));
 	return pool;
 }
 
@@ -82,8 +83,8 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 	port->port_id = config->port_id;
 	if (config->name && rte_eth_dev_get_port_by_name(config->name, &port->port_id) != 0)
 		return drivers_error_set(error, -ENODEV,
-					 "there is no port %s: its driver rejected it (--log-level=8 shows why) or EAL "
-					 "was started without it",
+					 "there is no port %s: its driver rejected the device (--log-level=8 shows the "
+					 "reason), or EAL was started without the device",
 					 config->name);
 	if (!rte_eth_dev_is_valid_port(port->port_id))
 		return drivers_error_set(error, -ENODEV, "there is no port %u: EAL has %u ports", port->port_id,
@@ -102,8 +103,8 @@ static const char *why_not_started(const struct rte_eth_dev_info *info, int resu
 	if (drivers_quirks_of(info)->not_started)
 		return drivers_quirks_of(info)->not_started;
 	if (result == -EPERM)
-		return "it requires root, or the capabilities NET_RAW and NET_ADMIN";
-	return "check that its device or interface is up and not in use";
+		return "the port requires root, or the capabilities CAP_NET_RAW and CAP_NET_ADMIN";
+	return "check that the device or interface of the port is up and not in use";
 }
 
 /* Chooses as many queues as are wanted, or as the driver offers. */
@@ -352,8 +353,8 @@ static int await_server(const struct rte_eth_dev_info *info, const struct driver
 		if (tries == SERVER_TRIES || result)
 			return drivers_error_set(
 				error, -EAGAIN,
-				"port %s has no link after %u s: its socket has another client, or the server does "
-				"not answer; end that client, or give each client a socket and a server of its own",
+				"port %s has no link after %u s: its socket has another client, or the server does not "
+				"answer; end the other client, or give each client its own socket and server",
 				port->name, SERVER_TRY_MS * SERVER_TRIES / 1000);
 		rte_eth_dev_stop(port->port_id);
 		result = rte_eth_dev_start(port->port_id);

@@ -337,7 +337,8 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 	fault = rte_zmalloc("drivers_fault", sizeof(*fault) + port->queue_count * sizeof(fault->queues[0]),
 			    RTE_CACHE_LINE_SIZE);
 	if (fault == NULL)
-		return drivers_error_set(error, -ENOMEM, "no memory for the faults of port %s: give EAL more with -m",
+		return drivers_error_set(error, -ENOMEM,
+					 "no memory for the fault injection of port %s: give EAL more memory with -m",
 					 port->name);
 	fault->port_id = port->port_id;
 	fault->queue_count = port->queue_count;
@@ -355,7 +356,8 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 			code = -rte_errno;
 			drivers_fault_detach(fault);
 			return drivers_error_set(error, code,
-						 "port %s supports no rx callbacks (%s): DPDK was built without them",
+						 "port %s supports no rx callbacks (%s): use a DPDK built with "
+						 "RTE_ETHDEV_RXTX_CALLBACKS",
 						 port->name, rte_strerror(-code));
 		}
 	}

@@ -67,7 +67,8 @@ static int check_kernel(const struct uroce_device_config *device, struct uroce_e
 			code = drivers_error_set(
 				error, -EADDRINUSE,
 				"the kernel has address %s on interface %s and would also answer packets to this "
-				"address: use another address, or remove it from the interface (ip address del)",
+				"address: use another address, or remove this address from the interface (ip address "
+				"del)",
 				uroce_addr_format(&device->addrs[i], text, sizeof(text)), entry->ifa_name);
 	}
 	freeifaddrs(all);
@@ -93,7 +94,7 @@ static int claim(const struct uroce_device_config *device, struct drivers_addres
 					  "%s is held by %s on this machine: use another address, or end that program",
 					  text, holder);
 		else if (code)
-			drivers_error_set(error, code, "%s cannot be claimed on this machine (%s)", text,
+			drivers_error_set(error, code, "address %s cannot be reserved on this machine (%s)", text,
 					  strerror(-code));
 	}
 	return code;

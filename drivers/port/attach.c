@@ -127,7 +127,7 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 			 "tap interfaces require root or CAP_NET_ADMIN: run the program as root, or grant it the "
 			 "capability (setcap cap_net_admin+ep PROGRAM)");
 	} else if (begins_with(name, "net_af_packet") && interface && if_nametoindex(given) == 0) {
-		snprintf(out, out_bytes, "there is no interface %s: ip link lists them", given);
+		snprintf(out, out_bytes, "there is no interface %s: \"ip link\" lists the interfaces", given);
 	} else if (strcmp(attachment->bus, "pci") == 0) {
 		found = find_pci_driver(name, driver, sizeof(driver));
 		if (found && strcmp(driver, "vfio-pci") == 0 && rte_eal_has_pci())
@@ -138,9 +138,9 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 				 "--no-pci");
 		else
 			snprintf(out, out_bytes,
-				 found ? "it is bound to kernel driver %s: as root, bind it to vfio-pci "
-					 "(dpdk-devbind.py --bind=vfio-pci %s)" :
-					 "this machine has no PCI device %s%s: lspci lists them",
+				 found ? "the device is bound to kernel driver %s: as root, bind the device to "
+					 "vfio-pci (dpdk-devbind.py --bind=vfio-pci %s)" :
+					 "this machine has no PCI device %s%s: lspci lists the devices",
 				 found ? driver : "", name);
 	} else if (!begins_with(name, "net_")) {
 		snprintf(out, out_bytes,
@@ -165,21 +165,22 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run the program as root",
 					 attachment->name);
 	if (strstr(complaints, GROUP_COMPLAINT))
-		return drivers_error_set(
-			error, -ENODEV,
-			"there is no port %s: another program's packet socket has the group number that "
-			"DPDK's driver has chosen for this process; start the program once more",
-			attachment->name);
+		return drivers_error_set(error, -ENODEV,
+					 "there is no port %s: another program's packet socket uses the fanout group "
+					 "number that the DPDK driver chose for this process; start the program again",
+					 attachment->name);
 	if (strstr(complaints, UNKNOWN_DRIVER))
 		return drivers_error_set(
 			error, -ENODEV,
-			"there is no port %s: DPDK has no driver for that name; virtual ports are such as "
-			"net_af_packet0,iface=eth1, net_memif0,role=client, net_ring0 and net_tap0",
+			"there is no port %s: DPDK has no driver for that name; use a virtual port such as "
+			"net_af_packet0,iface=eth1, net_memif0,role=client, net_ring0 or net_tap0",
 			attachment->name);
-	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver rejected it (%s)", attachment->name,
-				 *complaints           ? complaints :
-				 drivers_log_is_left() ? "DPDK's messages may show why" :
-							 "it gave no reason; EAL's --log-level=8 may show one");
+	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver rejected the device (%s)",
+				 attachment->name,
+				 *complaints ? complaints :
+				 drivers_log_is_left() ?
+					       "DPDK's messages may show why" :
+					       "the driver gave no reason; EAL's --log-level=8 may show the reason");
 }
 
 /* ---- attaching ---- */
@@ -262,10 +263,11 @@ static bool plug_again(const char *text, struct drivers_attachment *attachment)
 
 static int refuse_name(const char *text, struct uroce_error *error)
 {
-	return drivers_error_set(error, -EINVAL,
-				 "'%.100s' is not a port name: use net_memif0, 0000:01:00.0, an interface or loop, at "
-				 "most %d characters and %d of arguments behind a comma",
-				 text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
+	return drivers_error_set(
+		error, -EINVAL,
+		"'%.100s' is not a port name: use a name such as net_memif0, 0000:01:00.0, eth0 or loop, of at most %d "
+		"characters, with at most %d characters of arguments after the comma",
+		text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
 }
 
 /* Has DPDK no driver for the name of a virtual device? Drivers are known once EAL runs. */

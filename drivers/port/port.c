@@ -73,7 +73,8 @@ int drivers_port_take_tap(struct uroce_port *public, struct drivers_tap **tap, s
 
 	pthread_mutex_lock(&lock);
 	if (port->captured)
-		code = drivers_error_set(error, -EBUSY, "port %s is being captured: stop that first", public->name);
+		code = drivers_error_set(error, -EBUSY, "port %s is being captured: stop the capture first",
+					 public->name);
 	else
 		code = make_tap(port, error);
 	if (code == 0)
@@ -171,7 +172,8 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 		device->addr_count++;
 	}
 	if (device->addr_count == 0)
-		return drivers_error_set(error, -EINVAL, "the port has no address: give one, such as 10.0.0.1/24");
+		return drivers_error_set(error, -EINVAL,
+					 "the port has no address: add an address, such as 10.0.0.1/24");
 	return 0;
 }
 
@@ -218,7 +220,7 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 		return code;
 	code = uroce_device_create(config->engine, &device, &port->public.device);
 	if (code)
-		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
+		return drivers_error_set(error, code, "cannot create a RoCE device on port %s: %s", ethdev->name,
 					 code == -EINVAL ? uroce_last_error() : rte_strerror(-code));
 	return 0;
 }

@@ -347,7 +347,7 @@ static const struct command {
 	{ "/uroce/info", "The engine: version, lcores, ports, queue pairs. No parameters", tell_info, false, false },
 	{ "/uroce/lcore/info", "Load of an lcore. Parameters: lcore index within the engine, from 0", tell_lcore, true,
 	  true },
-	{ "/uroce/port/list", "Ports that have a device. No parameters", tell_ports, false, false },
+	{ "/uroce/port/list", "Ports with a RoCE device. No parameters", tell_ports, false, false },
 	{ "/uroce/port/info", "A port: addresses, limits, link. Parameters: port", tell_port, true, true },
 	{ "/uroce/counters", "Frames and counters of a port. Parameters: port", tell_port_counters, true, true },
 	{ "/uroce/counters/help", "Descriptions of the counters. No parameters", tell_counter_texts, false, false },
@@ -357,8 +357,10 @@ static const struct command {
 	  false },
 	{ "/uroce/qp/info", "A queue pair: state, path, window. Parameters: QPN", tell_qp, true, true },
 	{ "/uroce/qp/stats", "Counters of a queue pair. Parameters: QPN", tell_qp_counters, true, true },
-	{ "/uroce/qp/why", "Why a queue pair is in ERR or makes no progress. Parameters: QPN", tell_why, true, true },
-	{ "/uroce/cm", "Connections by address and their counters. No parameters", tell_connections, false, false },
+	{ "/uroce/qp/why", "Diagnosis of a queue pair that is in ERR or makes no progress. Parameters: QPN", tell_why,
+	  true, true },
+	{ "/uroce/cm", "Connection manager: number of connections, and counters. No parameters", tell_connections,
+	  false, false },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -193,14 +193,14 @@ enum uroce_cause {
 	UROCE_CAUSE_REMOTE_DOMAIN,   /* responder: the peer's R_Key is of another protection domain or QP */
 	UROCE_CAUSE_REMOTE_RIGHTS,   /* responder: the peer's R_Key does not give the right */
 	UROCE_CAUSE_REMOTE_RANGE,    /* responder: the range is not inside the R_Key's region */
-	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request broke the protocol */
+	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request violated the protocol */
 	UROCE_CAUSE_UNRESOLVED,      /* nobody answers for the peer's address: no ARP or neighbour discovery reply */
 	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see enum uroce_mw_type (mr.h) */
 	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or the QP was moved to ERR */
 	UROCE_CAUSE_KEEPALIVE,       /* the QP had no request, and its peer did not answer when asked */
 	UROCE_CAUSE_CQ_OVERRUN,      /* cause of a QP's failure, not of a completion: a CQ of the QP had no room */
-	UROCE_CAUSE_UNMAPPED,        /* memory of a region was unmapped, protected or truncated */
+	UROCE_CAUSE_UNMAPPED,        /* memory of a registered region was unmapped, protected or truncated */
 	UROCE_CAUSES
 };
 

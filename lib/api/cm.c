@@ -161,7 +161,9 @@ static int accept_on_owner(void *argument)
 		return error;
 	error = cm_accept(cm, id->connection, &accept, engine_now_ns());
 	engine_connect_run(id->lcore);
-	return error ? engine_refuse(error, "id: the peer ended its connection request before it was accepted") : 0;
+	return error ? engine_refuse(error,
+				     "id: the peer withdrew its connection request before the request was accepted") :
+		       0;
 }
 
 int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options)
@@ -201,8 +203,7 @@ int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t p
 	uint32_t most = id->datagrams ? UROCE_CM_UD_ACCEPT_PRIVATE_MAX : UROCE_CM_REJECT_PRIVATE_MAX;
 
 	if (private_bytes > most || (private_bytes && private_data == NULL))
-		return engine_refuse(-EINVAL,
-				     "private_bytes %u: allowed are 0 to %u, and private_data must not be NULL",
+		return engine_refuse(-EINVAL, "private_bytes %u: must be 0 to %u, and private_data must not be NULL",
 				     private_bytes, most);
 	if (id->lcore == NULL || id->connection == CM_NONE)
 		return engine_refuse(-ENOTCONN, "id: no connection request is pending on it");
@@ -237,7 +238,7 @@ static int alternate_on_owner(void *argument)
 		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->alternate, engine_now_ns());
 	engine_connect_run(id->lcore);
 	if (error == -EALREADY)
-		return engine_refuse(error, "path: another one is being negotiated; wait for UROCE_CM_ALTERNATE");
+		return engine_refuse(error, "path: another path is being negotiated; wait for UROCE_CM_ALTERNATE");
 	return error == -ENOTCONN ? engine_refuse(error, "id: its connection is not established") : error;
 }
 
@@ -251,7 +252,7 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 	if (id->lcore == NULL || id->qp == NULL)
 		return engine_refuse(-ENOTCONN, "id: its connection is not established");
 	if (timeout > 31)
-		return engine_refuse(-EINVAL, "timeout %u: allowed are 0 to 31", timeout);
+		return engine_refuse(-EINVAL, "timeout %u: must be 0 to 31", timeout);
 	error = engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
 	if (error == -EADDRNOTAVAIL)
 		return engine_refuse(-EINVAL, "path.source: no device of the engine has this address");

@@ -185,7 +185,7 @@ int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel)
 	int error;
 
 	if (channel->engine != from->engine)
-		return engine_refuse(-EINVAL, "channel: it belongs to another engine than the id");
+		return engine_refuse(-EINVAL, "channel: it belongs to a different engine than the id");
 	if (channel == from)
 		return 0;
 	error = move(id, channel);

@@ -58,7 +58,7 @@ static int check_backlog(uint32_t backlog)
 {
 	return backlog <= BACKLOG_MAX ?
 		       0 :
-		       engine_refuse(-EINVAL, "backlog %u: allowed are 0 to %u pending requests", backlog, BACKLOG_MAX);
+		       engine_refuse(-EINVAL, "backlog %u: must be 0 to %u pending requests", backlog, BACKLOG_MAX);
 }
 
 int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog)

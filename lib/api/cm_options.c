@@ -51,7 +51,7 @@ static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_opti
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (fields[i].value > fields[i].max)
-			return engine_refuse(-EINVAL, "%s %u: allowed are 0 to %u", fields[i].name, fields[i].value,
+			return engine_refuse(-EINVAL, "%s %u: must be 0 to %u", fields[i].name, fields[i].value,
 					     fields[i].max);
 	}
 	return 0;
@@ -78,8 +78,8 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 				     options->paths, SPREAD_LEAST, SPREAD_MOST);
 	if (options->paths > 1 && !device_takes_several_paths(id->device))
 		return engine_refuse(-EINVAL,
-				     "paths %u: port %u has %u queues and selects one by UDP source port; multipath "
-				     "requires a port with one queue",
+				     "paths %u: port %u has %u queues and selects a queue by UDP source port; "
+				     "multipath requires a port with one queue",
 				     options->paths, id->device->port_id, id->device->config.queue_count);
 	if (options->qp_num && options->alternate)
 		return engine_refuse(
@@ -94,11 +94,10 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max)
 {
 	if (options->private_bytes > private_max || (options->private_bytes && options->private_data == NULL))
-		return engine_refuse(-EINVAL,
-				     "private_bytes %u: allowed are 0 to %u, and private_data must not be NULL",
+		return engine_refuse(-EINVAL, "private_bytes %u: must be 0 to %u, and private_data must not be NULL",
 				     options->private_bytes, private_max);
 	if (options->cm_timeout > 31 || options->cm_retries > 15)
-		return engine_refuse(-EINVAL, "cm_timeout %u, cm_retries %u: allowed are up to 31 and up to 15",
+		return engine_refuse(-EINVAL, "cm_timeout %u, cm_retries %u: must not exceed 31 and 15, respectively",
 				     options->cm_timeout, options->cm_retries);
 	return 0;
 }
@@ -119,9 +118,9 @@ int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options 
 	if (id->qp == NULL && options->qp_num <= CM_QPN)
 		return engine_refuse(-EINVAL, "id: it has no QP; call uroce_cm_qp_create() or set qp_num");
 	if (id->qp && !pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
-		return engine_refuse(
-			-EINVAL, "P_Key 0x%04x of the QP: connections by address require the default partition, 0x7fff",
-			qp_core(id->qp)->pkey);
+		return engine_refuse(-EINVAL,
+				     "P_Key 0x%04x of the QP: CM connections require the default partition, 0x7fff",
+				     qp_core(id->qp)->pkey);
 	return 0;
 }
 

@@ -105,10 +105,10 @@ static int take_port(struct uroce_engine *engine, struct uroce_cm_id *id, const 
 int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
 {
 	if ((unsigned)family > UROCE_CM_IPV6)
-		return engine_refuse(-EINVAL, "family %u: allowed are 0 to %u", (unsigned)family,
-				     (unsigned)UROCE_CM_IPV6);
+		return engine_refuse(-EINVAL, "family %u: must be 0 to %u", (unsigned)family, (unsigned)UROCE_CM_IPV6);
 	if (id->is_bound)
-		return engine_refuse(-EINVAL, "id: it is already bound to a port; set the family before that");
+		return engine_refuse(-EINVAL,
+				     "id: it is already bound to a port; set the family before the id is bound");
 	id->listener.family = (enum cm_family)family;
 	return 0;
 }
@@ -116,7 +116,7 @@ int uroce_cm_set_family(struct uroce_cm_id *id, enum uroce_cm_family family)
 int uroce_cm_set_reuse(struct uroce_cm_id *id, bool reuse)
 {
 	if (id->is_bound)
-		return engine_refuse(-EINVAL, "id: it is already bound to a port; set reuse before that");
+		return engine_refuse(-EINVAL, "id: it is already bound to a port; set reuse before the id is bound");
 	id->reuses_port = reuse;
 	return 0;
 }

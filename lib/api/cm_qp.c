@@ -53,9 +53,10 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 	if (id->qp)
 		return engine_refuse(-EBUSY, "id: it already has QP 0x%06x, see uroce_cm_qp()", id->qp->qpn);
 	if (id->listens || id->datagrams)
-		return engine_refuse(-EINVAL, "id: it is a listener or a UD id, which have no connected QP");
+		return engine_refuse(-EINVAL, "id: a listener or UD id has no connected QP");
 	if (id->device && id->device != pd->device)
-		return engine_refuse(-EINVAL, "pd: it belongs to another device than the id, see uroce_cm_device()");
+		return engine_refuse(-EINVAL,
+				     "pd: it belongs to a different device than the id; see uroce_cm_device()");
 	/* the lcore that the REQ came to, or that resolves the path */
 	if (id->lcore && (id->is_request || init.lcore == NULL))
 		init.lcore = id->lcore;
@@ -136,7 +137,7 @@ static int attr_on_owner(void *argument)
 	struct cm *cm = id->lcore->connect->cm;
 
 	if (id->connection == CM_NONE || cm_peer(cm, id->connection)->qpn == 0)
-		return engine_refuse(-ENOTCONN, "id: no message of the peer has arrived yet");
+		return engine_refuse(-ENOTCONN, "id: no message from the peer has arrived yet");
 	if (cm_is_asking(cm, id->connection))
 		propose(id, cm);
 	engine_connect_complete_attr(id);
@@ -151,14 +152,14 @@ int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct u
 	int error;
 
 	if (state != UROCE_QPS_INIT && state != UROCE_QPS_RTR && state != UROCE_QPS_RTS)
-		return engine_refuse(-EINVAL, "state %s: allowed are INIT, RTR and RTS", uroce_qp_state_name(state));
+		return engine_refuse(-EINVAL, "state %s: must be INIT, RTR or RTS", uroce_qp_state_name(state));
 	if (id->listens || id->datagrams)
-		return engine_refuse(-EINVAL, "id: it is a listener or a UD id, which have no connected QP");
+		return engine_refuse(-EINVAL, "id: a listener or UD id has no connected QP");
 	error = api_cm_draw_psn(id);
 	if (error)
 		return error;
 	error = id->lcore ? engine_mailbox_call(id->lcore, attr_on_owner, &wish) :
-			    engine_refuse(-ENOTCONN, "id: no message of the peer has arrived yet");
+			    engine_refuse(-ENOTCONN, "id: no message from the peer has arrived yet");
 	if (error && state != UROCE_QPS_INIT)
 		return error;
 	*attr = known;

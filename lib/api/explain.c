@@ -16,11 +16,13 @@ static const char *const advices[UROCE_CAUSES] = {
 		"drop_qp_state, drop_address, drop_vlan, drop_pkey), that this port transmitted the frames (tx_stuck, "
 		"tx_held, tx_link_down), and that frames of the path MTU pass",
 	[UROCE_CAUSE_SEQUENCE_NAK] =
-		"one packet is lost on every retry while others arrive: check that frames of the path MTU pass (MTUs "
+		"one packet is lost on every retry while other packets arrive: check that frames of the path MTU pass "
+		"(MTUs "
 		"of interfaces and switches, framesz, bsize), and which drop counters of ports and switches grow",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"responses of the peer are lost or out of order: check that frames of the path MTU pass (MTUs of the "
-		"interfaces, framesz, bsize), and which drop counters grow here (rx_missed_errors, drop_ring_full, "
+		"interfaces, framesz, bsize), and which drop counters grow on this port (rx_missed_errors, "
+		"drop_ring_full, "
 		"drop_stale_response, early_probes) and on the switch",
 	[UROCE_CAUSE_RNR] =
 		"the peer must post receives earlier; or raise rnr_retry, or enable flow_control on both ends",
@@ -37,27 +39,29 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_WINDOW] = "a bind requires a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, "
 			       "access rights and a range within that region, and an unbound type 2 window",
 	[UROCE_CAUSE_UNRESOLVED] =
-		"check that the peer has that address in this network and VLAN, and that its program runs",
+		"check that the peer's address exists in this network and VLAN, and that the peer's program runs",
 	[UROCE_CAUSE_REMOTE_KEY] = "check whether the region or window was deregistered while the peer still used it",
 	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window must belong to the protection domain of this QP",
 	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* flags that the peer requires",
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
 	[UROCE_CAUSE_CQ_OVERRUN] = "poll the CQ more often, or create it with a depth that holds the completions of "
-				   "all outstanding requests and receives, including flushed ones",
+				   "all outstanding requests and receives, also if all of them are flushed",
 	[UROCE_CAUSE_UNMAPPED] = "deregister a region before its memory is unmapped, protected or truncated",
-	[UROCE_CAUSE_KEEPALIVE] = "check that the peer's process and its QP still exist and can be reached",
-	[UROCE_CAUSE_FLUSHED] = "the first completion of this QP with another status, or uroce_qp_last_error(), has "
-				"the cause; the peer may have executed this request",
+	[UROCE_CAUSE_KEEPALIVE] = "check that the peer's process and QP still exist, and that the network path works",
+	[UROCE_CAUSE_FLUSHED] = "the first completion of this QP with a status other than WR_FLUSH_ERR, or "
+				"uroce_qp_last_error(), has the cause; the peer may have executed this request",
 };
 
 /* What was found out about a peer that did not answer, and what to do. NULL: nothing was found. */
 static const char *const findings[UROCE_FINDINGS] = {
 	[UROCE_FINDING_NO_LINK] = "this port has no link: check the cable, the switch, or the program at the other end "
 				  "of the shared memory",
-	[UROCE_FINDING_NOT_POLLED] = "this lcore was not polled for most of that time: give it a core of its own",
-	[UROCE_FINDING_ADDRESS_CONFLICT] = "another station has the same address as this port: change one of the two",
-	[UROCE_FINDING_PORT_STUCK] =
-		"this port transmitted no frames (tx_stuck, tx_held): check its driver, and the kernel queue behind it",
+	[UROCE_FINDING_NOT_POLLED] =
+		"this lcore was not polled for most of the time without a response: give the lcore a core of its own",
+	[UROCE_FINDING_ADDRESS_CONFLICT] =
+		"another station has the same address as this port: change one of the two addresses",
+	[UROCE_FINDING_PORT_STUCK] = "this port transmitted no frames (tx_stuck, tx_held): check the port's driver, "
+				     "and the transmit queue of the kernel interface",
 	[UROCE_FINDING_CORRUPTION] =
 		"frames arrive damaged (rx_icrc_encapsulated, drop_udp_checksum): check cables, optics and switches",
 	[UROCE_FINDING_PKEY] = "frames with another P_Key arrive (drop_pkey): configure the same P_Key on both ends",
@@ -67,25 +71,25 @@ static const char *const findings[UROCE_FINDINGS] = {
 	[UROCE_FINDING_RING_FULL] = "frames arrive faster than the lcores process them (drop_ring_full, "
 				    "drop_handover_full): use more descriptors, lcores or cores",
 	[UROCE_FINDING_SIZE] =
-		"the peer's address answers short echo requests, but no echo request as long as the longest packet: "
-		"frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)",
-	[UROCE_FINDING_LOSS] =
-		"the peer's address answers echo requests, short and long: look for packet drops (rx_missed_errors "
-		"of the ports, the switches)",
-	[UROCE_FINDING_LINK_FLAPPED] = "this port had no link for part of that time: to survive such an outage, use a "
-				       "larger timeout or retry_cnt",
-	[UROCE_FINDING_PEER_SILENT] = "the peer's address does not answer echo requests either: its program or machine "
-				      "has ended, is stopped or has no core, or the path is interrupted",
+		"the peer's address answers short echo requests, but no echo requests with the length of a path MTU "
+		"packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)",
+	[UROCE_FINDING_LOSS] = "the peer's address answers echo requests, short and long: look for packet drops "
+			       "(rx_missed_errors of both ports, drop counters of the switches)",
+	[UROCE_FINDING_LINK_FLAPPED] = "this port had no link for part of the time without a response: to survive such "
+				       "an outage, use a larger timeout or retry_cnt",
+	[UROCE_FINDING_PEER_SILENT] = "the peer's address does not answer echo requests either: the peer's program or "
+				      "machine is down, stopped or not scheduled, or the path is interrupted",
 };
 
 /* The peer's address answers, its queue pair does not. Once connected, it had the right VLAN and P_Key. */
 static const char *peer_qp_finding(bool answered)
 {
-	return answered ? "the peer's address answers echo requests, but its queue pair no longer responds: its "
+	return answered ? "the peer's address answers echo requests, but the peer's queue pair no longer responds: the "
 			  "program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) "
 			  "or in ERR (drop_qp_state)" :
-			  "the peer's address answers echo requests, but its queue pair does not respond: it no longer "
-			  "exists (peer's drop_unknown_qpn grows), is not connected to this one (drop_qp_state, "
+			  "the peer's address answers echo requests, but the peer's queue pair does not respond: the "
+			  "queue pair no longer exists (peer's drop_unknown_qpn grows), is not connected to this queue "
+			  "pair (drop_qp_state, "
 			  "drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)";
 }
 
@@ -101,12 +105,13 @@ static const char *nak_advice(uint32_t code)
 {
 	switch ((enum wire_nak_code)code) {
 	case NAK_INVALID_REQUEST:
-		return "the peer does not accept this request: the message is longer than the peer's receive, more "
-		       "READs are outstanding than its max_dest_rd_atomic, or its QP does not allow the operation";
+		return "the peer does not accept this request: the message is longer than the peer's receive buffer, "
+		       "more READs are outstanding than the peer's max_dest_rd_atomic, or the peer's QP does not allow "
+		       "the operation";
 	case NAK_REMOTE_ACCESS:
 		return "compare rkey, address, length and access rights with the peer's registration";
 	case NAK_REMOTE_OPERATIONAL:
-		return "the peer's receive entry is unusable: check its completion";
+		return "the peer's receive entry is unusable: check the completion of that receive at the peer";
 	case NAK_PSN_SEQUENCE:
 	case NAK_CODES:
 		break;
@@ -217,8 +222,9 @@ static const char *advice_of(const struct uroce_wc *wc)
 			return "check that the peer supports this operation: Linux 6.1 drops ATOMIC WRITE and FLUSH "
 			       "without a response";
 		if (wc->aeth && !last_said_sequence(wc))
-			return "the peer responded before: check that its process and QP still exist and have a core, "
-			       "that this port transmitted the frames (tx_stuck, tx_held, tx_link_down), and that "
+			return "the peer responded before: check that the peer's process and QP still exist, that the "
+			       "process is scheduled, that this port transmitted the frames (tx_stuck, tx_held, "
+			       "tx_link_down), and that "
 			       "frames of the path MTU pass in both directions";
 		break;
 	case UROCE_CAUSE_REMOTE_NAK:

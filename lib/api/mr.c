@@ -74,7 +74,7 @@ static int refuse_removal(const struct uroce_mr *mr, int error)
 {
 	if (error == -EBUSY)
 		return engine_refuse(error, "mr: memory windows are bound to it; invalidate or deallocate them first");
-	return engine_refuse(error, "mr: no region has key 0x%08x any more", mr->key);
+	return engine_refuse(error, "mr: the region with key 0x%08x no longer exists", mr->key);
 }
 
 int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **result)
@@ -113,7 +113,7 @@ int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t 
 	int error;
 
 	if (pd->device != device)
-		return engine_refuse(-EINVAL, "pd: it belongs to another device than the region");
+		return engine_refuse(-EINVAL, "pd: it belongs to a different device than the region");
 	error = check_mapping(addr, bytes, access);
 	if (error)
 		return error;

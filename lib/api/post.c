@@ -10,18 +10,19 @@
 static int refuse_list(uint32_t num_sge, const struct uroce_sge *list, uint32_t limit)
 {
 	if (num_sge > limit)
-		return engine_refuse(-EINVAL, "num_sge %u: allowed are 0 to %u, the limit of the queue", num_sge,
-				     limit);
+		return engine_refuse(-EINVAL, "num_sge %u: must be 0 to %u, the limit of the queue", num_sge, limit);
 	return num_sge && list == NULL ? engine_refuse(-EINVAL, "sg_list: NULL although num_sge is %u", num_sge) : 0;
 }
 
 static int refuse_window(const struct uroce_send_wr *wr)
 {
 	if (wr->mw == NULL || wr->bind == NULL)
-		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW requires a window and its bind information");
+		return engine_refuse(
+			-EINVAL,
+			"mw, bind: must not be NULL; BIND_MW requires a memory window and its bind information");
 	return engine_refuse(-EINVAL,
-			     "mw, rkey 0x%08x: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and "
-			     "its uroce_mw_next_rkey()",
+			     "mw, rkey 0x%08x: uroce_mw_bind() requires a type 1 window; BIND_MW requires a type 2 "
+			     "window and the key returned by uroce_mw_next_rkey()",
 			     wr->rkey);
 }
 
@@ -41,7 +42,7 @@ static int refuse_operation(const struct rc_sendwin *win, const struct uroce_sen
 	uint64_t bytes = bytes_of(wr);
 
 	if ((wr->send_flags & UROCE_SEND_INLINE) && bytes > win->inline_limit)
-		return engine_refuse(-EINVAL, "%lu bytes inline: allowed are up to %u, the max_inline_data of the QP",
+		return engine_refuse(-EINVAL, "%lu bytes inline: must not exceed %u, the max_inline_data of the QP",
 				     bytes, win->inline_limit);
 	if (op->pieces == PIECES_RANGE)
 		return engine_refuse(-EINVAL,
@@ -65,11 +66,11 @@ int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send
 
 	if (error == -ENOMEM)
 		return engine_refuse_often(error,
-					   "max_send_wr %u: the send queue is full; completions free its entries, so "
-					   "signal at least one request per queue length",
+					   "max_send_wr %u: the send queue is full: completions free entries, so poll "
+					   "the CQ, and signal at least one request per max_send_wr requests",
 					   win->depth);
 	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
-		return engine_refuse(error, "state %s: sends can be posted in RTS, SQD and ERR",
+		return engine_refuse(error, "state %s: send requests can be posted only in RTS, SQD and ERR",
 				     uroce_qp_state_name(state));
 	if ((unsigned)wr->opcode >= UROCE_WR_OPCODES || rc_ops[wr->opcode].pieces == PIECES_NO_OPERATION)
 		return engine_refuse(error, "opcode %u: not a member of enum uroce_wr_opcode", (unsigned)wr->opcode);
@@ -87,9 +88,9 @@ int api_post_refuse_recv(const struct rc_recvq *queue, int error, const struct u
 			error, "max_recv_wr %u: the receive queue is full; each message received frees one entry",
 			queue->depth);
 	if (queue->srq)
-		return engine_refuse(error, "the QP receives from its SRQ: post to it with uroce_srq_post_recv()");
+		return engine_refuse(error, "the QP receives from its SRQ: post to the SRQ with uroce_srq_post_recv()");
 	if (refuse_list(wr->num_sge, wr->sg_list, queue->sge_limit) == 0)
-		engine_refuse(error, "state RESET: receives can be posted from INIT on");
+		engine_refuse(error, "state RESET: receives can be posted in all states except RESET");
 	return error;
 }
 

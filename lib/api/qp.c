@@ -26,7 +26,8 @@
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
 {
 	if (cq == NULL || cq->device != pd->device)
-		return engine_refuse(-EINVAL, "%s: %s", name, cq ? "it must belong to the device of the PD" : "NULL");
+		return engine_refuse(-EINVAL, "%s: %s", name,
+				     cq ? "the CQ must belong to the same device as the PD" : "NULL");
 	/* A CQ that has lost a completion cannot be used any more (E-5). */
 	return atomic_load(&cq->overflowed) ? engine_refuse(-EINVAL, "%s: this CQ has overflowed", name) : 0;
 }
@@ -79,10 +80,10 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, st
 		return engine_refuse_random();
 	pthread_mutex_lock(&engine->lock);
 	qp->owner = engine_device_pick_lcore(qp->device, lcore);
-	error = qp->owner ?
-			engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
-			engine_refuse(-EINVAL, "lcore %u: it does not serve the device; use NULL to have one chosen",
-				      lcore->index);
+	error = qp->owner ? engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
+			    engine_refuse(-EINVAL,
+					  "lcore %u: it does not serve the device; use NULL to have an lcore chosen",
+					  lcore->index);
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;

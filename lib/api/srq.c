@@ -26,7 +26,8 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 	memory = engine_numa_alloc(srq->rc_bytes, pd->device->numa_node);
 	if (memory == NULL) {
 		free(srq);
-		return engine_refuse(-ENOMEM, "no memory for a shared receive queue with max_wr %u; use a smaller one",
+		return engine_refuse(-ENOMEM,
+				     "no memory for a shared receive queue with max_wr %u; use a smaller max_wr",
 				     attr->max_wr);
 	}
 	srq->rc = rc_srq_init(memory, attr->max_wr, attr->max_sge, srq);

@@ -27,9 +27,10 @@ int uroce_icrc_choose(const char *name)
 		if (strcmp(name, wire_icrc_impl_name((enum wire_icrc_impl)impl)) == 0)
 			return wire_icrc_choose((enum wire_icrc_impl)impl) ?
 				       0 :
-				       engine_refuse(-ENOTSUP, "name %s: this CPU lacks the instructions", name);
+				       engine_refuse(-ENOTSUP, "name %s: this CPU lacks the required instructions",
+						     name);
 	}
-	return engine_refuse(-EINVAL, "name %.64s: not an ICRC implementation; %s is in use", name, uroce_icrc());
+	return engine_refuse(-EINVAL, "name %.64s: unknown ICRC implementation; %s remains in use", name, uroce_icrc());
 }
 
 static int refuse_address(const char *text)

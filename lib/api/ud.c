@@ -21,9 +21,9 @@
 static int check_init(const struct uroce_pd *pd, const struct uroce_ud_init_attr *init)
 {
 	if (init->send_cq == NULL || init->send_cq->device != pd->device)
-		return engine_refuse(-EINVAL, "send_cq: it must belong to the device of the PD");
+		return engine_refuse(-EINVAL, "send_cq: the CQ must belong to the same device as the PD");
 	if (init->recv_cq == NULL || init->recv_cq->device != pd->device)
-		return engine_refuse(-EINVAL, "recv_cq: it must belong to the device of the PD");
+		return engine_refuse(-EINVAL, "recv_cq: the CQ must belong to the same device as the PD");
 	if (init->srq)
 		return init->srq->pd == pd ? 0 : engine_refuse(-EINVAL, "srq: it must belong to the same PD as the QP");
 	if (init->max_recv_wr < 1 || init->max_recv_wr > LIMIT_QUEUE_DEPTH)
@@ -46,7 +46,8 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, struct uroce_
 	pthread_mutex_lock(&engine->lock);
 	ud->owner = engine_device_pick_lcore(ud->device, lcore);
 	if (ud->owner == NULL)
-		error = engine_refuse(-EINVAL, "lcore %u: it does not serve the device; use NULL to have one chosen",
+		error = engine_refuse(-EINVAL,
+				      "lcore %u: it does not serve the device; use NULL to have an lcore chosen",
 				      lcore->index);
 	for (ud->slot = 0; error == 0 && ud->slot < ENGINE_UDS && engine->uds[ud->slot]; ud->slot++)
 		;
@@ -151,7 +152,8 @@ int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
 	int error;
 
 	if (ud->srq)
-		return engine_refuse(-EINVAL, "the QP receives from its SRQ: post to it with uroce_srq_post_recv()");
+		return engine_refuse(-EINVAL,
+				     "the QP receives from its SRQ: post to the SRQ with uroce_srq_post_recv()");
 	error = rc_recvq_post(&ud->receives, wr);
 	return error ? api_post_refuse_recv(&ud->receives, error, wr) : 0;
 }
@@ -175,15 +177,15 @@ int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const str
 	uint64_t bytes = 0;
 
 	if (wr->opcode != UROCE_WR_SEND && wr->opcode != UROCE_WR_SEND_WITH_IMM)
-		return engine_refuse(-EINVAL, "opcode %u: a UD QP supports SEND and SEND_WITH_IMM",
+		return engine_refuse(-EINVAL, "opcode %u: a UD QP supports only SEND and SEND_WITH_IMM",
 				     (unsigned)wr->opcode);
 	if (wr->num_sge > LIMIT_SGE || (wr->num_sge && wr->sg_list == NULL))
-		return engine_refuse(-EINVAL, "num_sge %u: allowed are 0 to %u, and sg_list must not be NULL",
-				     wr->num_sge, LIMIT_SGE);
+		return engine_refuse(-EINVAL, "num_sge %u: must be 0 to %u, and sg_list must not be NULL", wr->num_sge,
+				     LIMIT_SGE);
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
 	if (bytes > ud->device->config.mtu_bytes)
-		return engine_refuse(-EINVAL, "%lu bytes: allowed are up to %u, the path MTU of the device", bytes,
+		return engine_refuse(-EINVAL, "%lu bytes: must not exceed %u, the path MTU of the device", bytes,
 				     ud->device->config.mtu_bytes);
 	if (to->qp_num < 1 || to->qp_num > PSN_MASK)
 		return engine_refuse(-EINVAL, "qp_num %u: 1 ... %u", to->qp_num, PSN_MASK);

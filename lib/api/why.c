@@ -92,7 +92,7 @@ static void add_progress(struct text *text, const struct moment *now, const stru
 {
 	uint32_t acked = acknowledged(now, before);
 
-	add(text, "; in the last %.1f s %u packets were acknowledged and %u packets of the peer were received",
+	add(text, "; in the last %.1f s %u packets were acknowledged and %u packets from the peer were received",
 	    LOOK_US / 1e6, acked, taken(now, before));
 	if (now->qp.sends && acked == 0)
 		add(text, ", with %u requests posted", now->qp.sends);
@@ -102,8 +102,7 @@ static void add_link(struct text *text, const struct moment *now)
 {
 	begin_sign(text);
 	add(text,
-	    "its port %s has no link: check the cable, the switch, or the program at the other end of the shared "
-	    "memory",
+	    "port %s has no link: check the cable, the switch, or the program at the other end of the shared memory",
 	    now->port.name);
 }
 
@@ -139,7 +138,7 @@ static void add_rate(struct text *text, const struct moment *now, const struct m
 		return;
 	begin_sign(text);
 	add(text,
-	    "its rate is limited to %u Mbit/s because a switch marks packets (ECN): %" PRIu64
+	    "the rate of the queue pair is limited to %u Mbit/s because a switch marks packets (ECN): %" PRIu64
 	    " congestion notifications arrived during this observation",
 	    now->qp.attr.rate_mbps, grown(now, before, CNT_CNP_HANDLED));
 }
@@ -157,13 +156,14 @@ static void add_resent(struct text *text, const struct moment *now, const struct
 		begin_sign(text);
 		add(text,
 		    "%" PRIu64
-		    " packets were retransmitted after losses: look for drops and damaged frames (rx_missed_errors "
-		    "and rx_icrc_encapsulated of both ports, the switches)",
+		    " packets were retransmitted after losses: look for drops and damaged frames (rx_missed_errors and "
+		    "rx_icrc_encapsulated of both ports, drop counters of the switches)",
 		    resent);
 	}
 	if (timeouts) {
 		begin_sign(text);
-		add(text, "%" PRIu64 " ACK timers expired: no new packet of the peer arrived meanwhile", timeouts);
+		add(text, "%" PRIu64 " ACK timers expired: no new packet from the peer arrived before the timeout",
+		    timeouts);
 	}
 }
 
@@ -175,12 +175,16 @@ static void add_arrivals(struct text *text, const struct moment *now, const stru
 
 	if (unreceived) {
 		begin_sign(text);
-		add(text, "%" PRIu64 " requests of the peer found no posted receive: post more, or earlier",
+		add(text,
+		    "%" PRIu64 " requests of the peer arrived without a posted receive: post more receives, or post "
+		    "receives earlier",
 		    unreceived);
 	}
 	if (early) {
 		begin_sign(text);
-		add(text, "%" PRIu64 " requests of the peer arrived out of order: frames to this port are lost", early);
+		add(text,
+		    "%" PRIu64 " requests of the peer arrived out of order: earlier frames to this port were lost",
+		    early);
 	}
 }
 
@@ -200,7 +204,8 @@ static void add_peer_away(struct text *text, const struct moment *now)
 		return;
 	begin_sign(text);
 	add(text,
-	    "the peer reported %.1f s %s that its lcore had no core for %" PRIu64 " ms: give it a core of its own",
+	    "the peer reported %.1f s %s that the peer's lcore was not scheduled for %" PRIu64
+	    " ms: give that lcore a core of its own",
 	    (double)now->qp.peer_away_age_ns / 1e9,
 	    now->qp.attr.qp_state == UROCE_QPS_ERR ? "before the failure" : "ago", now->qp.peer_away_ns / 1000000);
 }
@@ -245,7 +250,7 @@ static void add_drops(struct text *text, const struct moment *now, const struct 
 			continue;
 		begin_sign(text);
 		add(text, "%s counts %" PRIu64 " (%s)%s", uroce_counter_name(i), all, uroce_counter_text(i),
-		    now != before && all == before->port.stats.values[i] ? ", none of them just now" : "");
+		    now != before && all == before->port.stats.values[i] ? ", none during this observation" : "");
 	}
 }
 
@@ -258,7 +263,8 @@ static void add_core(struct text *text, const struct moment *now, const struct m
 		return;
 	begin_sign(text);
 	add(text,
-	    "its lcore waited for %.0f %% of the time while other threads used its core: give it a core of its own",
+	    "the lcore of the queue pair waited for %.0f %% of the time while other threads used its core: give the "
+	    "lcore a core of its own",
 	    100 * share);
 }
 

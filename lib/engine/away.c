@@ -125,7 +125,8 @@ static void send_some_reports(struct uroce_lcore *lcore)
 static void log_absences(struct uroce_lcore *lcore)
 {
 	struct engine_away *away = &lcore->away;
-	static const char why[] = "its thread had no core, or was stopped; give the lcore a core of its own";
+	static const char why[] =
+		"the lcore's thread was not scheduled, or was stopped; give the lcore a core of its own";
 
 	if (away->logged_ns && lcore->now_ns - away->logged_ns < LOG_NS)
 		return;

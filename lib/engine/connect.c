@@ -127,7 +127,7 @@ static uint32_t extensions_of(uint32_t ece)
 }
 
 static_assert(UROCE_CM_ATOMIC_WRITE == (int)CM_ECE_ATOMIC_WRITE && UROCE_CM_FLUSH == (int)CM_ECE_FLUSH,
-	      "they are handed up as they are");
+	      "API flags and CM flags are equal, so they are passed on unchanged");
 
 /* Makes an id for an incoming REQ; without memory for one the request is refused. */
 static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_action *action)

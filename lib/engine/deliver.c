@@ -34,7 +34,7 @@ void engine_deliver_event(struct uroce_device *device, const struct uroce_event 
 	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0) {
 		if (atomic_fetch_add(&device->events_lost, 1) == 0)
 			engine_log(UROCE_LOG_ERROR,
-				   "port %u: events are lost, because the application does not fetch them",
+				   "port %u: asynchronous events are lost because the application does not read them",
 				   device->port_id);
 		return;
 	}
@@ -57,8 +57,8 @@ static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
 	engine_log(UROCE_LOG_ERROR,
-		   "port %u: the CQ with a depth of %u completions (%p) overflowed: its QPs fail; poll it more often, "
-		   "or create it with a larger depth",
+		   "port %u: the CQ with a depth of %u completions (%p) overflowed: its QPs fail; poll the CQ more "
+		   "often, or create the CQ with a larger depth",
 		   cq->device->port_id, rte_ring_get_capacity(cq->ring) / CQ_PIECES, (void *)cq);
 	engine_deliver_event(cq->device, &event);
 	atomic_fetch_add(&lcore->engine->broadcast_epoch, 1);

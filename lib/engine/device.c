@@ -80,10 +80,9 @@ static int check_config(const struct uroce_engine *engine, const struct uroce_de
 	if (!mtu_is_valid(config->mtu_bytes))
 		return engine_refuse(-EINVAL, "mtu_bytes %u: use 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
 	if (!pool_fits(config->pool, config->mtu_bytes))
-		return engine_refuse(-EINVAL,
-				     "pool %s: its mbufs must have room for an MTU of %u and %u bytes of headers",
-				     config->pool ? config->pool->name : "NULL", config->mtu_bytes,
-				     FRAME_HEADERS_BYTES);
+		return engine_refuse(
+			-EINVAL, "pool %s: the mbufs must have room for a path MTU of %u bytes and %u bytes of headers",
+			config->pool ? config->pool->name : "NULL", config->mtu_bytes, FRAME_HEADERS_BYTES);
 	return 0;
 }
 
@@ -117,7 +116,7 @@ static int check_port(const struct uroce_device_config *config, const struct eng
 	if (!port_is_started(config->port_id))
 		return engine_refuse(-ENETDOWN, "port_id %u: configure and start the port first", config->port_id);
 	if (info.nb_rx_queues < config->queue_count || info.nb_tx_queues < config->queue_count)
-		return engine_refuse(-EINVAL, "queue_count %u: the port has %u receive and %u transmit queues",
+		return engine_refuse(-EINVAL, "queue_count %u: the port has only %u receive and %u transmit queues",
 				     config->queue_count, info.nb_rx_queues, info.nb_tx_queues);
 	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
 		return engine_refuse(-EINVAL,
@@ -125,10 +124,10 @@ static int check_port(const struct uroce_device_config *config, const struct eng
 				     config->port_id);
 	if (traits->mtu_bytes == 0 || config->mtu_bytes + UROCE_PACKET_BYTES <= traits->mtu_bytes)
 		return 0;
-	return engine_refuse(
-		-EMSGSIZE,
-		"mtu_bytes %u: IP packets have %u bytes of headers in addition, and port %u supports %u bytes",
-		config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, traits->mtu_bytes);
+	return engine_refuse(-EMSGSIZE,
+			     "mtu_bytes %u: IP packets have %u bytes of additional headers, and port %u supports IP "
+			     "packets of up to %u bytes",
+			     config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, traits->mtu_bytes);
 }
 
 /* Chooses the MAC: the configured one, else the port's, else (net_ring ports have none) a random local one. */
@@ -260,7 +259,7 @@ static int list_device(struct uroce_engine *engine, const struct uroce_device *o
 	}
 	pthread_mutex_unlock(&engine->lock);
 	if (error == -EBUSY)
-		engine_refuse(error, "port_id %u: it already has a device", entering->port_id);
+		engine_refuse(error, "port_id %u: the port already has a device", entering->port_id);
 	else if (error)
 		engine_refuse(error, "the engine already has %u devices, the maximum; destroy one first",
 			      ENGINE_DEVICES);
@@ -327,7 +326,7 @@ int engine_device_create(struct uroce_engine *engine, const struct uroce_device_
 		return error;
 	}
 	rte_eth_dev_get_name_by_port(device->port_id, name);
-	engine_log(UROCE_LOG_INFO, "port %s is a device: %u queues, path MTU up to %u", name,
+	engine_log(UROCE_LOG_INFO, "port %s: device created, %u queues, path MTU up to %u", name,
 		   device->config.queue_count, device->config.mtu_bytes);
 	*result = device;
 	return 0;

@@ -148,7 +148,8 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 	    engine_check_range("idle", (uint32_t)config.idle, 0, UROCE_IDLE_SLEEP))
 		return -EINVAL;
 	if (!lcore_ids_are_valid(&config))
-		return engine_refuse(-EINVAL, "lcore_ids: each must be an EAL worker lcore, listed once");
+		return engine_refuse(-EINVAL,
+				     "lcore_ids: each entry must be an EAL worker lcore and must be listed only once");
 	engine = calloc(1, sizeof(*engine));
 	if (engine == NULL)
 		return refuse_memory();
@@ -258,7 +259,9 @@ int uroce_engine_start(struct uroce_engine *engine)
 		return 0;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (engine->lcores[i]->lcore_id == LCORE_ID_ANY)
-			return engine_refuse(-EINVAL, "lcore_ids NULL: the application polls the lcores");
+			return engine_refuse(
+				-EINVAL,
+				"lcore_ids NULL: the application must poll the lcores with uroce_lcore_poll()");
 	}
 	atomic_store(&engine->stop, false);
 	engine->running = true;
@@ -283,7 +286,8 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 {
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
 		if (engine->devices[i])
-			return engine_refuse(-EBUSY, "engine: it still has the device of port %u; destroy that first",
+			return engine_refuse(-EBUSY,
+					     "engine: it still has the device of port %u; destroy the device first",
 					     engine->devices[i]->port_id);
 	}
 	if (engine->channels > 0)

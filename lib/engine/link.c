@@ -201,7 +201,8 @@ static void look_at_conflict(struct engine_port *port)
 		return;
 	port->conflict.is_new = false;
 	engine_log(UROCE_LOG_WARNING,
-		   "port %u: %s is also held by %02x:%02x:%02x:%02x:%02x:%02x: change one of the two",
+		   "port %u: address %s is also used by %02x:%02x:%02x:%02x:%02x:%02x: change the address of one of "
+		   "the two stations",
 		   port->device->port_id,
 		   uroce_addr_format(&port->device->config.addrs[conflict->index], text, sizeof(text)), mac[0], mac[1],
 		   mac[2], mac[3], mac[4], mac[5]);

@@ -60,7 +60,7 @@ static int send(struct uroce_lcore *lcore, engine_call_function *function, void 
 	if (rte_ring_enqueue(lcore->mailbox, call) != 0) {
 		free(call);
 		return engine_refuse(-EAGAIN,
-				     "lcore %u: %u calls are already queued for it; retry after it has been polled",
+				     "lcore %u: %u calls are already queued; retry after the lcore has been polled",
 				     lcore->index, MAILBOX_CALLS);
 	}
 	lcore_wake(lcore);

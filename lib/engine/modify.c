@@ -66,14 +66,14 @@ static int check_path(struct modification *modification, const struct uroce_path
 	if (!engine_find_port(modification->qp->owner, path->device))
 		return engine_refuse(-EINVAL, "%s: port %u has no queue on the queue pair's lcore", name, port_id);
 	if (config->mtu_bytes < mtu_bytes)
-		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u supports up to %u; use a smaller one", name,
-				     mtu_bytes, port_id, config->mtu_bytes);
+		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u supports up to %u; use a smaller path MTU",
+				     name, mtu_bytes, port_id, config->mtu_bytes);
 	if (engine_route_find(config, path->source.bytes) < 0)
 		return engine_refuse(-EINVAL, "%s: source %s is not an address of port %u", name, source, port_id);
 	if (!engine_route_begins_here(config, path))
 		return engine_refuse(-EINVAL,
 				     "%s: from %s to %s with VLAN %u, priority %u: the addresses must both be IPv4 or "
-				     "both IPv6, and VLAN and priority valid",
+				     "both IPv6, the VLAN 0 to 4094, and the priority 0 to 7",
 				     name, source, dest, path->vlan_id, path->vlan_priority);
 	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
 		return 0;
@@ -110,8 +110,8 @@ static int check_spread(const struct uroce_qp *qp, struct modification *modifica
 		return 0;
 	modification->bad_mask = UROCE_QP_PATHS;
 	return engine_refuse(-EINVAL,
-			     "PATHS: port %u has %u queues and selects one by UDP source port; multipath requires a "
-			     "port with one queue",
+			     "PATHS: port %u has %u queues and selects a queue by UDP source port; multipath requires "
+			     "a port with one queue",
 			     device->port_id, device->config.queue_count);
 }
 
@@ -152,12 +152,12 @@ static int refuse_attr(const struct rc_qp *rc, const struct modification *modifi
 	if (error == -EAGAIN)
 		return engine_refuse(
 			error,
-			"%s REARM: no packet of the peer has arrived over the new path yet; exchange a message first",
+			"%s REARM: no packet from the peer has arrived over the new path yet; exchange a message first",
 			name);
-	return engine_refuse(
-		error,
-		"%s: the value is out of range, missing, or not allowed in the transition from %s to %s; see qp.h",
-		name, from, to);
+	return engine_refuse(error,
+			     "%s: the value is out of range, missing, or not allowed in the transition from %s to %s; "
+			     "see uroce/qp.h",
+			     name, from, to);
 }
 
 static int modify_on_owner(void *argument)
@@ -174,7 +174,7 @@ static int modify_on_owner(void *argument)
 	if (error)
 		return error;
 	if (must_rest(qp, modification)) /* the same call will succeed later */
-		return engine_refuse(-EAGAIN, "STATE RTR: the QP was reset and stays in time-wait for %u ms more (P-7)",
+		return engine_refuse(-EAGAIN, "STATE RTR: the QP was reset and stays in time-wait for another %u ms",
 				     (unsigned)((qp->quiet_until_ns - engine_now_ns()) / 1000000 + 1));
 	if (before == UROCE_QPS_RESET && qp_cq_has_failed(qp)) {
 		modification->bad_mask = UROCE_QP_STATE;

@@ -51,7 +51,7 @@ static void fetch_spares(struct engine_port *port)
 
 static_assert(offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
 		      offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4,
-	      "users and pieces are read at once");
+	      "one load reads refcnt and nb_segs");
 
 /* Is the mbuf a single segment of this pool, with a buffer of its own and no other reference? */
 static inline bool is_ours_alone(const struct rte_mbuf *mbuf, const struct rte_mempool *pool)

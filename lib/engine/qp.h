@@ -65,7 +65,8 @@ static inline struct rc_qp *qp_core(const struct uroce_qp *qp)
 	return (struct rc_qp *)(uintptr_t)(qp + 1);
 }
 
-static_assert(offsetof(struct uroce_qp, template) == 64, "the hot fields, ACKs and frames begin a line each");
+static_assert(offsetof(struct uroce_qp, template) == 64,
+	      "hot fields, ACK template and frame template each start a cache line");
 
 /* A CQ of the QP has lost a completion, so the QP must go to ERR (E-5). */
 static inline bool qp_cq_has_failed(const struct uroce_qp *qp)

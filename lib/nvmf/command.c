@@ -386,8 +386,8 @@ static const struct {
 	{ NVME_CONNECT_BUSY, "controller busy" },
 	{ NVME_CONNECT_INVALID, "invalid parameter of Connect" },
 	{ NVME_CONNECT_HOST, "host not allowed" },
-	{ NVME_WRITE_FAULT, "write fault", "the target cannot write its file or disk: see its log" },
-	{ NVME_READ_ERROR, "unrecovered read error", "the target cannot read its file or disk: see its log" },
+	{ NVME_WRITE_FAULT, "write fault", "the target cannot write its file or disk: see the target's log" },
+	{ NVME_READ_ERROR, "unrecovered read error", "the target cannot read its file or disk: see the target's log" },
 	{ NVME_COMPARE_FAILURE, "compare failure" },
 };
 

@@ -135,7 +135,8 @@ struct rc_board {
 	};
 };
 
-static_assert(sizeof(struct rc_spread) <= sizeof(struct rc_sack_map) + 64, "boards do not become larger for it");
+static_assert(sizeof(struct rc_spread) <= sizeof(struct rc_sack_map) + 64,
+	      "struct rc_spread must not enlarge struct rc_board");
 
 /*
  * A list of the boards that QPs have returned, and the range next ... end of boards that were never lent: their pages

@@ -53,7 +53,7 @@ static void write_back(const uint8_t *host, uint64_t bytes)
 }
 
 #else
-#error "this CPU type has no known instruction that writes a cache line back"
+#error "no instruction to write back a cache line is known for this CPU type"
 #endif
 
 bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why)

@@ -23,14 +23,16 @@
 #define PORTS_FIRST 0x8000u /* the ports of all sets lie from here on */
 #define PORTS_COUNT 0x8000u
 
-static_assert((PORTS_COUNT & (PORTS_COUNT - 1)) == 0, "an odd step reaches every port");
+static_assert((PORTS_COUNT & (PORTS_COUNT - 1)) == 0,
+	      "PORTS_COUNT must be a power of two, so that an odd step visits every port");
 
 /*
  * Of all PSNs and ports, so many pairs make a request acceptable at a time, as many as there are ports: one of 2^24
  * frames with a random PSN and port. Besides ePSN from any port of the set these are KEPT_NEAR PSNs from any of them,
  * and up to ports_reach() PSNs from ports that have been used.
  */
-static_assert((1 + KEPT_NEAR) * SPREAD_MOST + KEPT_PAIRS <= PORTS_COUNT, "no more than plain RC accepts");
+static_assert((1 + KEPT_NEAR) * SPREAD_MOST + KEPT_PAIRS <= PORTS_COUNT,
+	      "multipath must not accept more PSN and port pairs than plain RC");
 
 /* How far ahead of ePSN a request is kept when the peer uses so many paths. */
 static inline uint32_t ports_reach(uint32_t paths)

@@ -44,7 +44,7 @@ struct rc_recvq {
 	uint32_t free_up_to; /* `freed` when the application last read it */
 };
 
-static_assert(RECVQ_AT + offsetof(struct rc_recvq, posted) == 64, "the application's part begins a line");
+static_assert(RECVQ_AT + offsetof(struct rc_recvq, posted) == 64, "the application's fields must start a cache line");
 
 /*
  * Gives the queue a ring of `slots` slots, a power of two. srq: the shared queue that entries are taken from; NULL:

@@ -14,7 +14,7 @@
 
 #define LIMIT_MASK (2 * KEPT_SPAN - 1)
 
-static_assert(2 * KEPT_SPAN <= SACK_RESENT_SINCE, "the limit fits beside the flags");
+static_assert(2 * KEPT_SPAN <= SACK_RESENT_SINCE, "the limit must fit into the bits below the flags");
 
 static struct rc_sack_map *map_of(const struct rc_qp *qp)
 {

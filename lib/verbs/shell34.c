@@ -192,8 +192,9 @@ static __attribute__((constructor)) void register_driver(void)
 {
 #ifdef VERBS_RELEASE_PREFIX
 	if (!linked_fits()) {
-		fprintf(stderr, "uroce: libibverbs.a is of another release than the one liburoce-verbs.a was built "
-				"with: rebuild uroce with it, or link the program to libibverbs.so\n");
+		fprintf(stderr,
+			"uroce: the release of libibverbs.a differs from the release that liburoce-verbs.a was built "
+			"with: rebuild uroce with this libibverbs.a, or link the program to libibverbs.so\n");
 		return;
 	}
 #endif

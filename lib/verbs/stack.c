@@ -155,7 +155,10 @@ static int read_vlan(struct uroce_vlan vlans[UROCE_ADDRS_MAX])
 		return 0;
 	count = sscanf(given, "%u:%u%c", &id, &priority, &more);
 	if ((count != 2 && (count != 1 || strchr(given, ':'))) || id > 4094 || priority > 7) {
-		fprintf(stderr, "uroce: UROCE_VLAN is '%s': use ID or ID:PRIORITY, 0 to 4094 and 0 to 7\n", given);
+		fprintf(stderr,
+			"uroce: UROCE_VLAN is '%s': use ID or ID:PRIORITY, with ID from 0 to 4094 and PRIORITY from 0 "
+			"to 7\n",
+			given);
 		return EINVAL;
 	}
 	for (unsigned i = 0; i < UROCE_ADDRS_MAX; i++)

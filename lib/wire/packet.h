@@ -99,7 +99,8 @@ struct wire_packet {
 	const void *payload;
 };
 
-static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and the parser move whole lines");
+static_assert(sizeof(struct wire_packet) == 64,
+	      "struct wire_packet must fill one cache line, because the outbox and the parser copy whole lines");
 
 /* An ACK or NAK as in a frame: `begin` has BTH bytes 0 to 7, `bth_end` has BTH bytes 8 to 11 and the AETH. */
 struct wire_ack {

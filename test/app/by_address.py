@@ -150,8 +150,8 @@ def testpmd_listens_and_connects_by_command(directory):
     server = commanded(directory, "server", ["listen 7010", "listen", "connect 10.78.0.2"])
     client = None
     try:
-        server.wait_for("(?s)disconnect first.*disconnect first.*listening on port 7010|listening on port 7010.*"
-                        "disconnect first.*disconnect first")
+        server.wait_for('(?s)"disconnect" first.*"disconnect" first.*listening on port 7010|'
+                        'listening on port 7010.*"disconnect" first.*"disconnect" first')
         for number in range(2):
             client = commanded(directory, "client", ["connect 10.78.0.1 7010", "start", "show qp", "show cm", "stop",
                                                      "disconnect", "disconnect", "show qp", "show cm", "quit"],
@@ -218,7 +218,7 @@ def testpmd_refuses_invalid_commands_in_one_line(directory):
         want(code == 0 and told in out + err and len(complaints) <= 1, commands, code, out, err)
     open(path, "w").write("listen\nquit\n")
     code, out, err = run("testpmd", "--cmdline-file", path)
-    want(code == 0 and "start with one port" in err, "two loop ports", code, out, err)
+    want(code == 0 and "restart uroce-testpmd with one port" in err, "two loop ports", code, out, err)
 
 
 @case

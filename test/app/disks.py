@@ -75,7 +75,7 @@ def two_files_with_the_same_disk_id_are_refused(_):
         one_line("twins", (code, "", err), 3, copy, one, first[one][1], "setfattr")
         with Ends(folder, "--file", one, "--control", folder + "/control") as ends:
             code, _, err = tell(folder, "add", DISK, copy)
-            want(code == 1 and "same disk" in err, code, err)
+            want(code == 1 and "same UUID" in err, code, err)
             os.removexattr(copy, "user.uroce.disk")
             want(tell(folder, "add", DISK, copy)[0] == 0, ends.target.text())
             want(shown(folder)[copy][1] != first[one][1], shown(folder))
@@ -90,7 +90,7 @@ def options_that_contradict_the_disk_are_refused(_):
         first = serve_files(folder, one + ":8M")[one]
         open(old, "wb").write(bytes(1 << 20))  # of before, or of a file system that kept nothing
         for words, *told in ((("--file", one), first[1], "remove uuid"),
-                             (("--file", folder + "/new:8M"), "new disk"),
+                             (("--file", folder + "/new:8M"), "is a new file"),
                              (("--memory", "8M"), "memory", "remove uuid"), (("--store", "null:8M"), "null")):
             code, _, err = run("nvmet", *LOOP, *words, "--uuid", given)
             one_line(words, (code, "", err), 3, given, *told)
@@ -159,7 +159,7 @@ def number_is_reused_after_hosts_have_read_its_removal(directory):
             host.wait_until(lambda: re.search(r"namespace 2 of .* reads=[1-9]", tell(folder, "stats")[1]))
             tell(folder, "remove", DISK, "2")
             code, _, err = tell(folder, "add", DISK, folder + "/other:8M", "nsid=2")
-            want(code == 1 and "has not yet noticed that namespace 2" in err, code, err)
+            want(code == 1 and "has not yet processed the removal of namespace 2" in err, code, err)
             want(tell(folder, "add", DISK, folder + "/third:8M")[1] == f"namespace 3 of {DISK}\n", shown(folder))
             host.kill()
             tell(folder, "disconnect", OWN_HOST)

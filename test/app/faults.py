@@ -490,7 +490,7 @@ def refused(rights, *limits):
 @case(Veth)
 def packet_socket_without_rights_names_the_missing_ones(_directory, _wire):
     text = refused("+net_raw")
-    want("NET_RAW and NET_ADMIN" in text, text)
+    want("CAP_NET_RAW and CAP_NET_ADMIN" in text, text)
     text = refused("+net_raw,+net_admin", "prlimit", "--memlock=65536:65536")
     want("ulimit -l unlimited" in text, text)
 

@@ -230,7 +230,7 @@ def server_refuses_invalid_messages_and_waits_for_a_client(directory):
             tell(18611, content)
             server.wait_for(f"(?s)(uroce-perf: .*){{{number}}}")
         server.wait_for(f"(?s)(TCP port 18611.*){{{len(PERF_JUNK) + 1}}}")
-        want("which must run at both ends" in server.text(), server.text()[-2000:])
+        want("run uroce-perf at both ends" in server.text(), server.text()[-2000:])
         want(len(server.text()) < 20000 and server.interrupt() == 130, server.text()[-2000:])
     finally:
         server.kill()

@@ -40,7 +40,7 @@ def host_events_are_one_line_and_one_count_each(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OWN_HOST) as ends:
         ends.works("first")
         at = re.escape(f"host {OWN_HOST} at 10.0.0.2 ")
-        refused = re.escape(f"refused host {OWN_HOST} (address 10.0.0.2) ")
+        refused = re.escape(f"refused host {OWN_HOST} (address 10.0.0.2), ")
         ends.target.wait_for(at + rf"connected to controller \d+ of {DISK}\n")
         ends.target.wait_for(at + rf"disconnected from controller \d+ of {DISK}: the host disconnected\n", 3)
         ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
@@ -64,7 +64,7 @@ def host_events_are_one_line_and_one_count_each(directory):
 def host_that_is_not_admitted_is_logged(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OTHER) as ends:
         ends.fails("stranger", 1, "host not allowed")
-        refused = f"refused host {OWN_HOST} (address 10.0.0.2) queue 0 of subsystem {DISK}: host not allowed\n"
+        refused = f"refused host {OWN_HOST} (address 10.0.0.2), queue 0 of subsystem {DISK}: host not allowed\n"
         ends.target.wait_for(re.escape(refused))
         want(asked(directory)[1]["hosts_refused"] == 1, tell(directory, "stats"))
 
@@ -98,15 +98,15 @@ def truncated_file_is_logged_and_does_not_grow(directory):
             for rw in ("randread", "randwrite"):
                 host = ends.host(rw, "--rw", rw, "--iodepth", "8")
                 want(host.finish() == 1 and "failed" in host.text(), host.text())
-            ends.target.wait_for(rf"namespace 1 of {DISK}: \d+ requests have failed, the last one a write at byte "
+            ends.target.wait_for(rf"namespace 1 of {DISK}: \d+ requests failed; last failure: write at byte "
                                  rf"\d+ of {path}: Input/output error \(errno 5\)\n")
             want(os.path.getsize(path) == 4 << 20, os.path.getsize(path))
             row, = asked(directory)[0]["namespaces"]
             want(row["read_errors"] > 0 and row["write_errors"] > 0 and row["flush_errors"] == 0, row)
-            lines = re.findall("requests have failed", ends.target.text())
+            lines = re.findall("requests failed; last failure", ends.target.text())
             want(len(lines) < 10, len(lines))
             os.truncate(path, 16 << 20)
-            ends.target.wait_for(f"{path} has 16777216 bytes again")
+            ends.target.wait_for(f"{path} was extended to 16777216 bytes again")
             ends.works("again", "--iodepth", "8")
 
 
@@ -123,7 +123,7 @@ def full_disk_is_logged(directory):
                 host = ends.host("host", "--rw", "write", "--iodepth", "8", "--bs", "64k", "--runtime", "1")
                 want(host.finish() == 1 and "capacity exceeded: the target's disk is full" in host.text(),
                      host.text(), ends.target.text())
-                ends.target.wait_for(r"the last one a write at .*: No space left on device \(errno 28\)\n")
+                ends.target.wait_for(r"last failure: write at .*: No space left on device \(errno 28\)\n")
                 row, = asked(directory)[0]["namespaces"]
                 want(row["write_errors"] > 0, row)
         finally:

@@ -119,7 +119,8 @@ def json_has_the_printed_numbers(directory):
 @case
 def repeated_cycles_leave_no_resources(_):
     code, out, err = run("nvme-perf", "--cycles", "50", "--queues", "16")
-    want(code == 0 and not err and "50 cycles of 17 queues" in out and LEFT in out, code, out, err)
+    want(code == 0 and not err and "50 connect and disconnect cycles of 17 queues" in out and LEFT in out, code, out,
+         err)
 
 
 # ---- two processes ----
@@ -303,7 +304,7 @@ def running_target_answers_queries_and_commands(directory):
         want(f"namespace 1 of {DISK}: memory, 32768 blocks of 512 bytes" in tell("show"), tell("show"))
         want(tell("controllers") == "" and "queues=0 commands=0" in tell("stats"), tell("stats"))
         want(tell("add", DISK, "null:1M", "nsid=7", "block=4096") == f"namespace 7 of {DISK}\n", tell("show"))
-        want("no such namespace" in tell("resize", DISK, "8", "2M", status=1), path)
+        want("has no namespace with this ID" in tell("resize", DISK, "8", "2M", status=1), path)
         want("use a size such as 64M" in tell("resize", DISK, "7", "x", status=1), path)
         tell("resize", DISK, "7", "2M")
         want("namespace 7 of " + DISK + ": null, 512 blocks of 4096 bytes" in tell("show"), tell("show"))
@@ -402,8 +403,8 @@ def target_without_files_or_memory_exits_with_status_3(directory):
     open(small, "w").write("100 bytes")
     os.mkfifo(fifo)
     for words, *told in (
-            (("--file", directory), directory, "neither a file"), (("--file", fifo, "--read-only"), "neither a file"),
-            (("--file", "/dev/null"), "neither a file"), (("--file", directory + "/none"), "/none", "PATH:SIZE"),
+            (("--file", directory), directory, "not a file"), (("--file", fifo, "--read-only"), "not a file"),
+            (("--file", "/dev/null"), "not a file"), (("--file", directory + "/none"), "/none", "PATH:SIZE"),
             (("--file", directory + "/no/disk:1M"), "/no/disk", "No such file"),
             (("--file", small + ":1M"), "9 bytes", "512"), (("--file", directory + "/huge:1000000T"), "/huge"),
             (("--memory", "100T"), "--memory 100T", "109951162777600"), (("--config", "/no/file"), "/no/file"),
@@ -412,7 +413,7 @@ def target_without_files_or_memory_exits_with_status_3(directory):
         code, out, err = run("nvmet", *LOOP, *words)
         one_line(words, (code, "", err), 3, *told)
     for words, *told in (
-            (("--file", directory), directory, "neither a file"),
+            (("--file", directory), directory, "not a file"),
             (("--file", directory + "/none"), "/none", "PATH:SIZE"),
             (("--file", directory + "/no/disk:1M"), "/no/disk", "No such file"), (("--file", small), "9 bytes", "512"),
             (("--file", "/proc/version", "--read-only"), "/proc/version")):
@@ -465,7 +466,7 @@ def invalid_ini_file_is_one_line_in_its_own_words(directory):
             (BASE + "[subsystem.0]\nserial=" + "1" * 21 + "\n", "20 characters"),
             (BASE + "[subsystem.0]\nhost-nqn=me\n", "[subsystem.0] host-nqn me"),
             (FULL + f"[subsystem.1]\nnqn={DISK}\n", "[subsystem.1]: nqn", DISK, "another"),
-            (FULL + f"[subsystem.1]\nnqn={OTHER}\n", "[namespace.0]: subsystem is missing"),
+            (FULL + f"[subsystem.1]\nnqn={OTHER}\n", "[namespace.0]: subsystem= is missing"),
             (FULL + f"subsystem={OTHER}\n", "[namespace.0]", OTHER, DISK),
             (ONE + "[namespace.0]\nnsid=1\n", "[namespace.0]: store= is missing"),
             (FULL + "nsid=1\n[namespace.1]\nnsid=1\nstore=null:1M\n", "[namespace.1]: nsid 1", "another"),

@@ -169,7 +169,8 @@ Test(option, refusal_shows_the_range_and_changes_nothing)
 	} wrong[] = {
 		{ { "--qps", "17" }, "--qps 17: use a number from 1 to 16\n" },
 		{ { "-q", "0" }, "--qps 0: use a number from 1 to 16\n" },
-		{ { "--size", "2M" }, "--size 2M: use a size such as 512, 64k, 16M or 1G, from 1 to 1048576\n" },
+		{ { "--size", "2M" },
+		  "--size 2M: use a size in bytes such as 512, 64k, 16M or 1G, from 1 to 1048576\n" },
 		{ { "--seconds", "11" }, "--seconds 11: use a time such as 5s or 200ms, from 0.01s to 10s\n" },
 		{ { "--seconds", "5"
 				 "x" },
@@ -186,8 +187,8 @@ Test(option, refusal_shows_the_range_and_changes_nothing)
 		{ { "--depth", "1" }, "--depth: use --qps N\n" },
 		{ { "-Y", NULL }, "-Y: use --mode\n" },
 		{ { "--siz", "3" }, "--siz: use --size N\n" },
-		{ { "--fly", NULL }, "unrecognized option '--fly'; --help lists them\n" },
-		{ { "-Z", NULL }, "invalid option -- 'Z'; --help lists them\n" },
+		{ { "--fly", NULL }, "unrecognized option '--fly'; --help lists the options\n" },
+		{ { "-Z", NULL }, "invalid option -- 'Z'; --help lists the options\n" },
 		{ { "--both=1", NULL }, "option '--both=1' takes no argument\n" },
 		{ { "--qps", NULL }, "option '--qps' requires an argument\n" },
 	};
@@ -288,7 +289,7 @@ Test(option, command_line_overrides_the_file)
 	cr_assert_eq(read_text(&settings, "[traffic]\ndepth=1\n"), APP_EXIT_USAGE);
 	want_written(err, "[traffic] depth: use qps=\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=1k\nsize=2k\n"), APP_EXIT_USAGE);
-	want_written(err, "[traffic] size appears twice (1k, 2k), line 3: remove one\n");
+	want_written(err, "[traffic] size appears twice (values 1k and 2k), line 3: remove one of the two lines\n");
 	cr_assert_eq(read_text(&settings, "[traffic]\nsize=2M\n"), APP_EXIT_USAGE);
-	want_written(err, "[traffic] size 2M: use a size such as 512, 64k, 16M or 1G, from 1 to 1048576\n");
+	want_written(err, "[traffic] size 2M: use a size in bytes such as 512, 64k, 16M or 1G, from 1 to 1048576\n");
 }

@@ -312,7 +312,7 @@ kill $!"""
 def dry_run_without_a_port_prints_the_plan_and_contacts_nobody(directory):
     """As nobody, with files, sockets and programs that are not there."""
     for name, options, words in (
-            ("decode", ["none.pcap"], ("none.pcap is read", "one line per frame")),
+            ("decode", ["none.pcap"], ("input: none.pcap", "one line per frame")),
             ("decode", ["--rebuild", "--json-lines", "-"],
                        ("standard input", "rebuilt", "one JSON object per frame")),
             ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),

@@ -165,7 +165,7 @@ def testpmd_injects_faults_and_reports_why_queue_pairs_failed(directory):
         ask("inject off", "port 1: loss 0 dup 0 reorder 0 corrupt 0$")
         ask("inject dup 0.5 port 1", "port 1: loss 0 dup 0.5")
         for wrong in ("inject loss 2", "inject loss x", "inject loss -1", "inject loss 101%", "inject loss 0.1 port 2"):
-            ask(wrong, "use 0 ... 1|ports 0 to 1")
+            ask(wrong, "use 0 ... 1|use a port from 0 to 1")
         ask("why 0x1", "does not exist")
         ask("inject cut", "port 1: .*, cut$")
         dead = re.search(r"QP (0x\w+): RETRY_EXC_ERR", ask("", "RETRY_EXC_ERR"))[1]
@@ -490,7 +490,7 @@ def unwritable_output_is_a_failure(directory):
             done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", program(name), *arguments],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
             want(done.returncode == 3, name, arguments, where, done.returncode, done.stderr)
-            want(done.stderr.count("output cannot be written") == 1, name, arguments, where, done.stderr)
+            want(done.stderr.count("cannot write standard output") == 1, name, arguments, where, done.stderr)
 
 
 @case

@@ -99,7 +99,7 @@ def invalid_target_files_are_refused_with_their_fault(directory):
     nqn = ("--nqn", "nqn.2026-01.org.example:disks")
     for more in ((), ("--dry-run",)):
         one_line("twice", run("nvmet", *LOOP, *nqn, "--file", path, "--file", directory + "/other.img", *more), 2,
-                 "other.img is the file " + path, "use it once")
+                 "other.img is the same file as " + path, "use another file")
     if os.geteuid() == 0:
         os.chmod(path, 0o444)
         one_line("read-only", run_unprivileged(directory, "nvmet", *LOOP, *nqn, "--file", path, "--dry-run"), 3, path,
@@ -144,7 +144,7 @@ def limited_pkey_members_are_reported_as_unable_to_communicate(directory):
                      "--server")
     target.wait_for("serving peers")
     code, _, err = run("testpmd", port[0], port[1] % "client", port[2], port[3] % 2, *port[4:], "--peer", "127.0.0.1")
-    want(code != 0 and "P_Key 0x7fff of target and peer: both are limited members" in err and
+    want(code != 0 and "P_Key 0x7fff: target and peer are both limited partition members" in err and
          "use 0xffff" in err, code, err)
 
 
@@ -162,7 +162,7 @@ def second_memif_client_is_refused_with_the_reason(directory):
     for name, *options in (("testpmd", "--server"), ("perf", "-R", "10.0.0.1"),
                            ("nvme-perf", "--peer", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
         one_line(name, run(name, *port("client", 3), *options), 3, "net_memif0 has no link",
-                 "its socket has another client", "a socket and a server of its own")
+                 "its socket has another client", "its own socket and server")
     want(first.interrupt() == 0, first.text())  # nothing has disturbed it
     code, out, err = run("perf", *port("client", 3), "-R", "10.0.0.1")
     want("has no link" not in err, "the socket is free now", code, out, err)
@@ -177,10 +177,10 @@ def port_of_an_exporter_is_named(_):
 
 @case
 def perf_measures_the_requested_amount_or_reports_less(_):
-    one_line("sizes", run("perf", "-a", "-s", "64", "--dry-run"), 2, "-a and -s 64", "remove one")
-    one_line("sizes", run("perf", "-s", "64", "-a", "--dry-run"), 2, "-a and -s 64", "remove one")
+    one_line("sizes", run("perf", "-a", "-s", "64", "--dry-run"), 2, "-a and -s 64", "Remove one")
+    one_line("sizes", run("perf", "-s", "64", "-a", "--dry-run"), 2, "-a and -s 64", "Remove one")
     last_line("nothing", run("perf", "--op", "send", "--mode", "bw", "-D", "0.01", "--rx-rate", "1", "-t", "2"), 1,
-              "no message was completed in the 0.0", "longer -D")
+              "no message completed in the measured time of 0.0", "longer -D")
 
 
 @case

@@ -98,7 +98,7 @@ SESSION = (
     ("show config fwd", r"size +300 +\(command line\)"),
     ("inject loss", "wrong arguments; use$", r"^  inject loss\|dup\|reorder\|corrupt P"),
     ("set fast 1", "wrong arguments; use$", r"^  set size N .*\(1 \.\.\. 1048576; default 4096\)"),
-    ("fly", '"fly": no such command; "help" lists them$'),
+    ("fly", '"fly": no such command; "help" lists the commands$'),
     ("start", "started"),
     ("set size 200", "size is 200"),
     ("set size 301", "the buffers hold messages of 1 to 300"),
@@ -107,11 +107,11 @@ SESSION = (
     ("set burst 2", "burst is 2"),
     ("set burst 0", "a number from 1 to 4096"),
     ("set mix write:1,read:1", "mix is write:1,read:1"),
-    ("set mix fly:1", "NAME:WEIGHT of send"),
-    ("set mix write:4294967297", "NAME:WEIGHT of send"),
-    ("set mix write:1x", "NAME:WEIGHT of send"),
+    ("set mix fly:1", "NAME:WEIGHT, where NAME is send"),
+    ("set mix write:4294967297", "NAME:WEIGHT, where NAME is send"),
+    ("set mix write:1x", "NAME:WEIGHT, where NAME is send"),
     ("show config", r"tx-depth +4 +\(prompt\)"),
-    ("load {d}/itself", "load is nested more than 8 deep"),
+    ("load {d}/itself", "files load each other more than 8 levels deep"),
     ("capture {d}/y bytes 0", "use 1 to 65535"),
     ("set mix awrite:1,flush:1", "mix is awrite:1,flush:1"),
     ("set verbose 2", "verbose is 2", r"^QP 0x\w{6}: ATOMIC_WRITE SUCCESS$", r"^QP 0x\w{6}: FLUSH SUCCESS$",
@@ -130,7 +130,8 @@ SESSION = (
     ("set stats-period 0", "stats-period is 0"),
     ("show config", r"size +200 +\(prompt\)"),
     ("save config /none/x", "/none/x: cannot be written: No such file or directory"),
-    ("save config {d}/saved.ini", r"settings are saved in .*/saved\.ini: uroce-testpmd --config .*/saved\.ini"),
+    ("save config {d}/saved.ini",
+     r"settings saved in .*/saved\.ini; to use them, run uroce-testpmd --config .*/saved\.ini"),
     ("show port stats all", "port 0: received [1-9]"),
     ("show port stats all", r"since the last show, \d+.\d s: received [1-9]\d+ frames/s [0-9.]+ Gbit/s, sent [1-9]"),
     ("show port xstats all", "rx_good_packets +[1-9]"),
@@ -161,7 +162,7 @@ SESSION = (
     ("show inject", "port 0: loss 0 dup 0 reorder 0 corrupt 0$"),
     ("capture {d}/x bytes 100", "frames of 2 ports"),
     ("load {d}/more", "port 1: loss 0"),
-    ("capture stop", "has [1-9]"),
+    ("capture stop", "contains [1-9]"),
     ("listen", "the queue pairs are connected already"),
     ("connect 10.0.0.9", "the queue pairs are connected already"),
     ("disconnect", "no peer is connected by address"),
@@ -304,7 +305,7 @@ def saved_settings_reproduce_the_session(directory):
         with Prompt(*options) as pmd:
             pmd.ask("set burst 7", "burst is 7")
             pmd.ask("set stats-period 0.25", "stats-period is 0.25")
-            pmd.ask(f"save config {path}", "settings are saved in")
+            pmd.ask(f"save config {path}", "settings saved in")
             pmd.ask("show config", "help-settings|seed")
             text, _ = pmd.quit()
         wanted = values("\n".join(pmd.told) + text)
@@ -364,7 +365,7 @@ def driver_without_link_control_reports_it(directory):
     """Both ends of a memif: nothing changes."""
     with Prompt("--device", f"net_memif0,socket={directory}/memif,socket-abstract=no,role=server", "--ip",
                 "10.1.0.1/24") as pmd:
-        pmd.ask("port stop 0", "port 0: its driver, net_memif, cannot set the link down: use inject cut port 0")
+        pmd.ask("port stop 0", 'port 0: the driver net_memif cannot set the link down: use "inject cut port 0"')
         pmd.ask("show inject", "port 0: loss 0 dup 0 reorder 0 corrupt 0$")
         pmd.quit()
 
@@ -374,7 +375,8 @@ def port_with_too_few_queue_pairs_reports_it_and_works(directory):
     """The other side of a virtual machine's NIC, which nobody has connected to: its driver offers what it is told."""
     with Prompt("-d", f"net_vhost0,iface={directory}/vhost,queues=1", "--ip", "10.0.0.1/24", "--nb-cores", "2") as pmd:
         _, code = pmd.quit()
-    notice = "port net_vhost0: its driver offers 1 rx/tx queue pair instead of 2, so 1 of the 2 lcores poll it\n"
+    notice = "port net_vhost0: the driver offers 1 rx/tx queue pair instead of 2, " \
+             "so only 1 of the 2 lcores poll this port\n"
     want(code == 0 and notice in pmd.told, *pmd.told)
 
 
@@ -385,7 +387,7 @@ def failed_queue_pair_leaves_frames_and_a_report(directory):
         pmd.ask("inject loss 2%", "port 1: loss 0.02")
         time.sleep(0.3)
         pmd.ask("inject cut port 1", ", cut$")
-        path = pmd.wait_for(r"its last frames: (\S+)\.txt and .pcapng")[1]
+        path = pmd.wait_for(r"last frames of this QP: (\S+)\.txt, and the file")[1]
         pmd.wait_for("all 2 sending queue pairs are in ERR")
         pmd.quit()
     want(sorted({name.split(".")[-1] for name in os.listdir(records)}) == ["pcapng", "txt"], os.listdir(records))
@@ -395,7 +397,7 @@ def failed_queue_pair_leaves_frames_and_a_report(directory):
                   " <- ACK", "the QP is in ERR"):
         want(words in text, words, text)
     frames = re.findall(r"^ *-\d+\.\d+ ms (->|<-) (\w+) qp=0x\w+ psn=(\d+)", text, re.M)
-    want(len(frames) == int(re.search(r"its last (\d+) frames", text)[1]) > 64, len(frames), text)
+    want(len(frames) == int(re.search(r"last (\d+) frames of this QP", text)[1]) > 64, len(frames), text)
     seen = tshark(path + ".pcapng", "-T", "fields", "-e", "infiniband.bth.psn", "-e", "frame.comment")
     want([line.split("\t")[0] for line in seen] == [psn for _, _, psn in frames], seen, text)
     want(sum("sent again" in line for line in seen) == text.count("# sent again"), seen)
@@ -430,7 +432,7 @@ def records_follow_no_link_and_wait_for_no_pipe(directory):
         os.symlink(victim, name + ".txt")
         os.mkfifo(name + ".pcapng")
         pmd.ask("inject cut port 1", ", cut$")
-        pmd.wait_for("its last frames: ")
+        pmd.wait_for("last frames of this QP: ")
         pmd.quit()
     want(open(victim).read() == "mine", open(victim).read()[:200])
     want(os.path.isfile(name + ".pcapng") and not os.path.islink(name + ".txt"), os.listdir(records))
@@ -467,7 +469,7 @@ def two_programs_use_the_smaller_sack_window(directory):
                 qpn = end.wait_for(r"^(0x\w+) ")[1]
                 end.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
                 end.wait_for("^  congestion control")
-                end.wait_for(f"^  SACKs, {wanted} packets in flight$" if wanted else "^  no SACKs$")
+                end.wait_for(f"^  SACK window {wanted} packets$" if wanted else "^  no SACKs$")
             other.quit()
 
 
@@ -478,7 +480,7 @@ def requests_use_the_requested_paths_if_both_ends_have_sacks(directory):
         pmd.ask("show qp", "QPN")
         qpn = pmd.wait_for(r"^(0x\w+) .*sends")[1]
         pmd.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
-        pmd.wait_for("^  SACKs, 256 packets in flight, over 8 paths$")
+        pmd.wait_for("^  SACK window 256 packets, over 8 paths$")
         pmd.quit()
     for number, (target, wanted) in enumerate((("256", ", over 16 paths"), ("off", None))):
         memif = f"net_memif0,role=%s,socket={directory}/{number}.sock,socket-abstract=no"
@@ -491,7 +493,7 @@ def requests_use_the_requested_paths_if_both_ends_have_sacks(directory):
                 qpn = end.wait_for(r"^(0x\w+) ")[1]
                 end.ask(f"show qp {qpn}", f"QP {qpn}: RTS")
                 end.wait_for("^  congestion control")
-                end.wait_for(f"^  SACKs, 256 packets in flight{wanted}$" if wanted else "^  no SACKs$")
+                end.wait_for(f"^  SACK window 256 packets{wanted}$" if wanted else "^  no SACKs$")
             other.quit()
 
 
@@ -514,15 +516,15 @@ def capture_to_a_file_runs_until_stopped(directory):
     with Prompt("--qps", "1", "--mix", "write:1,send:1,read:1,fadd:1", "--tx-depth", "1", "--size", "300") as pmd:
         pmd.ask("capture stop", "nothing is being captured")
         pmd.ask(f"capture {directory}/none/at/all", "cannot be written: No such file or directory")
-        pmd.ask(f"capture {path}", "frames of 2 ports go to")
+        pmd.ask(f"capture {path}", "frames of 2 ports are written to")
         pmd.ask(f"capture {path}", "a capture to")
         pmd.ask("start", "started")
         pmd.work(200)
         pmd.ask("stop", "stopped")
-        found = pmd.ask("capture stop", r"has (\d+) frames, (\d+) bytes; (\d+) frames were lost")
+        found = pmd.ask("capture stop", r"contains (\d+) frames, (\d+) bytes; (\d+) frames were lost")
         want(int(found[1]) > 100, *pmd.told)
         want(abs(os.stat(path).st_size - int(found[2])) < 1000, os.stat(path), found[0])
-        pmd.ask(f"capture {path}.cut bytes 90", "frames of 2 ports go to")
+        pmd.ask(f"capture {path}.cut bytes 90", "frames of 2 ports are written to")
         pmd.ask("start", "started")
         pmd.work(400)
         _, code = pmd.quit()  # which ends a capture, too

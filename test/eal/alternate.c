@@ -332,7 +332,7 @@ Test(alternate, path_in_use_is_refused_as_alternate)
 	calls_hang_up(id);
 	cr_assert_eq(uroce_cm_load_alternate(ids[0], &far, 0), 0);
 	cr_expect_eq(uroce_cm_load_alternate(ids[0], &far, 0), -EALREADY);
-	cr_expect_str_eq(uroce_last_error(), "path: another one is being negotiated; wait for UROCE_CM_ALTERNATE");
+	cr_expect_str_eq(uroce_last_error(), "path: another path is being negotiated; wait for UROCE_CM_ALTERNATE");
 	cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 8, "it is no address of the peer");
 	close_all(&network, &second, channel, listener, ids);
 }

@@ -114,8 +114,8 @@ Test(away, lcore_without_a_core_is_counted_and_logged)
 	open_connected(true);
 	pause_for(412, 0, 0);
 	expect_away(1, 412);
-	cr_expect_str_eq(logged, "lcore 0 was away for 412 ms: its thread had no core, or was stopped; give the lcore "
-				 "a core of its own\n");
+	cr_expect_str_eq(logged, "lcore 0 was away for 412 ms: the lcore's thread was not scheduled, or was stopped; "
+				 "give the lcore a core of its own\n");
 	pause_for(99, 0, 0);
 	expect_away(1, 412);
 	close_network();
@@ -228,7 +228,7 @@ Test(away, peer_learns_how_long_an_lcore_was_away)
 	cr_expect_eq(network_counter(&network, 0, "keepalives"), 1);
 	cr_expect_eq(network_counter(&network, 0, "local_ack_timeout_err"), 0);
 	poll_for(1800);
-	expect_why("the peer reported 2.0 s ago that its lcore had no core for 4");
+	expect_why("the peer reported 2.0 s ago that the peer's lcore was not scheduled for 4");
 	poll_for(60000);
 	expect_why(NULL);
 	close_network();
@@ -274,9 +274,9 @@ Test(away, failed_qp_names_the_absence_of_its_peer)
 	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0)
 		poll_for(1);
 	cr_assert_eq(wc.status, UROCE_WC_RETRY_EXC_ERR);
-	expect_why(" s before the failure that its lcore had no core for 4");
+	expect_why(" s before the failure that the peer's lcore was not scheduled for 4");
 	poll_for(100000);
-	expect_why(" s before the failure that its lcore had no core for 4");
+	expect_why(" s before the failure that the peer's lcore was not scheduled for 4");
 	close_network();
 }
 

@@ -105,8 +105,8 @@ Test(findings, link_was_down)
 		network_poll(&network);
 	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
 	expect_found(100, UROCE_FINDING_LINK_FLAPPED,
-		     ". Found: this port had no link for part of that time: to survive such an outage, use a larger "
-		     "timeout or retry_cnt");
+		     ". Found: this port had no link for part of the time without a response: to survive such an "
+		     "outage, use a larger timeout or retry_cnt");
 	network_close(&network);
 }
 
@@ -122,8 +122,8 @@ Test(findings, port_sends_no_frames)
 	open_connected();
 	cr_assert(rte_eth_add_tx_callback(network.loop.ports[0].port_id, 0, take_nothing, NULL));
 	expect_found(100, UROCE_FINDING_PORT_STUCK,
-		     ". Found: this port transmitted no frames (tx_stuck, tx_held): check its driver, and the kernel "
-		     "queue behind it");
+		     ". Found: this port transmitted no frames (tx_stuck, tx_held): check the port's driver, and the "
+		     "transmit queue of the kernel interface");
 	network_close(&network);
 }
 
@@ -146,7 +146,7 @@ Test(findings, another_station_has_the_address)
 	network_poll(&network);
 	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[1].port_id, 0, &mbuf, 1), 1);
 	expect_found(100, UROCE_FINDING_ADDRESS_CONFLICT,
-		     ". Found: another station has the same address as this port: change one of the two");
+		     ". Found: another station has the same address as this port: change one of the two addresses");
 	network_close(&network);
 }
 
@@ -198,10 +198,10 @@ Test(findings, path_mtu_does_not_pass)
 	RULE("E-4");
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)1500);
-	expect_found(
-		5000, UROCE_FINDING_SIZE,
-		". Found: the peer's address answers short echo requests, but no echo request as long as the longest "
-		"packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, bsize)");
+	expect_found(5000, UROCE_FINDING_SIZE,
+		     ". Found: the peer's address answers short echo requests, but no echo requests with the length of "
+		     "a path MTU packet: frames of the path MTU do not pass (MTUs of interfaces and switches, framesz, "
+		     "bsize)");
 	network_close(&network);
 }
 
@@ -211,10 +211,11 @@ Test(findings, only_the_peers_queue_pair_is_gone)
 	open_connected();
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_found(100, UROCE_FINDING_PEER_QP,
-		     ". Found: the peer's address answers echo requests, but its queue pair no longer responds: its "
-		     "program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in "
-		     "ERR (drop_qp_state)");
+	expect_found(
+		100, UROCE_FINDING_PEER_QP,
+		". Found: the peer's address answers echo requests, but the peer's queue pair no longer responds: the "
+		"program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in "
+		"ERR (drop_qp_state)");
 	network_close(&network);
 }
 
@@ -225,8 +226,9 @@ Test(findings, peers_queue_pair_never_existed)
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
 	expect_found(100, UROCE_FINDING_PEER_QP,
-		     ". Found: the peer's address answers echo requests, but its queue pair does not respond: it no "
-		     "longer exists (peer's drop_unknown_qpn grows), is not connected to this one (drop_qp_state, "
+		     ". Found: the peer's address answers echo requests, but the peer's queue pair does not respond: "
+		     "the queue pair no longer exists (peer's drop_unknown_qpn grows), is not connected to this queue "
+		     "pair (drop_qp_state, "
 		     "drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)");
 	network_close(&network);
 }
@@ -238,7 +240,7 @@ Test(findings, peer_reports_endless_losses)
 	on_frames_to(0, spoil_make_naks, NULL);
 	expect_found(100, UROCE_FINDING_LOSS,
 		     ". Found: the peer's address answers echo requests, short and long: look for packet drops "
-		     "(rx_missed_errors of the ports, the switches)");
+		     "(rx_missed_errors of both ports, drop counters of the switches)");
 	network_close(&network);
 }
 
@@ -248,8 +250,8 @@ Test(findings, peers_address_is_silent)
 	open_connected();
 	on_frames_to(1, spoil_drop_long, (void *)0);
 	expect_found(100, UROCE_FINDING_PEER_SILENT,
-		     ". Found: the peer's address does not answer echo requests either: its program or machine has "
-		     "ended, is stopped or has no core, or the path is interrupted");
+		     ". Found: the peer's address does not answer echo requests either: the peer's program or machine "
+		     "is down, stopped or not scheduled, or the path is interrupted");
 	network_close(&network);
 }
 
@@ -267,8 +269,8 @@ Test(findings, why_reports_a_finding_before_the_request_fails)
 		network_poll(&network);
 	cr_assert_eq(uroce_qp_why(network.engine, uroce_qp_num(network.ends[0].qp), why, sizeof(why)), 0);
 	cr_expect(strstr(why, "in RTS: nothing has failed"), "%s", why);
-	cr_expect(strstr(why, "no response arrives: the peer's address answers echo requests, but its queue pair no "
-			      "longer responds"),
+	cr_expect(strstr(why, "no response arrives: the peer's address answers echo requests, but the peer's "
+			      "queue pair no longer responds"),
 		  "%s", why);
 	network_close(&network);
 }
@@ -280,8 +282,8 @@ Test(findings, lcore_was_not_polled_or_took_too_little)
 		enum uroce_finding finding;
 		const char *sentence;
 	} rows[] = {
-		{ UROCE_FINDING_NOT_POLLED,
-		  ". Found: this lcore was not polled for most of that time: give it a core of its own" },
+		{ UROCE_FINDING_NOT_POLLED, ". Found: this lcore was not polled for most of the time without a "
+					    "response: give the lcore a core of its own" },
 		{ UROCE_FINDING_RING_FULL,
 		  ". Found: frames arrive faster than the lcores process them (drop_ring_full, drop_handover_full): "
 		  "use more descriptors, lcores or cores" },

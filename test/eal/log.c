@@ -111,7 +111,7 @@ Test(log, log_callback_receives_events_until_it_is_removed)
 
 	uroce_log_set(hear, &heard.context);
 	network_open(&network, 1);
-	expect_heard("2 port net_ring_uroce_loop_0 is a device: 1 queues, path MTU up to 4096\n");
+	expect_heard("2 port net_ring_uroce_loop_0: device created, 1 queues, path MTU up to 4096\n");
 	EXPECT_REFUSED(uroce_cq_create(network.ends[0].device, 0, &network.ends[0].cq), "depth");
 	expect_heard("2 refused: depth 0");
 	network_create_qp(&network, 0, 2, -1);

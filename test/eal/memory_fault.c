@@ -470,7 +470,7 @@ Test(memory_fault, explanation_contains_a_remedy)
 	post(&rows[0], 6);
 	wc = network_wait(&network, 0);
 	uroce_wc_explain(&wc, line, sizeof(line));
-	cr_expect(strstr(line, "memory of a region was unmapped, protected or truncated"), "%s", line);
+	cr_expect(strstr(line, "memory of a registered region was unmapped, protected or truncated"), "%s", line);
 	cr_expect(strstr(line, "Look: deregister a region before its memory is unmapped, protected or truncated"), "%s",
 		  line);
 	drop_place(0);

@@ -490,7 +490,7 @@ Test(port, socket_group_in_use_is_refused_with_a_remedy)
 	make_veth();
 	other = take_group(driver_group("ua"));
 	config.engine = create_engine();
-	expect_refused("ua", &config, -ENODEV, WORDS("net_af_packet_ua", "group number", "once more"));
+	expect_refused("ua", &config, -ENODEV, WORDS("net_af_packet_ua", "group number", "again"));
 	cr_expect_eq(close(other), 0);
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }

@@ -70,7 +70,7 @@ Test(refusals, invalid_texts)
 	EXPECT(-EINVAL,
 	       "'10.0.0.1/33' is not an address: use a form such as 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
 	       uroce_addr_parse("10.0.0.1/33", &addr, NULL));
-	EXPECT(-EINVAL, "name swift: not an ICRC implementation; * is in use", uroce_icrc_choose("swift"));
+	EXPECT(-EINVAL, "name swift: unknown ICRC implementation; * remains in use", uroce_icrc_choose("swift"));
 	EXPECT(-ENOENT, "name rx_missed: no counter has this name, see uroce_counter_name()",
 	       uroce_counter_find("rx_missed"));
 	EXPECT(-EINVAL, "kept_bytes 65: must not exceed frame_bytes 64, which is at most 65536",
@@ -89,11 +89,12 @@ Test(refusals, engines_and_devices)
 
 	EXPECT(-EINVAL, "max_qps 4294967295: 1 ... *", uroce_engine_create(&config, &engine));
 	config = (struct uroce_engine_config){ .lcore_ids = mains, .lcore_count = 1 };
-	EXPECT(-EINVAL, "lcore_ids: each must be an EAL worker lcore, listed once",
+	EXPECT(-EINVAL, "lcore_ids: each entry must be an EAL worker lcore and must be listed only once",
 	       uroce_engine_create(&config, &engine));
 	network_open_ends(&network);
-	EXPECT(-EINVAL, "lcore_ids NULL: the application polls the lcores", uroce_engine_start(network.engine));
-	EXPECT(-EBUSY, "engine: it still has the device of port *; destroy that first",
+	EXPECT(-EINVAL, "lcore_ids NULL: the application must poll the lcores with uroce_lcore_poll()",
+	       uroce_engine_start(network.engine));
+	EXPECT(-EBUSY, "engine: it still has the device of port *; destroy the device first",
 	       uroce_engine_destroy(network.engine));
 	EXPECT(-EINVAL, "addr_count 9: 1 ... 8", uroce_device_create(network.engine, &device, &none));
 	device.addr_count = 1;
@@ -101,7 +102,7 @@ Test(refusals, engines_and_devices)
 	EXPECT(-EINVAL, "mtu_bytes 300: use 256, 512, 1024, 2048 or 4096",
 	       uroce_device_create(network.engine, &device, &none));
 	device.mtu_bytes = 1024;
-	EXPECT(-EINVAL, "pool NULL: its mbufs must have room for an MTU of 1024 and * bytes of headers",
+	EXPECT(-EINVAL, "pool NULL: the mbufs must have room for a path MTU of 1024 bytes and * bytes of headers",
 	       uroce_device_create(network.engine, &device, &none));
 	device.gateways[0] = network_address("10.0.0.1");
 	EXPECT(-EINVAL,
@@ -133,7 +134,7 @@ Test(refusals, objects_in_use)
 	init.srq = srq;
 	cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0);
 	EXPECT(-EBUSY, "srq: 1 QPs use it; destroy them first", uroce_srq_destroy(srq));
-	EXPECT(-EINVAL, "the QP receives from its SRQ: post to it with uroce_srq_post_recv()",
+	EXPECT(-EINVAL, "the QP receives from its SRQ: post to the SRQ with uroce_srq_post_recv()",
 	       uroce_qp_post_recv(qp, &(struct uroce_recv_wr){ .wr_id = 1 }, NULL));
 	cr_assert_eq(uroce_qp_destroy(qp), 0);
 	cr_assert_eq(uroce_srq_destroy(srq), 0);
@@ -181,7 +182,7 @@ static void *call_from_elsewhere(void *argument)
 	struct uroce_qp_attr attr;
 
 	(void)argument;
-	EXPECT(-EAGAIN, "lcore 0: 256 calls are already queued for it; retry after it has been polled",
+	EXPECT(-EAGAIN, "lcore 0: 256 calls are already queued; retry after the lcore has been polled",
 	       uroce_qp_query(network.ends[0].qp, &attr));
 	return NULL;
 }
@@ -224,7 +225,7 @@ Test(refusals, ports_that_are_not_ready)
 	device.port_id = port_id;
 	device.pool = network.loop.pool;
 	device.queue_count = 2;
-	EXPECT(-EINVAL, "queue_count 2: the port has 1 receive and 1 transmit queues",
+	EXPECT(-EINVAL, "queue_count 2: the port has only 1 receive and 1 transmit queues",
 	       uroce_device_create(wide, &device, &none));
 	cr_assert_eq(uroce_engine_destroy(wide), 0);
 	device.queue_count = 1;
@@ -328,7 +329,7 @@ Test(refusals, regions_in_use_and_deregistered)
 	       uroce_mr_dereg(end->mr));
 	cr_assert_eq(uroce_mw_dealloc(mw), 0);
 	end->mr->key ^= 1; /* as if somebody had written over it */
-	EXPECT(-ENOENT, "mr: no region has key 0x* any more", uroce_mr_dereg(end->mr));
+	EXPECT(-ENOENT, "mr: the region with key 0x* no longer exists", uroce_mr_dereg(end->mr));
 	end->mr->key ^= 1;
 	network_close(&network);
 }
@@ -344,19 +345,19 @@ Test(refusals, regions_and_windows)
 	       "addr (nil), bytes 8, va 0x0, access 0x0: the range must not wrap around, and the access flags must be "
 	       "a valid combination",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
-	EXPECT(-EINVAL, "pd: it belongs to another device than the region",
+	EXPECT(-EINVAL, "pd: it belongs to a different device than the region",
 	       uroce_mr_rereg(end->mr, network.ends[1].pd, end->buffer, 8, 0, 0));
 	EXPECT(-EINVAL, "type 7: use UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",
 	       uroce_mw_alloc(end->pd, (enum uroce_mw_type)7, &mw));
 	cr_assert_eq(uroce_mw_alloc(end->pd, UROCE_MW_TYPE_1, &mw), 0);
-	EXPECT(-EINVAL, "state RESET: sends can be posted in RTS, SQD and ERR",
+	EXPECT(-EINVAL, "state RESET: send requests can be posted only in RTS, SQD and ERR",
 	       uroce_mw_bind(end->qp, mw, &(struct uroce_mw_bind){ 0 }, 1, 0));
 	network_connect(&network, false);
-	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW requires a window and its bind information",
+	EXPECT(-EINVAL, "mw, bind: must not be NULL; BIND_MW requires a memory window and its bind information",
 	       uroce_qp_post_send(end->qp, &(struct uroce_send_wr){ .opcode = UROCE_WR_BIND_MW }, NULL));
 	EXPECT(-EINVAL,
-	       "mw, rkey 0x00000000: uroce_mw_bind() requires a type 1 window, BIND_MW a type 2 window and its "
-	       "uroce_mw_next_rkey()",
+	       "mw, rkey 0x00000000: uroce_mw_bind() requires a type 1 window; BIND_MW requires a type 2 window and "
+	       "the key returned by uroce_mw_next_rkey()",
 	       uroce_qp_post_send(end->qp,
 				  &(struct uroce_send_wr){
 					  .opcode = UROCE_WR_BIND_MW, .mw = mw, .bind = &(struct uroce_mw_bind){ 0 } },
@@ -420,13 +421,13 @@ Test(refusals, invalid_queue_pairs)
 	EXPECT(-EINVAL, "max_sge 17: 1 ... 16", uroce_srq_create(pd, &shared, &srq));
 	EXPECT(-EINVAL, "send_cq: NULL", uroce_qp_create(pd, &init, &qp));
 	init.send_cq = init.recv_cq = network.ends[1].cq;
-	EXPECT(-EINVAL, "send_cq: it must belong to the device of the PD", uroce_qp_create(pd, &init, &qp));
+	EXPECT(-EINVAL, "send_cq: the CQ must belong to the same device as the PD", uroce_qp_create(pd, &init, &qp));
 	init.send_cq = init.recv_cq = network.ends[0].cq;
 	EXPECT(-EINVAL, "max_send_wr 0: 1 ... 32768", uroce_qp_create(pd, &init, &qp));
 	init.max_send_wr = 1;
 	cr_assert_eq(uroce_engine_create(&(struct uroce_engine_config){ 0 }, &stranger), 0);
 	init.lcore = uroce_engine_lcore(stranger, 0);
-	EXPECT(-EINVAL, "lcore 0: it does not serve the device; use NULL to have one chosen",
+	EXPECT(-EINVAL, "lcore 0: it does not serve the device; use NULL to have an lcore chosen",
 	       uroce_qp_create(pd, &init, &qp));
 	cr_assert_eq(uroce_engine_destroy(stranger), 0);
 	shared.max_sge = 1;
@@ -434,7 +435,7 @@ Test(refusals, invalid_queue_pairs)
 	init.srq = srq;
 	EXPECT(-EINVAL, "srq: it must belong to the same PD as the QP", uroce_qp_create(pd, &init, &qp));
 	EXPECT(-EINVAL, "limit 2: 0 ... 1", uroce_srq_arm(srq, 2));
-	EXPECT(-EINVAL, "num_sge 2: allowed are 0 to 1, the limit of the queue",
+	EXPECT(-EINVAL, "num_sge 2: must be 0 to 1, the limit of the queue",
 	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 2 }, NULL));
 	cr_assert_eq(uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL), 0);
 	EXPECT(-ENOMEM, "max_wr 1: the shared receive queue is full; each message received frees one entry",
@@ -487,20 +488,20 @@ Test(refusals, attributes_and_paths)
 	qp = network.ends[0].qp;
 	EXPECT(-EINVAL,
 	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see "
-	       "qp.h",
+	       "uroce/qp.h",
 	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL));
 	attr = path_attr("10.0.0.9", "10.0.0.2");
 	EXPECT(-EINVAL, "PATH: source 10.0.0.9 is not an address of port *", uroce_qp_connect(qp, &attr, NULL));
 	attr = path_attr("10.0.0.1", "fe80::2");
 	EXPECT(-EINVAL,
-	       "PATH: from 10.0.0.1 to fe80::2 with VLAN 0, priority 0: the addresses "
-	       "must both be IPv4 or both IPv6, and VLAN and priority valid",
+	       "PATH: from 10.0.0.1 to fe80::2 with VLAN 0, priority 0: the addresses must both be IPv4 or both IPv6, "
+	       "the VLAN 0 to 4094, and the priority 0 to 7",
 	       uroce_qp_connect(qp, &attr, NULL));
 	network_connect(&network, false);
 	attr.qp_state = UROCE_QPS_RESET;
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
 	attr = path_attr("10.0.0.1", "10.0.0.2");
-	EXPECT(-EAGAIN, "STATE RTR: the QP was reset and stays in time-wait for * ms more (P-7)",
+	EXPECT(-EAGAIN, "STATE RTR: the QP was reset and stays in time-wait for another * ms",
 	       uroce_qp_connect(qp, &attr, NULL));
 	network_close(&network);
 }
@@ -514,7 +515,7 @@ Test(refusals, several_paths_where_source_ports_choose_queues)
 	network_create_qp(&network, 0, 16, 0);
 	network.ends[0].device->queues_are_wired = false; /* as with a NIC */
 	EXPECT(-EINVAL,
-	       "PATHS: port * has 2 queues and selects one by UDP source port; multipath requires a port with one "
+	       "PATHS: port * has 2 queues and selects a queue by UDP source port; multipath requires a port with one "
 	       "queue",
 	       uroce_qp_connect(network.ends[0].qp, &attr, NULL));
 	network.ends[0].device->queues_are_wired = true;
@@ -545,7 +546,7 @@ Test(refusals, refusal_from_another_thread)
 		usleep(100);
 	EXPECT(-EINVAL,
 	       "STATE: the value is out of range, missing, or not allowed in the transition from RESET to RTS; see "
-	       "qp.h",
+	       "uroce/qp.h",
 	       uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL));
 	done = true;
 	pthread_join(thread, NULL);

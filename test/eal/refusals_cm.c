@@ -26,8 +26,7 @@ static void refuse_options(struct uroce_cm_id *id, const struct uroce_addr *dest
 {
 	struct uroce_cm_options options = { .private_bytes = 500 };
 
-	EXPECT(-EINVAL, "private_bytes 500: allowed are 0 to 56",
-	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
+	EXPECT(-EINVAL, "private_bytes 500: must be 0 to 56", uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .private_bytes = 5 };
 	EXPECT(-EINVAL, "private_data: NULL although private_bytes is 5",
 	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
@@ -43,8 +42,8 @@ static void refuse_options(struct uroce_cm_id *id, const struct uroce_addr *dest
 	options = (struct uroce_cm_options){ .paths = 8 };
 	look_like_a_nic(network.ends[0].device, true);
 	EXPECT(-EINVAL,
-	       "paths 8: port * has 2 queues and selects one by UDP source port; multipath requires a port with one "
-	       "queue",
+	       "paths 8: port * has 2 queues and selects a queue by UDP source port; multipath requires a port with "
+	       "one queue",
 	       uroce_cm_connect(id, NULL, dest, CALLS_PORT, &options));
 	look_like_a_nic(network.ends[0].device, false);
 	options = (struct uroce_cm_options){ .option_mask = 0x80 };
@@ -67,7 +66,7 @@ Test(refusals_cm, connections)
 	far = network_address("10.0.0.1");
 	EXPECT(-EAGAIN, "channel: no event is pending", uroce_cm_next(channel, &event));
 	EXPECT(-ETIMEDOUT, "timeout_ms 1: no event arrived in that time", uroce_cm_wait(channel, 1, &event));
-	EXPECT(-EINVAL, "backlog 65537: allowed are 0 to 65536 pending requests",
+	EXPECT(-EINVAL, "backlog 65537: must be 0 to 65536 pending requests",
 	       uroce_cm_listen(channel, NULL, CALLS_PORT, 65537, 0, &listener));
 	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has this address",
 	       uroce_cm_listen(channel, &stranger, CALLS_PORT, 8, 0, &listener));
@@ -83,7 +82,7 @@ Test(refusals_cm, connections)
 	EXPECT(-EINVAL, "id: it has no QP; call uroce_cm_qp_create() or set qp_num",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, NULL));
 	EXPECT(-ENOTCONN, "id: no connection request is pending on it", uroce_cm_reject(id, NULL, 0));
-	EXPECT(-EINVAL, "private_bytes 500: allowed are 0 to 148, and private_data must not be NULL",
+	EXPECT(-EINVAL, "private_bytes 500: must be 0 to 148, and private_data must not be NULL",
 	       uroce_cm_reject(id, NULL, 500));
 	EXPECT(-ENOTCONN, "id: its connection is not established", uroce_cm_disconnect(id));
 	EXPECT(-ENOTCONN, "id: its connection is not established",
@@ -95,7 +94,7 @@ Test(refusals_cm, connections)
 	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: port * does not have this address",
 	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
 	EXPECT(-ENOTCONN, "id: no connection request is pending on it", uroce_cm_accept(id, NULL));
-	EXPECT(-EINVAL, "timeout 32: allowed are 0 to 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
+	EXPECT(-EINVAL, "timeout 32: must be 0 to 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
 	cr_assert_eq(uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL), 0);
 	EXPECT(-EISCONN, "id: it was already resolved or connected; create a new id",
 	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
@@ -124,18 +123,17 @@ Test(refusals_cm, routes_and_user_moved_queue_pairs)
 	       uroce_cm_route(id, NULL, NULL, 0));
 	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no device of the engine has this address",
 	       uroce_cm_route(id, &stranger, &own, 0));
-	EXPECT(-EINVAL, "state RESET: allowed are INIT, RTR and RTS",
-	       uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
-	EXPECT(-ENOTCONN, "id: no message of the peer has arrived yet",
+	EXPECT(-EINVAL, "state RESET: must be INIT, RTR or RTS", uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: no message from the peer has arrived yet",
 	       uroce_cm_qp_attr(id, UROCE_QPS_RTR, &attr, &mask));
 	EXPECT(-ENOTCONN, "id: no connection reply is pending, see UROCE_CM_CONNECT_RESPONSE", uroce_cm_establish(id));
 	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_assert_eq(uroce_cm_route(id, &own, &stranger, 0), 0);
-	EXPECT(-ENOTCONN, "id: no message of the peer has arrived yet",
+	EXPECT(-ENOTCONN, "id: no message from the peer has arrived yet",
 	       uroce_cm_qp_attr(id, UROCE_QPS_RTS, &attr, &mask));
 	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_notify(id));
 	cr_expect_eq(uroce_cm_qp_attr(id, UROCE_QPS_INIT, &attr, &mask), 0);
-	EXPECT(-EINVAL, "qp_num 16777216: allowed are 0 to 16777215",
+	EXPECT(-EINVAL, "qp_num 16777216: must be 0 to 16777215",
 	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .qp_num = 17, .alternate = &path };
 	EXPECT(-EINVAL, "alternate: must be NULL with qp_num; the application sets the alternate path of its own QP",
@@ -168,14 +166,15 @@ Test(refusals_cm, ports_and_services)
 	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
 	cr_assert_eq(uroce_cm_channel_create(engine, &others), 0);
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	EXPECT(-EINVAL, "channel: it belongs to another engine than the id", uroce_cm_migrate(id, others));
+	EXPECT(-EINVAL, "channel: it belongs to a different engine than the id", uroce_cm_migrate(id, others));
 	cr_assert_eq(uroce_cm_channel_destroy(others), 0);
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
-	EXPECT(-EINVAL, "family 3: allowed are 0 to 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
+	EXPECT(-EINVAL, "family 3: must be 0 to 2", uroce_cm_set_family(id, (enum uroce_cm_family)3));
 	cr_assert_eq(uroce_cm_bind(id, NULL, 0), 0);
-	EXPECT(-EINVAL, "id: it is already bound to a port; set the family before that",
+	EXPECT(-EINVAL, "id: it is already bound to a port; set the family before the id is bound",
 	       uroce_cm_set_family(id, UROCE_CM_IPV4));
-	EXPECT(-EINVAL, "id: it is already bound to a port; set reuse before that", uroce_cm_set_reuse(id, true));
+	EXPECT(-EINVAL, "id: it is already bound to a port; set reuse before the id is bound",
+	       uroce_cm_set_reuse(id, true));
 	EXPECT(-EINVAL, "id: it is already bound to a port, or is connecting", uroce_cm_bind(id, NULL, 0));
 	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);
 	calls_wait(channel, UROCE_CM_ROUTE_RESOLVED);
@@ -183,15 +182,15 @@ Test(refusals_cm, ports_and_services)
 	cr_assert_eq(uroce_cm_id_create_ud(channel, 1, &listener), 0);
 	cr_assert_eq(uroce_cm_bind(listener, NULL, CALLS_PORT), 0);
 	cr_assert_eq(uroce_cm_listen_bound(listener, 1), 0);
-	EXPECT(-EINVAL, "id: it is a listener or a UD id, which have no connected QP",
+	EXPECT(-EINVAL, "id: a listener or UD id has no connected QP",
 	       uroce_cm_qp_create(listener, network.ends[0].pd, &init, 0, &qp));
-	EXPECT(-EINVAL, "id: it is a listener or a UD id, which have no connected QP",
+	EXPECT(-EINVAL, "id: a listener or UD id has no connected QP",
 	       uroce_cm_qp_attr(listener, UROCE_QPS_INIT, &attr, &mask));
 	cr_assert_eq(uroce_cm_id_create_ud(channel, 1, &asker), 0);
-	EXPECT(-EINVAL, "cm_timeout 0, cm_retries 16: allowed are up to 31 and up to 15",
+	EXPECT(-EINVAL, "cm_timeout 0, cm_retries 16: must not exceed 31 and 15, respectively",
 	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
 	options = (struct uroce_cm_options){ .private_bytes = 181, .private_data = "" };
-	EXPECT(-EINVAL, "private_bytes 181: allowed are 0 to 180, and private_data must not be NULL",
+	EXPECT(-EINVAL, "private_bytes 181: must be 0 to 180, and private_data must not be NULL",
 	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
 	cr_assert_eq(uroce_cm_connect(asker, &own, &peer, CALLS_PORT, NULL), 0);
 	event = calls_wait(channel, UROCE_CM_CONNECT_REQUEST);
@@ -268,7 +267,7 @@ Test(refusals_cm, too_many_connections)
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
 	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
 	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_PKEY, NULL), 0);
-	EXPECT(-EINVAL, "P_Key 0x8001 of the QP: connections by address require the default partition, 0x7fff",
+	EXPECT(-EINVAL, "P_Key 0x8001 of the QP: CM connections require the default partition, 0x7fff",
 	       uroce_cm_connect(id, NULL, &far, CALLS_PORT, NULL));
 	calls_hang_up(id);
 	calls_close(&network, channel, NULL);
@@ -284,9 +283,11 @@ Test(refusals_cm, datagrams)
 	struct uroce_ud *ud;
 
 	network_open_ends(&network);
-	EXPECT(-EINVAL, "send_cq: it must belong to the device of the PD", uroce_ud_create(end->pd, &init, &ud));
+	EXPECT(-EINVAL, "send_cq: the CQ must belong to the same device as the PD",
+	       uroce_ud_create(end->pd, &init, &ud));
 	init.send_cq = end->cq;
-	EXPECT(-EINVAL, "recv_cq: it must belong to the device of the PD", uroce_ud_create(end->pd, &init, &ud));
+	EXPECT(-EINVAL, "recv_cq: the CQ must belong to the same device as the PD",
+	       uroce_ud_create(end->pd, &init, &ud));
 	init.recv_cq = end->cq;
 	EXPECT(-EINVAL, "max_recv_wr 0: 1 ... 32768", uroce_ud_create(end->pd, &init, &ud));
 	init.max_recv_wr = 1;
@@ -294,15 +295,15 @@ Test(refusals_cm, datagrams)
 	EXPECT(-EINVAL, "max_recv_sge 17: 1 ... 16", uroce_ud_create(end->pd, &init, &ud));
 	init.max_recv_sge = 1;
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &ud), 0);
-	EXPECT(-EINVAL, "num_sge 2: allowed are 0 to 1, the limit of the queue",
+	EXPECT(-EINVAL, "num_sge 2: must be 0 to 1, the limit of the queue",
 	       uroce_ud_post_recv(ud, &(struct uroce_recv_wr){ .num_sge = 2 }));
-	EXPECT(-EINVAL, "opcode 4: a UD QP supports SEND and SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "opcode 4: a UD QP supports only SEND and SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
 	wr.opcode = UROCE_WR_SEND;
 	wr.num_sge = 1;
-	EXPECT(-EINVAL, "num_sge 1: allowed are 0 to 16, and sg_list must not be NULL", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "num_sge 1: must be 0 to 16, and sg_list must not be NULL", uroce_ud_send(ud, &to, &wr));
 	wr.sg_list = &sge;
 	sge.length = 5000;
-	EXPECT(-EINVAL, "5000 bytes: allowed are up to 4096, the path MTU of the device", uroce_ud_send(ud, &to, &wr));
+	EXPECT(-EINVAL, "5000 bytes: must not exceed 4096, the path MTU of the device", uroce_ud_send(ud, &to, &wr));
 	sge.length = 8;
 	EXPECT(-EINVAL, "qp_num 0: 1 ... 16777215", uroce_ud_send(ud, &to, &wr));
 	to.qp_num = 5;

@@ -31,14 +31,15 @@ Test(refusals_post, invalid_requests)
 	struct uroce_qp_attr attr = { .max_rd_atomic = 0 };
 
 	network_open_ends(&network);
-	EXPECT(-EINVAL, "state RESET: sends can be posted in RTS, SQD and ERR", post(UROCE_WR_SEND, 0, 1, 8));
-	EXPECT(-EINVAL, "state RESET: receives can be posted from INIT on", post_recv(0));
+	EXPECT(-EINVAL, "state RESET: send requests can be posted only in RTS, SQD and ERR",
+	       post(UROCE_WR_SEND, 0, 1, 8));
+	EXPECT(-EINVAL, "state RESET: receives can be posted in all states except RESET", post_recv(0));
 	network_connect(&network, false);
 	EXPECT(-EINVAL, "opcode 77: not a member of enum uroce_wr_opcode", post(77, 0, 1, 8));
 	EXPECT(-EINVAL, "opcode 10: not a member of enum uroce_wr_opcode", post(10, 0, 1, 8));
-	EXPECT(-EINVAL, "num_sge 3: allowed are 0 to 2, the limit of the queue", post(UROCE_WR_SEND, 0, 3, 8));
+	EXPECT(-EINVAL, "num_sge 3: must be 0 to 2, the limit of the queue", post(UROCE_WR_SEND, 0, 3, 8));
 	EXPECT(-EINVAL, "sg_list: NULL although num_sge is 1", post(UROCE_WR_SEND, 0, 1, 0));
-	EXPECT(-EINVAL, "8 bytes inline: allowed are up to 0, the max_inline_data of the QP",
+	EXPECT(-EINVAL, "8 bytes inline: must not exceed 0, the max_inline_data of the QP",
 	       post(UROCE_WR_SEND, UROCE_SEND_INLINE, 1, 8));
 	EXPECT(-EINVAL, "num_sge 1, 9 bytes: an atomic requires one SGE of 8 bytes",
 	       post(UROCE_WR_ATOMIC_WRITE, 0, 1, 9));
@@ -63,8 +64,8 @@ Test(refusals_post, full_queues)
 	while (post(UROCE_WR_SEND, 0, 1, 8) == 0)
 		;
 	EXPECT(-ENOMEM,
-	       "max_send_wr 64: the send queue is full; completions free its entries, so signal at least one request "
-	       "per queue length",
+	       "max_send_wr 64: the send queue is full: completions free entries, so poll the CQ, and signal at least "
+	       "one request per max_send_wr requests",
 	       post(UROCE_WR_SEND, 0, 1, 8));
 	while (post_recv(0) == 0)
 		;

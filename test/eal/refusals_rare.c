@@ -86,7 +86,7 @@ Test(refusals_rare, unsupported_by_the_machine)
 	EXPECT(-EIO, "the kernel returns no random numbers: *", uroce_qp_create(network.ends[0].pd, &init, &qp));
 	no_random = false;
 	no_such_cpu = true;
-	EXPECT(-ENOTSUP, "name *: this CPU lacks the instructions", uroce_icrc_choose(uroce_icrc()));
+	EXPECT(-ENOTSUP, "name *: this CPU lacks the required instructions", uroce_icrc_choose(uroce_icrc()));
 	no_such_cpu = false;
 	cr_expect_eq(uroce_icrc_choose(uroce_icrc()), 0);
 	network_close(&network);
@@ -103,7 +103,7 @@ Test(refusals_rare, invalid_devices)
 	EXPECT(-EINVAL, ":: is an unspecified address: use a host address, such as 10.0.0.1/24",
 	       uroce_device_create(network.engine, &device, &none));
 	device.addrs[0] = network_address("10.0.0.9");
-	EXPECT(-EBUSY, "port_id *: it already has a device", uroce_device_create(network.engine, &device, &none));
+	EXPECT(-EBUSY, "port_id *: the port already has a device", uroce_device_create(network.engine, &device, &none));
 	network_close(&network);
 }
 
@@ -270,7 +270,7 @@ Test(refusals_rare, path_armed_before_the_peer_followed)
 				       .alt_pkey = 0xFFFF,
 				       .path_mig_state = UROCE_PATH_REARM };
 	EXPECT(-EAGAIN,
-	       "PATH_MIG_STATE REARM: no packet of the peer has arrived over the new path yet; exchange a message "
+	       "PATH_MIG_STATE REARM: no packet from the peer has arrived over the new path yet; exchange a message "
 	       "first",
 	       uroce_qp_modify(network.ends[0].qp, &attr, mask, NULL));
 	destroy_both();
@@ -297,7 +297,7 @@ Test(refusals_rare, devices_and_neighbours_of_an_id)
 	EXPECT(-ENETUNREACH, "dest 10.9.9.9: it is outside the network of 10.0.1.1, which has no gateway",
 	       uroce_cm_route(id, &source, &far, 0));
 	cr_assert_eq(uroce_cm_bind(id, &own, 0), 0);
-	EXPECT(-EINVAL, "pd: it belongs to another device than the id, see uroce_cm_device()",
+	EXPECT(-EINVAL, "pd: it belongs to a different device than the id; see uroce_cm_device()",
 	       uroce_cm_qp_create(id, network.ends[1].pd, &init, 0, &qp));
 	cr_assert_eq(uroce_cm_id_destroy(id), 0);
 	close_second(&second);
@@ -319,7 +319,7 @@ Test(refusals_rare, request_that_ends_during_accept)
 	init = calls_qp_init(&network, 1);
 	cr_assert_eq(uroce_cm_qp_create(event.id, network.ends[1].pd, &init, 0, &qp), 0);
 	has_ended = true;
-	EXPECT(-ENOTCONN, "id: the peer ended its connection request before it was accepted",
+	EXPECT(-ENOTCONN, "id: the peer withdrew its connection request before the request was accepted",
 	       uroce_cm_accept(event.id, NULL));
 	has_ended = false;
 	calls_hang_up(event.id);

@@ -190,10 +190,11 @@ Test(sentences, long_frames_to_the_peer_do_not_pass)
 	open_usual();
 	on_frames_to(1, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_WRITE, 5000);
-	expect_completion(0, WORDS("packets or their responses were lost until no retry was left",
-				   "last response received: NAK_SEQUENCE. Look: "
-				   "one packet is lost on every retry while others arrive: check that frames of the "
-				   "path MTU pass"));
+	expect_completion(
+		0, WORDS("packets or their responses were lost until no retry was left",
+			 "last response received: NAK_SEQUENCE. Look: "
+			 "one packet is lost on every retry while other packets arrive: check that frames of the "
+			 "path MTU pass"));
 	network_close(&network);
 }
 
@@ -205,10 +206,11 @@ Test(sentences, peer_that_reports_losses_on_every_retry)
 	open_usual();
 	on_frames_to(0, spoil_make_naks, 0);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_completion(0, WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
-				   "Look: one packet is lost on every retry while others arrive: check that frames of "
-				   "the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and which "
-				   "drop counters of ports and switches grow"));
+	expect_completion(
+		0, WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
+			 "Look: one packet is lost on every retry while other packets arrive: check that frames of "
+			 "the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and which "
+			 "drop counters of ports and switches grow"));
 	network_close(&network);
 }
 
@@ -218,11 +220,11 @@ Test(sentences, long_frames_of_the_peer_do_not_pass)
 	open_usual();
 	on_frames_to(0, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_READ, 5000);
-	expect_completion(
-		0, WORDS("the peer did not answer in time",
-			 "; last response received: ACK, msn 1. Look: the peer responded before: check that its "
-			 "process and QP still exist and have a core, that this port transmitted the frames (tx_stuck, "
-			 "tx_held, tx_link_down), and that frames of the path MTU pass in both directions"));
+	expect_completion(0, WORDS("the peer did not answer in time",
+				   "; last response received: ACK, msn 1. Look: the peer responded before: check that "
+				   "the peer's process and QP still exist, that the process is scheduled, that this "
+				   "port transmitted the frames (tx_stuck, "
+				   "tx_held, tx_link_down), and that frames of the path MTU pass in both directions"));
 	network_close(&network);
 }
 
@@ -237,7 +239,7 @@ Test(sentences, lost_answer_without_retries)
 	expect_completion(
 		0, WORDS("packets or their responses were lost until no retry was left",
 			 "Look: responses of the peer are lost or out of order: check that frames of the path MTU pass "
-			 "(MTUs of the interfaces, framesz, bsize), and which drop counters grow here "
+			 "(MTUs of the interfaces, framesz, bsize), and which drop counters grow on this port "
 			 "(rx_missed_errors, drop_ring_full, drop_stale_response, early_probes) and on the switch"));
 	network_close(&network);
 }
@@ -259,7 +261,7 @@ Test(sentences, a_response_that_breaks_the_protocol)
 	open_usual();
 	on_frames_to(0, spoil_break_responses, 0);
 	post_usual(UROCE_WR_RDMA_READ, 8);
-	expect_completion(0, WORDS("BAD_RESP_ERR: the peer's response broke the protocol; PSN ",
+	expect_completion(0, WORDS("BAD_RESP_ERR: the peer's response violated the protocol; PSN ",
 				   "Look: capture both directions: uroce-trace shows which end is at fault"));
 	network_close(&network);
 }
@@ -275,8 +277,8 @@ Test(sentences, address_without_a_station)
 	connect_end(0, &attr);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(0, WORDS("no response to ARP or neighbour discovery for the peer's address",
-				   "Look: check that the peer has that address in this network and VLAN, and that its "
-				   "program runs"));
+				   "Look: check that the peer's address exists in this network and VLAN, and that the "
+				   "peer's program runs"));
 	network_close(&network);
 }
 
@@ -291,8 +293,9 @@ Test(sentences, dead_peer_of_an_idle_connection)
 	connect_end(0, &attr);
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_queue_pair(0, WORDS("in ERR: RETRY_EXC_ERR: the peer of an idle connection did not answer",
-				   "Look: check that the peer's process and its QP still exist and can be reached"));
+	expect_queue_pair(
+		0, WORDS("in ERR: RETRY_EXC_ERR: the peer of an idle connection did not answer",
+			 "Look: check that the peer's process and QP still exist, and that the network path works"));
 	network_close(&network);
 }
 
@@ -341,7 +344,7 @@ Test(sentences, key_without_remote_access)
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(mr), 0);
 	expect_completion(0, WORDS("the peer refused the request"));
 	expect_queue_pair(
-		1, WORDS("the peer used a key that lacks the access right",
+		1, WORDS("the peer used a key that lacks the required access right",
 			 "Look: register the region with the UROCE_ACCESS_REMOTE_* flags that the peer requires"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
@@ -354,7 +357,7 @@ Test(sentences, a_range_outside_of_the_peers_region)
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr),
 	     NETWORK_BUFFER_BYTES - 4);
 	expect_completion(0, WORDS("the peer refused the request"));
-	expect_queue_pair(1, WORDS("the peer used a range that is not inside its region",
+	expect_queue_pair(1, WORDS("the peer used an address range outside the memory region",
 				   "Look: compare the peer's address and length with the registration"));
 	network_close(&network);
 }
@@ -371,12 +374,13 @@ Test(sentences, operation_forbidden_by_the_peer)
 		connect_end(i, &attr);
 	}
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
-	expect_completion(0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
-				   "; last response received: NAK_INVALID_REQUEST. Look: the peer does not accept this "
-				   "request: the message is longer than the peer's receive, more READs are outstanding "
-				   "than its max_dest_rd_atomic, or its QP does not allow the operation"));
+	expect_completion(
+		0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
+			 "; last response received: NAK_INVALID_REQUEST. Look: the peer does not accept this "
+			 "request: the message is longer than the peer's receive buffer, more READs are outstanding "
+			 "than the peer's max_dest_rd_atomic, or the peer's QP does not allow the operation"));
 	expect_queue_pair(
-		1, WORDS("the peer's request broke the protocol",
+		1, WORDS("the peer's request violated the protocol",
 			 "Look: check that access_flags and max_dest_rd_atomic of this QP allow the request; if they "
 			 "do, the peer violates the protocol: check a capture of both directions with uroce-trace"));
 	network_close(&network);
@@ -405,9 +409,9 @@ Test(sentences, receive_into_a_deregistered_region)
 	post_recv(uroce_mr_lkey(mr), 64);
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	post_usual(UROCE_WR_SEND, 8);
-	expect_completion(
-		0, WORDS("REM_OP_ERR: the peer refused the request",
-			 "NAK_REMOTE_OPERATIONAL. Look: the peer's receive entry is unusable: check its completion"));
+	expect_completion(0, WORDS("REM_OP_ERR: the peer refused the request",
+				   "NAK_REMOTE_OPERATIONAL. Look: the peer's receive entry is unusable: check the "
+				   "completion of that receive at the peer"));
 	expect_completion(1, WORDS("RECV wr_id 6 ", "a local key is unknown or no longer valid",
 				   "Look: check that the region is registered and was not deregistered"));
 	network_close(&network);
@@ -425,7 +429,7 @@ Test(sentences, a_key_of_another_domain)
 	cr_assert_eq(uroce_pd_alloc(network.ends[0].device, &pd), 0);
 	mr = region(0, pd, 64, 0);
 	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
-	expect_completion(0, WORDS("LOC_PROT_ERR: a local key is of another protection domain",
+	expect_completion(0, WORDS("LOC_PROT_ERR: a local key belongs to another protection domain",
 				   "Look: register the memory in the protection domain of the QP"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	cr_assert_eq(uroce_pd_dealloc(pd), 0);
@@ -440,7 +444,7 @@ Test(sentences, read_into_a_region_without_local_write)
 	open_usual();
 	mr = region(0, network.ends[0].pd, 64, 0);
 	post(UROCE_WR_RDMA_READ, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
-	expect_completion(0, WORDS("a local key lacks the access right",
+	expect_completion(0, WORDS("a local key lacks the required access right",
 				   "Look: receives, READs and atomics require UROCE_ACCESS_LOCAL_WRITE"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
@@ -454,7 +458,7 @@ Test(sentences, a_range_outside_of_the_region)
 	open_usual();
 	mr = region(0, network.ends[0].pd, 64, 0);
 	post(UROCE_WR_RDMA_WRITE, 65, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
-	expect_completion(0, WORDS("a local range is not inside its region",
+	expect_completion(0, WORDS("a local address range is outside its memory region",
 				   "Look: compare address and length with the registration"));
 	cr_assert_eq(uroce_mr_dereg(mr), 0);
 	network_close(&network);
@@ -506,7 +510,7 @@ Test(sentences, window_over_a_region_without_bind_access)
 	};
 	cr_assert_eq(uroce_mw_bind(network.ends[0].qp, mw, &bind, 5, UROCE_SEND_SIGNALED), 0, "%s", uroce_last_error());
 	expect_completion(
-		0, WORDS("MW_BIND_ERR: the window or its region does not allow that",
+		0, WORDS("MW_BIND_ERR: the memory window or its region does not allow this bind",
 			 "Look: a bind requires a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, "
 			 "access rights and a range within that region, and an unbound type 2 window"));
 	cr_assert_eq(uroce_mw_dealloc(mw), 0);
@@ -528,9 +532,9 @@ Test(sentences, a_completion_queue_that_is_full)
 	for (int i = 0; i < 8; i++)
 		post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_queue_pair(
-		0, WORDS("LOC_QP_OP_ERR: one of its completion queues overflowed, and a completion is lost. Look: "
+		0, WORDS("LOC_QP_OP_ERR: a completion queue of the QP overflowed, and a completion is lost. Look: "
 			 "poll the CQ more often, or create it with a depth that holds the completions of all "
-			 "outstanding requests and receives, including flushed ones"));
+			 "outstanding requests and receives, also if all of them are flushed"));
 	network_close(&network);
 }
 
@@ -544,7 +548,7 @@ Test(sentences, request_flushed_after_a_failure)
 		     0);
 	expect_completion(1, WORDS("RECV wr_id 6 ",
 				   "WR_FLUSH_ERR: flushed: the QP had failed or was moved to ERR. "
-				   "Look: the first completion of this QP with another status, or "
+				   "Look: the first completion of this QP with a status other than WR_FLUSH_ERR, or "
 				   "uroce_qp_last_error(), has the cause; the peer may have executed this request"));
 	expect_queue_pair(1, WORDS("in ERR: its application set that state"));
 	network_close(&network);

@@ -258,7 +258,8 @@ Test(ud, datagrams_use_a_shared_receive_queue)
 	init.srq = srq;
 	cr_assert_eq(uroce_ud_create(end->pd, &init, &all.uds[1]), 0);
 	cr_expect_eq(uroce_ud_post_recv(all.uds[1], &wr), -EINVAL);
-	cr_expect_str_eq(uroce_last_error(), "the QP receives from its SRQ: post to it with uroce_srq_post_recv()");
+	cr_expect_str_eq(uroce_last_error(),
+			 "the QP receives from its SRQ: post to the SRQ with uroce_srq_post_recv()");
 	cr_expect_eq(uroce_srq_destroy(srq), -EBUSY);
 	sge.addr = (uintptr_t)end->buffer;
 	sge.lkey = uroce_mr_lkey(end->mr);

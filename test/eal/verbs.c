@@ -175,7 +175,7 @@ Test(verbs, overflowed_cq_ends_all_its_qps)
 	cr_assert_eq(wc[0].status, UROCE_WC_SUCCESS, "what is in the CQ stays readable");
 	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
 	uroce_qp_explain(&view, line, sizeof(line));
-	cr_assert(strstr(line, "one of its completion queues overflowed") &&
+	cr_assert(strstr(line, "a completion queue of the QP overflowed") &&
 			  strstr(line, "Look: poll the CQ more often"),
 		  "%s", line);
 	cr_assert_eq(uroce_qp_last_error(network.ends[0].qp, &error), 0);

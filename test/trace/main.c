@@ -79,7 +79,7 @@ static int judge_file(const struct arguments *arguments)
 		add_frame(trace, &frame, &bad);
 	if (!file || capture_file_error(file)) {
 		fprintf(stderr, "uroce-trace: %s: %s\n", arguments->path,
-			file ? capture_file_error(file) : "no memory to open it: free memory");
+			file ? capture_file_error(file) : "no memory to open it: end other programs");
 		code = EXIT_FILE;
 	} else {
 		trace_judge(trace);

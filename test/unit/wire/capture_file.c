@@ -356,7 +356,7 @@ Test(capture_file, a_section_has_its_own_interfaces_and_byte_order)
 	put_interface(&draft, 1, 0);
 	put_enhanced(&draft, 0, "two", 3);
 	put_enhanced(&draft, 1, "bad", 3);
-	expect_error(&draft, "one.two.a packet with interface 1 (the file has 1) before byte");
+	expect_error(&draft, "one.two.packet with interface index 1, but only 1 interfaces are defined before byte");
 }
 
 Test(capture_file, link_type_with_a_check_sequence_is_ethernet)
@@ -371,12 +371,12 @@ Test(capture_file, other_links_are_refused_by_value)
 {
 	struct draft draft = classic(true, 0xA1B2C3D4, 113);
 
-	expect_error(&draft, "link type 113 is not supported (1, Ethernet)");
+	expect_error(&draft, "link type 113 is not supported (supported: 1, Ethernet)");
 	draft = (struct draft){ 0 };
 	put_section(&draft);
 	put_interface(&draft, 276, 0);
 	put_enhanced(&draft, 0, "one", 3);
-	expect_error(&draft, "link type 276 is not supported (1, Ethernet)");
+	expect_error(&draft, "link type 276 is not supported (supported: 1, Ethernet)");
 }
 
 Test(capture_file, packets_of_other_links_are_skipped_and_counted)
@@ -418,7 +418,7 @@ Test(capture_file, malformed_file_is_refused)
 
 	expect_error(&draft, "the file is empty");
 	put(&draft, "PK\3\4", 4);
-	expect_error(&draft, "is neither pcap nor pcapng (it starts with 50 4b 03 04)");
+	expect_error(&draft, "not a pcap or pcapng file (first bytes: 50 4b 03 04)");
 	draft = classic(false, 0xA1B2C3D4, 1);
 	draft.data[4] = 3;
 	expect_error(&draft, "pcap version 3.4");
@@ -451,11 +451,11 @@ Test(capture_file, malformed_file_is_refused)
 	expect_error(&draft, "an invalid block length, 20,");
 	draft = blocks(false);
 	put_simple(&draft, "four", 4, 9);
-	expect_error(&draft, "a packet of 9 bytes in a block of 8 bytes");
+	expect_error(&draft, "packet of 9 bytes that exceeds its block of 8 bytes");
 	draft = blocks(false);
 	put_enhanced(&draft, 0, "four", 4);
 	draft.data[draft.bytes - 4] ^= 8;
-	expect_error(&draft, "a block whose two lengths differ, 36 and 44");
+	expect_error(&draft, "pcapng block with two different lengths (36 and 44)");
 	draft = blocks(false);
 	start = begin_block(&draft, 6);
 	put32(&draft, 0);

@@ -188,7 +188,7 @@ Test(decode, cut_frame_shows_its_captured_fields)
 		"3: 10.9.0.2 > 10.9.0.9 ACK qp=0x50183c psn=14452695 credit=31 msn=1 icrc=ok\n"
 		"4: 10.9.0.2 > 10.9.0.9 READ_RESPONSE_FIRST qp=0x50183c psn=14452696 icrc=unknown captured=56 of=1086\n"
 		"5: 10.9.0.2 > 10.9.0.9 captured=50 of=1082\n"
-		"5 frames, 5 RoCE, 0 bad, 4 truncated: their ICRC cannot be checked\n");
+		"5 frames, 5 RoCE, 0 bad, 4 truncated frames (ICRC not checked)\n");
 	expect_run("--rebuild --json-lines " TEST_DATA "/cut.pcap", 0,
 		   "\"psn\":14452696,\"flags\":[],\"pkey\":65535,\"payload_bytes\":1024,\"pad_bytes\":0,"
 		   "\"icrc\":\"unknown\",\"captured_bytes\":56,\"original_bytes\":1086}\n"
@@ -279,7 +279,7 @@ Test(decode, linux_connections_are_shown_with_their_outcome)
 		   "  = established after 48.097 ms\n4 connections, 13 messages\n13 frames, 13 RoCE, 0 bad\n");
 	expect_run("--cm " TEST_DATA "/pingpong-mtu1024.pcap", 0,
 		   "0 connections, 0 messages\n251 frames, 238 RoCE, 0 bad\n");
-	expect_run("--cm --json-lines " TEST_DATA "/rping-cm.pcap", 2, "Remove one\n");
+	expect_run("--cm --json-lines " TEST_DATA "/rping-cm.pcap", 2, "Remove --cm\n");
 }
 
 #define SAID_MAX 300u
@@ -393,9 +393,9 @@ Test(decode, truncated_file_yields_no_conclusion)
 	fclose(from);
 	fclose(to);
 	snprintf(arguments, sizeof(arguments), "--cm %s", path);
-	expect_run(arguments, 3, "the file is damaged, capture or copy it again\n");
+	expect_run(arguments, 3, "the file is damaged: capture again, or copy the file again\n");
 	expect_part(arguments,
-		    "  = no conclusion: the rest of the file could not be read\n1 connections, 2 messages\n");
+		    "  = outcome unknown: the rest of the file could not be read\n1 connections, 2 messages\n");
 	unlink(path);
 }
 
@@ -434,7 +434,7 @@ Test(decode, repeated_and_unanswered_messages_are_marked)
 			   "connection 2: " A "0x0000000000000007\n"
 			   "  0.005000 " A "REQ id=0x00000002 qpn=0x000000 psn=0 service 0x0000000000000007\n"
 			   "  0.015000 " B "REP id=0x00000003 to=0x00000002 qpn=0x000000 psn=0\n"
-			   "  = answered after 10.000 ms, not confirmed\n"
+			   "  = REP after 10.000 ms, no RTU\n"
 			   "connection 3: 10.9.0.2 -> 10.9.0.3\n"
 			   "  0.020000 " A "DREQ id=0x00000008 to=0x00000009 qpn=0x000000\n"
 			   "  = set up before the capture, DREQ not answered\n"
@@ -475,7 +475,7 @@ Test(decode, alternate_paths_and_datagram_services_have_their_own_lines)
 			   "  0.001000 " A "RTU id=0x00000001 to=0x00000003\n"
 			   "  0.002000 " A "LAP id=0x00000001 to=0x00000003 alternate path :: > ::\n"
 			   "  0.003000 " B "APR id=0x00000003 to=0x00000001 not_supported (2)\n"
-			   "  = set up began before the capture\n"
+			   "  = connection setup began before the capture\n"
 			   "connection 2: " A "udp:10\n"
 			   "  0.004000 " A "SIDR_REQ id=0x00000001 service udp:10\n"
 			   "  0.005000 " B "SIDR_REP id=0x00000001 valid (0) qpn=0x000006 qkey=0x00000007\n"
@@ -508,13 +508,13 @@ Test(decode, random_messages_are_printed)
 Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 {
 	expect_run("-", 3, "uroce-decode: -: the file is empty: capture again\n");
-	expect_run("", 2, "uroce-decode: 0 files given: give one, as in uroce-decode FILE.pcap\n");
-	expect_run("a b", 2, "uroce-decode: 2 files given: give one, as in uroce-decode FILE.pcap\n");
-	expect_run("--chek a", 2, "uroce-decode: unrecognized option '--chek'; --help lists them\n");
+	expect_run("", 2, "uroce-decode: 0 files given: use exactly one file: uroce-decode FILE.pcap\n");
+	expect_run("a b", 2, "uroce-decode: 2 files given: use exactly one file: uroce-decode FILE.pcap\n");
+	expect_run("--chek a", 2, "uroce-decode: unrecognized option '--chek'; --help lists the options\n");
 	expect_run("/nonexistent", 3,
-		   "uroce-decode: /nonexistent: cannot be opened: No such file or directory: "
-		   "give a capture file that can be read\n");
-	expect_run("/", 3, "Is a directory: give a readable capture file\n");
+		   "uroce-decode: /nonexistent: cannot open the file: No such file or directory: "
+		   "use a readable capture file\n");
+	expect_run("/", 3, "Is a directory: use a readable capture file\n");
 	expect_run("/dev/null", 3, "uroce-decode: /dev/null: the file is empty: capture again\n");
 }
 
