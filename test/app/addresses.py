@@ -265,14 +265,14 @@ def no_dad_uses_the_address_and_reports_the_conflict_later(directory):
         for name, *options in programs_and_options:
             running = Running(directory, "running", name, *options)
             running.wait_until(lambda: conflict_is_told(kernel, running))
-            want(running.text().count("is also held by") == 1, running.text())
+            want(running.text().count("is also used by") == 1, running.text())
             running.kill()
 
 
 def conflict_is_told(kernel, running):
     kernel.run(sys.executable, "-c", ANNOUNCE, mac_of(kernel))
     time.sleep(0.2)
-    return f"192.0.2.9 is also held by {mac_of(kernel)}: change one of the two" in running.text()
+    return f"address 192.0.2.9 is also used by {mac_of(kernel)}: change the address of one" in running.text()
 
 
 ANNOUNCE = """

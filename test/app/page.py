@@ -182,8 +182,8 @@ def test_refusals(folder):
     open(old, "w").write("of before")
     rows = {"a_folder_that_is_not_there": (folder + "/none/x.html", 3, "create the directory"),
             "a_folder": (folder, 3, "it is a directory: name a file in it"),
-            "standard_output": ("-", 2, "use another file"),
-            "the_file_of_json": (old, 2, "use another file")}
+            "standard_output": ("-", 2, "use a file other than"),
+            "the_file_of_json": (old, 2, "use a file other than")}
     for name, (path, status, words) in rows.items():
         done = run("--report", path, "--json", old, "-n", "10")
         report(done.returncode == status and len(done.stderr.splitlines()) == 1 and path in done.stderr and
@@ -193,7 +193,7 @@ def test_refusals(folder):
         done = run("--report", folder + "/x.html", *words)
         report(done.returncode == 2 and len(done.stderr.splitlines()) == 1, f"{words[0][2:]}_has_no_page", done.stderr)
     done = run("--report", "/dev/full", "--op", "write", "--mode", "bw", "-n", "100")
-    report(done.returncode == 3 and "is not complete" in done.stderr and "RDMA_Write BW" in done.stdout,
+    report(done.returncode == 3 and "the page is incomplete" in done.stderr and "RDMA_Write BW" in done.stdout,
            "a_full_disk_is_told_and_the_results_are_printed", done.returncode, done.stderr)
 
 

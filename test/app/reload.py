@@ -38,7 +38,7 @@ def sighup_changes_hosts_and_namespaces(directory):
             ends.works("first", "--nsid", "7", nqn=OTHER)
             reload((INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") +
                    f"[namespace.2]\nsubsystem = {DISK}\nstore=null:8M\n[subsystem.2]\nnqn={DISK}2\n",
-                   f"namespace 7 of {OTHER} has {32 << 20} bytes", f"namespace 2 of {DISK} added",
+                   f"namespace 7 of {OTHER} was resized to {32 << 20} bytes", f"namespace 2 of {DISK} added",
                    f"subsystem {DISK}2 is new: restart")
             twice = (INI % (OWN_HOST, folder)).replace("disk:16M", "disk:32M") + \
                 "".join(f"[namespace.{number}]\nsubsystem = {DISK}\nstore=null:8M\n" for number in (2, 3))
@@ -76,16 +76,16 @@ def sighup_reports_each_changed_value_that_needs_a_restart(directory):
 
         changed = text.replace("max-data = 64k", "idle=poll\npool=128M").replace("10.0.0.1/24", "10.0.0.9/24") \
             .replace("serial=SERIAL", "serial=OTHER") + "vlan=7\n"
-        expected = sorted(f"reload: {path}: {words}: restart the target to apply it" for words in (
-            "[target] idle is poll instead of sleep", f"[target] pool is {128 << 20} instead of {64 << 20}",
-            f"[target] max-data is the default instead of {64 << 10}",
-            "[port.0] ip is 10.0.0.9/24 instead of 10.0.0.1/24", "[port.0] vlan changed",
-            "[subsystem.0] serial is OTHER instead of SERIAL"))
+        expected = sorted(f"reload: {path}: {words}: restart the target to apply the change" for words in (
+            "[target] idle is now poll instead of sleep", f"[target] pool is now {128 << 20} instead of {64 << 20}",
+            f"[target] max-data is now the default instead of {64 << 10}",
+            "[port.0] ip is now 10.0.0.9/24 instead of 10.0.0.1/24", "[port.0] vlan changed",
+            "[subsystem.0] serial is now OTHER instead of SERIAL"))
         for _ in range(2):  # what runs has not changed in between
             want(reload(changed) == expected, target.text(), *expected)
         want(not reload(text), target.text())
         want(reload(text + "[port.1]\ndevice=net_memif1\nip=10.0.1.1/24\n") ==
-             [f"reload: {path}: 2 ports instead of 1: restart the target to apply it"], target.text())
+             [f"reload: {path}: now 2 ports instead of 1: restart the target to apply the change"], target.text())
         gone = re.sub(r"(?s)\[subsystem\.1\].*?(?=\[namespace)", "", text)
         want(reload(re.sub(r"(?s)\[namespace\.1\].*?(?=\[port)", "", gone)) ==
              [f"reload: subsystem {OTHER} is not in the file: restart the target to remove it"], target.text())

@@ -13,6 +13,7 @@
 #define THREADS 3u
 #define TURNS 300000u
 #define BLOCKS 4u
+#define STATUS_BITS 0x7FFu /* type and code, without the hint when to retry */
 
 static atomic_uint ready;
 
@@ -42,7 +43,10 @@ static void serve_one(struct server *server, uint32_t turn)
 		server->reads += opcode == NVME_READ;
 		server->writes += opcode == NVME_WRITE;
 	} else {
-		server->surprised |= nsid != 2 || command.status != FINAL(NVME_INVALID_NAMESPACE);
+		/* A write is refused as well while the namespace is back and the host has not identified it yet. */
+		bool waits = opcode == NVME_WRITE && (command.status & STATUS_BITS) == NVME_NAMESPACE_NOT_READY;
+
+		server->surprised |= nsid != 2 || !(waits || command.status == FINAL(NVME_INVALID_NAMESPACE));
 		server->refused++;
 	}
 }
