@@ -21,8 +21,8 @@ static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
 		fprintf(out, "last frames of this QP: %s, and the file of the same name with .pcapng\n", path);
 	else
 		fprintf(out,
-			"the last frames of this QP were not written to %s: the directory is full, or 256 QPs failed "
-			"before\n",
+			"the last frames of this QP were not written to %s: the directory is full, or the limit of 256 "
+			"records per process is reached\n",
 			folder);
 }
 

@@ -195,8 +195,8 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 	uint64_t before = story->count ? story->order[0]->cycles : story->clock.cycles;
 
 	fprintf(text,
-		"\nlast %u frames of this QP, sent (->) and received (<-), with the time from each frame to the detection of "
-		"the failure\n",
+		"\nlast %u frames of this QP, sent (->) and received (<-), with the time from each frame to the "
+		"detection of the failure\n",
 		story->count);
 	for (uint32_t i = 0; i < story->count; i++) {
 		const struct drivers_flow_frame *frame = story->order[i];

@@ -85,8 +85,8 @@ static const char *const findings[UROCE_FINDINGS] = {
 static const char *peer_qp_finding(bool answered)
 {
 	return answered ? "the peer's address answers echo requests, but the peer's queue pair no longer responds: the "
-			  "program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) "
-			  "or in ERR (drop_qp_state)" :
+			  "peer's program has ended or hangs, its queue pair was destroyed (the peer's "
+			  "drop_unknown_qpn grows), or its queue pair is in ERR (the peer's drop_qp_state grows)" :
 			  "the peer's address answers echo requests, but the peer's queue pair does not respond: the "
 			  "queue pair no longer exists (peer's drop_unknown_qpn grows), is not connected to this queue "
 			  "pair (drop_qp_state, "

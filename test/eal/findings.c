@@ -211,11 +211,10 @@ Test(findings, only_the_peers_queue_pair_is_gone)
 	open_connected();
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
 	network.ends[1].qp = NULL;
-	expect_found(
-		100, UROCE_FINDING_PEER_QP,
-		". Found: the peer's address answers echo requests, but the peer's queue pair no longer responds: the "
-		"program has ended or hangs, or the queue pair is destroyed (peer's drop_unknown_qpn grows) or in "
-		"ERR (drop_qp_state)");
+	expect_found(100, UROCE_FINDING_PEER_QP,
+		     ". Found: the peer's address answers echo requests, but the peer's queue pair no longer responds: "
+		     "the peer's program has ended or hangs, its queue pair was destroyed (the peer's drop_unknown_qpn "
+		     "grows), or its queue pair is in ERR (the peer's drop_qp_state grows)");
 	network_close(&network);
 }
 
