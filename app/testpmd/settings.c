@@ -168,8 +168,8 @@ static int check_together(const struct settings *settings)
 	}
 	if (settings->port_count == 1 && !settings->target && !settings->peer[0] && !settings->interactive &&
 	    !settings->cmdline_file[0])
-		return app_complain(APP_EXIT_USAGE, "a single port requires --peer HOST or --server, or the command "
-						    "listen or connect; or give a second port");
+		return app_complain(APP_EXIT_USAGE, "with one port, add --peer HOST or --server, or run the command "
+						    "\"listen\" or \"connect\"; otherwise add a second port");
 	if (settings->cmdline_file[0] && !app_is_readable(settings->cmdline_file))
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s %s: %s", name_of(settings, "cmdline-file"),
 				    settings->cmdline_file, strerror(errno));

@@ -18,10 +18,10 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_SEQUENCE_NAK] =
 		"one packet is lost on every retry while other packets arrive: check that frames of the path MTU pass "
 		"(MTUs "
-		"of interfaces and switches, framesz, bsize), and which drop counters of ports and switches grow",
+		"of interfaces and switches, framesz, bsize), and look for growing drop counters of ports and switches",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"responses of the peer are lost or out of order: check that frames of the path MTU pass (MTUs of the "
-		"interfaces, framesz, bsize), and which drop counters grow on this port (rx_missed_errors, "
+		"interfaces, framesz, bsize), and look for growing drop counters of this port (rx_missed_errors, "
 		"drop_ring_full, "
 		"drop_stale_response, early_probes) and on the switch",
 	[UROCE_CAUSE_RNR] =

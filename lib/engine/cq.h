@@ -15,7 +15,7 @@
 #define CQ_PIECES ((uint32_t)sizeof(struct uroce_wc) / CQ_PIECE_BYTES)
 
 static_assert(CQ_PIECES * CQ_PIECE_BYTES == sizeof(struct uroce_wc) && (CQ_PIECES & (CQ_PIECES - 1)) == 0,
-	      "a completion must have a power-of-two number of whole pieces");
+	      "struct uroce_wc must consist of a power-of-two number of ring elements");
 
 struct uroce_device;
 

@@ -209,8 +209,8 @@ Test(sentences, peer_that_reports_losses_on_every_retry)
 	expect_completion(
 		0, WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
 			 "Look: one packet is lost on every retry while other packets arrive: check that frames of "
-			 "the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and which "
-			 "drop counters of ports and switches grow"));
+			 "the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and look for growing "
+			 "drop counters of ports and switches"));
 	network_close(&network);
 }
 
@@ -239,7 +239,7 @@ Test(sentences, lost_answer_without_retries)
 	expect_completion(
 		0, WORDS("packets or their responses were lost until no retry was left",
 			 "Look: responses of the peer are lost or out of order: check that frames of the path MTU pass "
-			 "(MTUs of the interfaces, framesz, bsize), and which drop counters grow on this port "
+			 "(MTUs of the interfaces, framesz, bsize), and look for growing drop counters of this port "
 			 "(rx_missed_errors, drop_ring_full, drop_stale_response, early_probes) and on the switch"));
 	network_close(&network);
 }
