@@ -21,7 +21,7 @@ static const char *const advices[UROCE_CAUSES] = {
 		"of interfaces and switches, framesz, bsize), and look for growing drop counters of ports and switches",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"responses of the peer are lost or out of order: check that frames of the path MTU pass (MTUs of the "
-		"interfaces, framesz, bsize), and look for growing drop counters of this port (rx_missed_errors, "
+		"interfaces, framesz, bsize), and check the drop counters of this port (rx_missed_errors, "
 		"drop_ring_full, "
 		"drop_stale_response, early_probes) and on the switch",
 	[UROCE_CAUSE_RNR] =
