@@ -239,7 +239,8 @@ Test(sentences, lost_answer_without_retries)
 	expect_completion(
 		0, WORDS("packets or their responses were lost until no retry was left",
 			 "Look: responses of the peer are lost or out of order: check that frames of the path MTU pass "
-			 "(MTUs of the interfaces, framesz, bsize), and check the drop counters of this port (rx_missed_errors, drop_ring_full, drop_stale_response, early_probes) and on the switch"));
+			 "(MTUs of the interfaces, framesz, bsize), and check the drop counters of this port "
+			 "(rx_missed_errors, drop_ring_full, drop_stale_response, early_probes) and on the switch"));
 	network_close(&network);
 }
 
