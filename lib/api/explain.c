@@ -17,8 +17,8 @@ static const char *const advices[UROCE_CAUSES] = {
 		"tx_held, tx_link_down), and that frames of the path MTU pass",
 	[UROCE_CAUSE_SEQUENCE_NAK] =
 		"one packet is lost on every retry while other packets arrive: check that frames of the path MTU pass "
-		"(MTUs "
-		"of interfaces and switches, framesz, bsize), and look for growing drop counters of ports and switches",
+		"(MTUs of interfaces and switches, framesz, bsize), and look for growing drop counters of ports and "
+		"switches",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"responses of the peer are lost or out of order: check that frames of the path MTU pass (MTUs of the "
 		"interfaces, framesz, bsize), and check the drop counters of this port (rx_missed_errors, "
@@ -89,8 +89,7 @@ static const char *peer_qp_finding(bool answered)
 			  "drop_unknown_qpn grows), or its queue pair is in ERR (the peer's drop_qp_state grows)" :
 			  "the peer's address answers echo requests, but the peer's queue pair does not respond: the "
 			  "queue pair no longer exists (peer's drop_unknown_qpn grows), is not connected to this queue "
-			  "pair (drop_qp_state, "
-			  "drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)";
+			  "pair (drop_qp_state, drop_address), or has another VLAN (drop_vlan) or P_Key (drop_pkey)";
 }
 
 const char *uroce_finding_text(uint8_t finding, bool answered)
