@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define AT 8192u /* where the region lies in B's memory */
@@ -98,7 +99,7 @@ static void check_refused(struct pair *pair, const char *name)
 {
 	cr_assert_str_eq(pair->side[B].sent[0], "NAK_REMOTE_ACCESS psn=0 msn=0", "%s: %s", name, pair->side[B].sent[0]);
 	cr_assert_eq(pair->side[B].sent_count, 1, "%s", name);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR, "%s", name);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_ERR, "%s", name);
 	expect_counts(pair, B, CNT_RESP_REMOTE_ACCESS_ERRORS, 1);
 	expect_events(pair, B, "QP_ACCESS_ERR");
 	for (uint32_t i = 0; i < 4 * BYTES; i++)
@@ -118,7 +119,7 @@ static void check_row(const struct row *row)
 	pair_fill(pair, B, AT - BYTES, GUARD, 4 * BYTES);
 	pair_request(pair, packet);
 	if (row->accepted) {
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS, "%s", row->name);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS, "%s", row->name);
 		cr_assert_geq(pair->side[B].sent_count, 1, "%s", row->name);
 		cr_assert_eq(strncmp(pair->side[B].sent[0], "NAK", 3) == 0, false, "%s", row->name);
 	} else {

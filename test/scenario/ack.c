@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/ack.h"
 #include "rc/outbox.h"
 #include "rule.h"
@@ -102,7 +103,7 @@ Test(ack, ack_psn_is_used_stale_or_ghost_by_the_window)
 			expect_counts(pair, A, CNT_GHOST_RESPONSE, rows[r / 4].ghost);
 			expect_counts(pair, A, CNT_STALE_RESPONSE, rows[r / 4].stale);
 			expect_leaves(pair, A);
-			cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+			cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 			pair_close(pair);
 		}
 	}
@@ -147,7 +148,7 @@ Test(ack, a_reserved_syndrome_is_ignored_and_counted)
 		expect_leaves(pair, A);
 		expect_counts(pair, A, CNT_RESERVED_SYNDROME, 1);
 		cr_assert_eq(rc_qp_deadline(pair->side[A].qp), deadline, "syndrome %#x", syndrome);
-		cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+		cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 		pair_close(pair);
 	}
 	cr_assert_eq(rows, 256 - 64 - 4);
@@ -253,7 +254,7 @@ Test(ack, a_nak_behind_an_unanswered_read_restarts_the_read)
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
 		expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 		expect_counts(pair, A, CNT_RNR_NAK_RETRY_ERR, 0);
-		cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+		cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 		pair_close(pair);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include "draw.h"
 #include "packets.h"
+#include "peek.h"
 #include "rc/codes.h"
 #include "rule.h"
 
@@ -66,7 +67,7 @@ Test(adversary, a_sweep_of_psns_towards_a_responder_raises_an_alarm)
 		pair_transmit(pair, B);
 		expect_events(pair, B, "ANOMALY");
 		cr_assert_leq(pair->side[B].sent_count, 2, "an ACK and a NAK, however many guesses");
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 		pair_close(pair);
 	}
 }
@@ -167,7 +168,7 @@ Test(adversary, repeated_long_read_raises_no_alarm)
 	RULE("S-9");
 	for (uint32_t i = 0; i < reads; i++)
 		pair_inject(pair, B, read_packet(pair, i * packets, 0, PAIR_MEMORY_BYTES));
-	cr_assert_gt(pair->side[B].qp->responder.epsn.v, ANOMALY_DISTANCE + packets);
+	cr_assert_gt(peek_expected(pair->side[B].qp), ANOMALY_DISTANCE + packets);
 	for (uint32_t n = 0; n < 2 * ANOMALY_PACKETS; n++)
 		pair_inject(pair, B, read_packet(pair, n % packets, n * 256, PAIR_MEMORY_BYTES - n * 256));
 	pair_transmit_some(pair, B, 1);
@@ -234,7 +235,7 @@ Test(adversary, response_outside_the_window_changes_nothing)
 	expect_completes(pair, A);
 	expect_counts(pair, A, CNT_GHOST_RESPONSE, sent);
 	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), deadline);
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	expect_events(pair, A, "ANOMALY");
 	pair_mend(pair);
 	cr_assert(pair_settle(pair, 60 * SECOND_NS));
@@ -459,8 +460,8 @@ Test(adversary, injected_sends_without_ackreq_show_in_receive_counters, .timeout
 	sends = inject_sends(pair, 0);
 	expect_counts(pair, B, CNT_RX_SEND_REQUESTS, sends);
 	expect_counts(pair, A, CNT_GHOST_RESPONSE, 0);
-	cr_assert_eq(pair->side[B].qp->responder.epsn.v, sends & 0xFFFFFF);
-	cr_assert_eq(pair->side[B].qp->responder.msn, sends & 0xFFFFFF, "the MSN comes round with it");
+	cr_assert_eq(peek_expected(pair->side[B].qp), sends & 0xFFFFFF);
+	cr_assert_eq(peek_msn(pair->side[B].qp), sends & 0xFFFFFF, "the MSN comes round with it");
 	pair_recv(pair, B, 1, PAIR_MEMORY_BYTES / 2, 64);
 	pair_send(pair, 1, 16);
 	cr_assert(pair_settle(pair, 600 * SECOND_NS));
@@ -497,7 +498,7 @@ Test(adversary, guessed_key_has_one_try_per_connection)
 		pair_request(pair, keyed_packet(pair, keyed[i], 0, pair->side[B].key ^ WRONG_KEY));
 		expect_leaves(pair, B, "NAK_REMOTE_ACCESS psn=0 msn=0");
 		expect_events(pair, B, "QP_ACCESS_ERR");
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_ERR);
 		for (uint32_t psn = 0; psn < 3; psn++)
 			pair_request(pair, keyed_packet(pair, keyed[i], psn, pair->side[B].key));
 		expect_leaves(pair, B);
@@ -550,7 +551,7 @@ Test(adversary, key_cannot_be_tried_without_ending_the_connection)
 			answers[w] = pair->side[B].sent_count;
 			if (keyed[i] == OP_WRITE_ONLY)
 				expect_leaves(pair, B, "ACK psn=1 credit=31 msn=2");
-			cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+			cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 			pair_close(pair);
 		}
 		cr_assert(answers[0] == answers[1] && answers[0] == answers[2], "opcode %#x", keyed[i]);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/migration.h"
 #include "rule.h"
 #include "two_paths.h"
@@ -396,7 +397,6 @@ Test(arming, reset_forgets_the_alternate_path)
 		attr.sq_psn = 0;
 		attr.qp_state = UROCE_QPS_RESET;
 		cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
-		qp->probe.enabled = false; /* RESET brings the default back */
 		attr.qp_state = UROCE_QPS_INIT;
 		cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, &bad), 0);
 		attr.qp_state = UROCE_QPS_RTR;
@@ -411,6 +411,7 @@ Test(arming, reset_forgets_the_alternate_path)
 						  UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN,
 					  &bad),
 			     0);
+		poke_probes(qp, false); /* RESET has brought the default back */
 		two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 0);
 		attr.path_mig_state = UROCE_PATH_REARM;
 		expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE);
@@ -525,7 +526,7 @@ Test(arming, a_migration_may_begin_with_a_long_read)
 
 		two_paths_arm(pair);
 		pair_request(pair, packet);
-		pair->side[B].qp->responder.epsn = psn_make(2 * ANOMALY_DISTANCE);
+		poke_expected(pair->side[B].qp, 2 * ANOMALY_DISTANCE);
 		packet.psn += !again;
 		packet.flags |= WIRE_MIGREQ;
 		pair->inject_path = &path;

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 static int post_atomic(struct pair *pair, uint64_t wr_id, enum uroce_wr_opcode opcode, uint64_t compare_add,
@@ -169,7 +170,7 @@ Test(atomic, results_outside_the_psn_window_are_forgotten)
 
 	RULE("P-6");
 	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
-	b->responder.epsn = psn_make(PSN_WINDOW - 1); /* after as many others */
+	poke_expected(b, PSN_WINDOW - 1); /* after as many others */
 	pair_request(pair, fetch_add_packet(pair, PSN_WINDOW - 1, 0, 1));
 	cr_assert_eq(b->replay.used, 2);
 	pair_request(pair, fetch_add_packet(pair, PSN_WINDOW, 0, 1));

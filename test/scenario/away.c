@@ -6,6 +6,7 @@
 #include "agreed.h"
 #include "packets.h"
 #include "patterned.h"
+#include "peek.h"
 #include "rc/keepalive.h"
 #include "rule.h"
 
@@ -59,7 +60,7 @@ Test(away, sack_peer_learns_how_long_an_idle_lcore_was_away)
 	expect_counts(pair, A, CNT_KEEPALIVES, 1);
 	expect_counts(pair, A, CNT_GHOST_RESPONSE, 0);
 	expect_counts(pair, A, CNT_STALE_RESPONSE, 0);
-	cr_expect_not(qp->loss.beside, "the report was acknowledged");
+	cr_expect_not(peek_waits_beside(qp), "the report was acknowledged");
 	close_agreed(pair);
 }
 
@@ -78,9 +79,9 @@ Test(away, report_changes_no_timer_and_no_state_at_either_end)
 	pair_request(pair, report_packet(AWAY_MS));
 	expect_learned(pair, AWAY_MS, 1);
 	cr_expect_eq(rc_qp_deadline(qp), RC_NEVER);
-	cr_expect_eq(qp->loss.retries_left, qp->loss.retry_cnt);
-	cr_expect_eq(qp->responder.epsn.v, before.epsn.v);
-	cr_expect_eq(qp->responder.msn, before.msn);
+	cr_expect_eq(peek_retries_left(qp), peek_retry_count(qp));
+	cr_expect_eq(peek_expected(qp), before.epsn.v);
+	cr_expect_eq(peek_msn(qp), before.msn);
 	cr_expect_eq(memcmp(pair->side[B].memory, pair_pattern(B), PATTERNED_BYTES), 0);
 	expect_completes(pair, A);
 	expect_completes(pair, B);
@@ -148,13 +149,13 @@ Test(away, report_leaves_the_keepalive_its_timer)
 	pair_cut(pair);
 	while (qp->counters[CNT_KEEPALIVES] == 0)
 		cr_assert(pair_fire(pair));
-	deadline_ns = qp->loss.ack_deadline_ns;
+	deadline_ns = peek_resend_ns(qp);
 	cr_assert_neq(deadline_ns, RC_NEVER);
 	pair->now_ns += 1000;
 	report(pair);
 	pair_transmit(pair, A);
-	cr_expect_eq(qp->loss.ack_deadline_ns, deadline_ns);
-	while (qp->state == UROCE_QPS_RTS)
+	cr_expect_eq(peek_resend_ns(qp), deadline_ns);
+	while (peek_state(qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	expect_sent_count(pair, A, 9); /* a keep-alive, the report, and 7 retries */
 	cr_expect(strstr(pair->side[A].sent[0], " va=0x0 rkey=0x00000000 "), "%s", pair->side[A].sent[0]);
@@ -174,14 +175,12 @@ Test(away, report_of_a_due_keepalive_is_one_packet)
 	RULE("C-33");
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_KEEPALIVE, NULL), 0);
 	pair_cut(pair);
-	while (!qp->probe.due) {
-		pair->now_ns = rc_qp_deadline(qp);
-		rc_qp_timeout(qp, pair->now_ns);
-	}
+	while (!peek_ask_is_due(qp))
+		pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 	report(pair);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, REPORT);
-	cr_expect_eq(qp->loss.ack_deadline_ns, pair->now_ns + qp->loss.timeout_ns);
+	cr_expect_eq(peek_resend_ns(qp), pair->now_ns + peek_timeout_ns(qp));
 	close_agreed(pair);
 }
 

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "places.h"
 #include "rule.h"
 
@@ -21,7 +22,7 @@ static struct pair *open_measured(const struct pair_options *options, bool credi
 
 	for (int i = 0; i < 2; i++)
 		qp_set_flow_control(pair->side[i].qp, credits);
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_measure(pair, ROUND_TRIP_NS);
 	return pair;
 }
@@ -64,8 +65,8 @@ static void expect_nothing_spent(struct pair *pair)
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, pair->side[A].qp->loss.retry_cnt);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), peek_retry_count(pair->side[A].qp));
 }
 
 /* The peer has no receive: the ACK of the preceding packet arrives before the RNR NAK. */
@@ -135,7 +136,7 @@ Test(crossing, first_credits_that_cross_an_empty_write_are_no_loss)
 	RULE("T-3");
 	for (int i = 0; i < 2; i++)
 		qp_set_flow_control(pair->side[i].qp, true);
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_recv(pair, B, 7, 4096, 64);
 	pair_transmit(pair, B);
 	expect_leaves(pair, B, "ACK psn=16777215 credit=1 msn=0");
@@ -291,10 +292,9 @@ Test(crossing, progress_cancels_the_pending_probe_answer)
 	pair_cut(pair);
 	pair_read(pair, 1, 3 * 256);
 	pair_transmit(pair, A);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
-	cr_assert(qp->probe.behind_una);
+	cr_assert(peek_answer_is_expected(qp));
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, 256));
 	pair_forget(pair);
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 #include "two_paths.h"
 
@@ -57,10 +58,10 @@ Test(damaged_packets, damaged_request_has_no_effect)
 		expect_leaves(pair, B);
 		expect_completes(pair, B);
 		cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 1, "%s", wire_opcode(kinds[i])->name);
-		cr_assert_eq(pair->side[B].qp->responder.epsn.v, 0);
+		cr_assert_eq(peek_expected(pair->side[B].qp), 0);
 		cr_assert_eq(pair->side[B].qp->responder.in_progress, WIRE_KIND_RESERVED);
 		pair_request(pair, packet);
-		cr_assert_eq(pair->side[B].qp->responder.epsn.v, 1, "%s", wire_opcode(kinds[i])->name);
+		cr_assert_eq(peek_expected(pair->side[B].qp), 1, "%s", wire_opcode(kinds[i])->name);
 		expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 0);
 		pair_close(pair);
 	}
@@ -107,7 +108,7 @@ Test(damaged_packets, damaged_write_places_no_first_or_last_byte)
 	/* The middle may be written early, inside the message and nowhere else, and is written again. */
 	inject_damaged(pair, B, write_packet(pair, OP_WRITE_MIDDLE, 1, 0, 0, 1024));
 	cr_assert(is_filled(pair, B, EMPTY, 2048, 8192 - 2048));
-	cr_assert_eq(pair->side[B].qp->responder.epsn.v, 1);
+	cr_assert_eq(peek_expected(pair->side[B].qp), 1);
 	pair_request(pair, write_packet(pair, OP_WRITE_MIDDLE, 1, 0, 0, 1024));
 	inject_damaged(pair, B, write_packet(pair, OP_WRITE_LAST, 2, 0, 0, 952));
 	cr_assert(is_filled(pair, B, EMPTY, 2048, 8192 - 2048));
@@ -151,7 +152,7 @@ Test(damaged_packets, damaged_response_has_no_effect)
 	pair_transmit(pair, A);
 	inject_damaged(pair, A, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
 	cr_assert(is_filled(pair, A, EMPTY, 1024, 8192 - 1024), "outside the packet's place");
-	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 0);
+	cr_assert_eq(peek_acked(pair->side[A].qp), 0);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
 	inject_damaged(pair, A, response_packet(OP_READ_RESPONSE_LAST, 1, 976));
 	pair_transmit(pair, A);
@@ -180,7 +181,7 @@ Test(damaged_packets, damaged_packet_draws_no_nak)
 	expect_leaves(pair, B);
 	expect_events(pair, B);
 	cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 4);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -196,11 +197,11 @@ Test(damaged_packets, damaged_packet_changes_no_peer_state)
 	RULE("W-3");
 	RULE("A-2");
 	RULE("A-6");
-	qp->state = UROCE_QPS_RTR; /* as it was before its move to RTS */
+	poke_state(qp, UROCE_QPS_RTR); /* as it was before its move to RTS */
 	inject_damaged(pair, B, packet);
 	pair_transmit(pair, B);
 	expect_events(pair, B);
-	qp->state = UROCE_QPS_RTS;
+	poke_state(qp, UROCE_QPS_RTS);
 	two_paths_load(pair, B);
 	inject_damaged(pair, B, packet);
 	two_paths_expect(pair, B, UROCE_PATH_REARM, 0);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define DELAY_NS 10000ull
@@ -14,7 +15,7 @@ static struct pair *open_measured(uint64_t round_trip_ns)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 64, .rd_atomic = 4 });
 
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	pair_measure_alone(pair, round_trip_ns);
 	return pair;
@@ -69,13 +70,13 @@ Test(deferred_ackreq, empty_write_acknowledges_all_earlier_requests)
 
 	RULE("Q-5");
 	RULE("S-8");
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	for (int i = 0; i < 3; i++)
 		post(pair, i == 1 ? UROCE_WR_SEND : UROCE_WR_RDMA_WRITE, 0);
 	cr_assert(pair_settle(pair, 1000000000));
-	cr_assert_eq(pair->side[A].qp->win.snd_una.v, pair->side[A].qp->win.snd_max.v);
+	cr_assert_eq(peek_acked(pair->side[A].qp), peek_sent(pair->side[A].qp));
 	expect_counts(pair, A, CNT_DEFERRED_ACKREQS, 1);
 	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 1);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
@@ -117,7 +118,7 @@ Test(deferred_ackreq, delay_is_not_extended_and_later_requests_carry_ackreq)
 	expect_leaves(pair, A, "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8");
 	expect_counts(pair, A, CNT_DEFERRED_ACKREQS, 0);
 	cr_assert_gt(rc_qp_deadline(qp), pair->now_ns, "the answer is waited for");
-	cr_assert_not(qp->probe.deferred);
+	cr_assert_not(peek_ask_is_deferred(qp));
 	pair_close(pair);
 }
 
@@ -161,7 +162,7 @@ Test(deferred_ackreq, the_delay_is_a_round_trip_and_well_below_the_timeout)
 	pair_close(pair);
 	pair = open_measured(60000000); /* the timeout is 67 ms */
 	post(pair, UROCE_WR_RDMA_WRITE, 0);
-	expect_waits(pair, pair->side[A].qp->loss.timeout_ns / 4);
+	expect_waits(pair, peek_timeout_ns(pair->side[A].qp) / 4);
 	pair_close(pair);
 }
 
@@ -195,12 +196,12 @@ Test(deferred_ackreq, without_probes_or_rtt_the_last_packet_carries_ackreq)
 	struct pair *pair = open_measured(1000);
 
 	RULE("Q-5");
-	pair->side[A].qp->probe.enabled = false;
+	poke_probes(pair->side[A].qp, false);
 	post(pair, UROCE_WR_RDMA_WRITE, 0);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);
 	pair = pair_open(&(struct pair_options){ .depth = 64 });
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	post(pair, UROCE_WR_RDMA_WRITE, 0);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
@@ -213,7 +214,7 @@ Test(deferred_ackreq, half_full_queue_requests_an_ack)
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 8 });
 
 	RULE("Q-5");
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	pair_measure_alone(pair, 1000);
 	for (uint32_t i = 0; i < 5; i++) {
@@ -236,8 +237,7 @@ Test(deferred_ackreq, lost_empty_write_is_recovered_like_a_lost_tail)
 	post(pair, UROCE_WR_RDMA_WRITE, 0);
 	expect_waits(pair, DELAY_NS);
 	pair_forget(pair);
-	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, peek_ask_ns(pair->side[A].qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
@@ -272,8 +272,7 @@ Test(deferred_ackreq, empty_write_without_room_leaves_later)
 
 	RULE("Q-5");
 	post(pair, UROCE_WR_RDMA_WRITE, 0);
-	pair->now_ns = rc_qp_deadline(qp);
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 	pair_forget(pair);
 	cr_assert(pair_transmit_some(pair, A, 0), "no room, and yet nothing more to do");
 	expect_leaves(pair, A);

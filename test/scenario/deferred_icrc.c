@@ -11,6 +11,7 @@
 
 #include "draw.h"
 #include "pair.h"
+#include "peek.h"
 #include "rule.h"
 #include "pair_compare.h"
 
@@ -49,7 +50,7 @@ static struct pair *open_one(struct story *story, bool checked)
 	pair->copies = fate;
 	for (int i = 0; i < 2; i++) {
 		pair->side[i].checked = checked;
-		pair->side[i].qp->probe.enabled = true;
+		poke_probes(pair->side[i].qp, true);
 	}
 	return pair;
 }
@@ -87,7 +88,7 @@ static void pass_time(struct pair *pair)
 /* From RTS to SQD or back; or with early questions from now on, or without. */
 static void modify(struct story *story)
 {
-	bool runs = story->pairs[0]->side[A].qp->state == UROCE_QPS_RTS;
+	bool runs = peek_state(story->pairs[0]->side[A].qp) == UROCE_QPS_RTS;
 	struct uroce_qp_attr attr = {
 		.qp_state = runs ? UROCE_QPS_SQD : UROCE_QPS_RTS,
 		.no_probe = draw_chance(&story->random, 500),
@@ -130,7 +131,7 @@ static void run(uint64_t seed)
 
 	for (int i = 0; i < 2; i++)
 		story.pairs[i] = open_one(&story, i);
-	while (at++ < STEPS && story.pairs[0]->side[A].qp->state < UROCE_QPS_ERR) {
+	while (at++ < STEPS && peek_state(story.pairs[0]->side[A].qp) < UROCE_QPS_ERR) {
 		step(&story);
 		pair_compare(story.pairs, seed, at);
 	}

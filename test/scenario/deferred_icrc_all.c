@@ -11,6 +11,7 @@
 
 #include "draw.h"
 #include "operations.h"
+#include "peek.h"
 #include "rule.h"
 #include "pair_compare.h"
 #include "two_paths.h"
@@ -82,7 +83,7 @@ static void open_one(int which)
 	story.pairs[which] = pair;
 	for (int i = 0; i < 2; i++) {
 		pair->side[i].checked = which;
-		pair->side[i].qp->probe.enabled = true;
+		poke_probes(pair->side[i].qp, true);
 	}
 	if (story.armed)
 		two_paths_arm(pair);
@@ -342,7 +343,8 @@ static void forgive_hints(void)
 
 static bool is_over(void)
 {
-	return story.pairs[0]->side[A].qp->state >= UROCE_QPS_ERR || story.pairs[0]->side[B].qp->state >= UROCE_QPS_ERR;
+	return peek_state(story.pairs[0]->side[A].qp) >= UROCE_QPS_ERR ||
+	       peek_state(story.pairs[0]->side[B].qp) >= UROCE_QPS_ERR;
 }
 
 static void run(uint64_t seed)

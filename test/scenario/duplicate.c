@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 /* TC-B-6 */
@@ -52,7 +53,7 @@ Test(duplicate, duplicate_write_touches_no_memory_and_checks_no_key)
 		      "ACK psn=0 credit=31 msn=1");
 	for (uint32_t i = 0; i < 4096; i++)
 		cr_assert_eq(pair->side[B].memory[i], 0x22, "byte %u", i);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -176,7 +177,7 @@ Test(duplicate, duplicate_read_that_differs_is_dropped)
 	pair_request(pair, other);
 	expect_leaves(pair, B);
 	expect_counts(pair, B, CNT_REPLAY_MISMATCH, 7);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_request(pair, read_packet(pair, 0, 0, 3000));
 	expect_sent_count(pair, B, 3);
 	pair_close(pair);
@@ -217,7 +218,7 @@ Test(duplicate, duplicate_read_with_a_deregistered_key_is_dropped)
 	pair_request(pair, read);
 	expect_leaves(pair, B);
 	expect_counts(pair, B, CNT_REPLAY_KEY, 1);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 4, 4));
 	expect_leaves(pair, B, "ACK psn=3 credit=31 msn=2");
 	pair_close(pair);
@@ -241,7 +242,7 @@ Test(duplicate, key_removed_during_a_duplicate_read_draws_no_nak)
 	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
 	pair_transmit(pair, B);
 	expect_leaves(pair, B);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 4, 4));
 	expect_leaves(pair, B, "ACK psn=3 credit=31 msn=2");
 	pair_close(pair);
@@ -295,7 +296,7 @@ Test(duplicate, duplicate_atomic_that_differs_is_dropped)
 	expect_counts(pair, B, CNT_REPLAY_MISMATCH, 7);
 	cr_assert_eq(pair_word(pair, B, 64), 2);
 	cr_assert_eq(pair_word(pair, B, 72), 1);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -374,7 +375,7 @@ Test(duplicate, a_read_from_half_the_psn_space_ago_does_not_hold_back_an_ack)
 	pair_read(pair, 1, 8);
 	pair_run(pair);
 	pair_forget(pair);
-	pair->side[B].qp->responder.epsn = psn_make(0x800001); /* as after so many WRITEs */
+	poke_expected(pair->side[B].qp, 0x800001); /* as after so many WRITEs */
 	pair_inject(pair, B, write);
 	pair_transmit(pair, B);
 	expect_sent(pair, B, 0, "ACK psn=8388609 credit=31 msn=2");
@@ -392,7 +393,7 @@ Test(duplicate, read_half_the_psn_space_ago_hides_no_newer_read)
 	RULE("S-9");
 	RULE("S-11");
 	pair_request(pair, read_packet(pair, 0, 0, 8));
-	pair->side[B].qp->responder.epsn = psn_make(0x800001); /* as after so many WRITEs */
+	poke_expected(pair->side[B].qp, 0x800001); /* as after so many WRITEs */
 	pair_request(pair, read_packet(pair, 0x800001, 0, 3000));
 	pair_forget(pair);
 	pair_request(pair, read_packet(pair, 0x800003, 2048, 952));
@@ -495,7 +496,7 @@ Test(duplicate, duplicate_write_with_other_data_raises_a_suspicion)
 	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 13);
 	cr_assert_eq(pair->side[B].memory[1], PACKETS_DATA);
 	cr_assert_eq(pair->side[B].memory[4097], PACKETS_DATA);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 

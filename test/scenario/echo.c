@@ -4,6 +4,7 @@
 
 #include "opened.h"
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -66,8 +67,7 @@ Test(echo, timeout_starts_a_flight_without_responses)
 
 	RULE("T-2");
 	RULE("Q-9");
-	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, rc_qp_deadline(pair->side[A].qp));
 	pair_transmit(pair, A);
 	pair->now_ns += 20 * ROUND_TRIP_NS;
 	pair_inject(pair, A, atomic_ack_packet(2, 0));
@@ -83,7 +83,7 @@ Test(echo, answer_to_a_later_request_ends_the_last_retry)
 	struct pair *pair = open_resending(4);
 
 	RULE("T-4");
-	pair->side[A].qp->loss.retries_left = 0;
+	poke_retries_left(pair->side[A].qp, 0);
 	pair_fetch_add(pair, 5, 1);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000 * ROUND_TRIP_NS;
@@ -102,7 +102,7 @@ Test(echo, rnr_waits_do_not_suppress_later_naks)
 	for (uint32_t implied = 0; implied < 2; implied++) {
 		struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 		struct rc_qp *qp = pair->side[A].qp;
-		uint64_t bound_ns = qp->rtt.srtt_ns + 4 * qp->rtt.rttvar_ns;
+		uint64_t bound_ns = peek_round_trip_ns(qp) + 4 * peek_variation_ns(qp);
 
 		pair_cut(pair);
 		pair_fetch_add(pair, 1, 1);
@@ -111,8 +111,7 @@ Test(echo, rnr_waits_do_not_suppress_later_naks)
 		for (uint32_t i = 0; i < 20; i++) {
 			pair->now_ns += ROUND_TRIP_NS;
 			pair_respond(pair, ack_packet(1, SYNDROME_RNR | 1, 1));
-			pair->now_ns = rc_qp_deadline(qp);
-			rc_qp_timeout(qp, pair->now_ns);
+			pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 			pair_transmit(pair, A);
 		}
 		expect_counts(pair, A, CNT_RNR_NAK_RETRY_ERR, 20);
@@ -122,7 +121,7 @@ Test(echo, rnr_waits_do_not_suppress_later_naks)
 			pair_respond(pair, implied ? atomic_ack_packet(2, 0) : ack_packet(1, SYNDROME_SEQUENCE, 1));
 		expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1",
 			      "FETCH_ADD psn=2 ackreq va=0x0 add=0x1");
-		cr_assert_eq(qp->loss.retries_left, 6);
+		cr_assert_eq(peek_retries_left(qp), 6);
 		pair_close(pair);
 	}
 }
@@ -136,21 +135,20 @@ Test(echo, answer_to_an_empty_write_postpones_the_timer_once)
 
 	RULE("T-1");
 	RULE("T-5");
-	qp->probe.enabled = true;
+	poke_probes(qp, true);
 	pair_cut(pair);
 	pair_read(pair, 1, 4 * MTU);
 	pair_transmit(pair, A);
 	pair_forget(pair);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	pair->now_ns += 1000;
 	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	deadline_ns = pair->now_ns + qp->loss.timeout_ns;
-	cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
+	deadline_ns = pair->now_ns + peek_timeout_ns(qp);
+	cr_assert_eq(peek_resend_ns(qp), deadline_ns);
 	pair->now_ns += 1000;
 	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
+	cr_assert_eq(peek_resend_ns(qp), deadline_ns);
 	pair_close(pair);
 }

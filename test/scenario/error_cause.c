@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/fail.h"
 #include "rule.h"
 
@@ -60,7 +61,7 @@ Test(error_cause, timeout_reports_retries_and_elapsed_time)
 	sent_ns = pair->now_ns;
 	pair_write(pair, 2, 2000);
 	pair_transmit(pair, A);
-	while (pair->side[A].qp->state == UROCE_QPS_RTS)
+	while (peek_state(pair->side[A].qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	expect_done(pair, A, 1, "wr=2 WRITE RETRY_EXC_ERR");
 	check(pair, A, 1, UROCE_CAUSE_TIMEOUT, 78, AETH(SYNDROME_PLAIN_ACK, 1));
@@ -82,7 +83,7 @@ Test(error_cause, elapsed_time_starts_at_the_oldest_packet)
 		struct rc_qp *qp = pair->side[A].qp;
 		uint64_t deadline_ns;
 
-		qp->probe.enabled = i & 1;
+		poke_probes(qp, i & 1);
 		pair_write(pair, 1, 8);
 		pair_run(pair);
 		pair_cut(pair);
@@ -93,11 +94,11 @@ Test(error_cause, elapsed_time_starts_at_the_oldest_packet)
 		pair_post(pair, A, wr, 0, 8);
 		pair_transmit_some(pair, A, 2);
 		cr_assert_null(strstr(pair->side[A].sent[1], "ackreq"));
-		cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
+		cr_assert_eq(peek_resend_ns(qp), deadline_ns);
 		pair->now_ns += 1000;
 		pair_transmit(pair, A);
-		cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
-		while (qp->state == UROCE_QPS_RTS)
+		cr_assert_eq(peek_resend_ns(qp), deadline_ns);
+		while (peek_state(qp) == UROCE_QPS_RTS)
 			cr_assert(pair_fire(pair));
 		expect_done(pair, A, 1, "wr=2 WRITE RETRY_EXC_ERR");
 		cr_assert_eq(pair->side[A].wcs[1].elapsed_us, 67108, "%u us", pair->side[A].wcs[1].elapsed_us);
@@ -117,7 +118,7 @@ Test(error_cause, progress_restarts_retries_and_elapsed_time)
 	pair_fire(pair);
 	pair->now_ns += 1000000;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
-	while (pair->side[A].qp->state == UROCE_QPS_RTS)
+	while (peek_state(pair->side[A].qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	check(pair, A, 0, UROCE_CAUSE_TIMEOUT, 1, AETH(SYNDROME_PLAIN_ACK, 0));
 	cr_assert_eq(pair->side[A].wcs[0].retries, 1);
@@ -193,7 +194,7 @@ Test(error_cause, rnr_retries_are_counted_for_an_rnr_failure)
 	RULE("R-6");
 	pair_send(pair, 1, 8);
 	pair_run(pair);
-	while (pair->side[A].qp->state == UROCE_QPS_RTS)
+	while (peek_state(pair->side[A].qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	expect_done(pair, A, 0, "wr=1 SEND RNR_RETRY_EXC_ERR");
 	check(pair, A, 0, UROCE_CAUSE_RNR, 0, AETH(SYNDROME_RNR + 1, 0));

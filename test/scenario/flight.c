@@ -7,6 +7,7 @@
 
 #include "opened.h"
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 /* B has answered two READs of 8 packets; the first response is lost, the second shows it, A asks again. */
@@ -47,7 +48,7 @@ Test(flight, late_responses_of_the_old_flight_cost_no_retry)
 		swap_on_wire(&pair->side[B], i, i + 1);
 	pair_deliver(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1, "several triggers, one restart");
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, 6);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), 6);
 	pair_run(pair);
 	expect_done_count(pair, A, 2);
 	cr_assert_arr_eq(pair->side[A].memory, pair->side[B].memory, 8192);
@@ -67,7 +68,7 @@ Test(flight, second_loss_is_detected_by_repeated_responses)
 	pair_transmit(pair, B);
 	free(nth_on_wire(b, 0)->frame); /* lost again */
 	b->wire_head++;
-	pair->now_ns += pair->side[A].qp->loss.timeout_ns; /* no round trip is known */
+	pair->now_ns += peek_timeout_ns(pair->side[A].qp); /* no round trip is known */
 	pair_deliver(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 2, "a new failure");
 	pair_run(pair);
@@ -145,7 +146,7 @@ Test(flight, progress_by_a_stale_response_keeps_the_others_stale)
 	b->wire_tail++;
 	pair_deliver(pair, A);
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-	cr_expect_eq(pair->side[A].qp->loss.retries_left, 7);
+	cr_expect_eq(peek_retries_left(pair->side[A].qp), 7);
 	pair_forget(pair);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "FETCH_ADD psn=2 ackreq va=0x0 add=0x1", "FETCH_ADD psn=3 ackreq va=0x0 add=0x1");

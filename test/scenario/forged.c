@@ -9,6 +9,7 @@
 #include "agreed.h"
 #include "draw.h"
 #include "packets.h"
+#include "peek.h"
 #include "rc/anomaly.h"
 #include "rule.h"
 
@@ -115,7 +116,7 @@ Test(forged, every_kind_of_packet_needs_a_port_of_the_peer)
 		expect_leaves(pair, side);
 		expect_completes(pair, side);
 		cr_expect_eq(pair->side[side].drops[CNT_PORT_SOURCE_PORT], sizeof(packets) / sizeof(packets[0]));
-		cr_expect_eq(pair->side[side].qp->state, UROCE_QPS_RTS);
+		cr_expect_eq(peek_state(pair->side[side].qp), UROCE_QPS_RTS);
 	}
 	close_agreed(pair);
 }
@@ -353,7 +354,7 @@ enum flood { PROBES, PROBES_BEHIND_A_GAP, RANDOM_AHEAD, BLOCKS_AHEAD, FLOODS };
 
 static struct wire_packet draw_flood(const struct pair *pair, enum flood flood, uint32_t n, uint64_t *state)
 {
-	uint32_t epsn = pair->side[B].qp->responder.epsn.v;
+	uint32_t epsn = peek_expected(pair->side[B].qp);
 
 	switch (flood) {
 	case RANDOM_AHEAD:

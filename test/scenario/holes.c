@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -29,7 +30,7 @@ static struct pair *open_repairing(void)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8 });
 
-	pair->side[A].qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	poke_read_repair(pair->side[A].qp, UROCE_READ_REPAIR_UPWARDS);
 	pair_cut(pair);
 	return pair;
 }
@@ -93,14 +94,13 @@ Test(holes, repair_request_is_repeated_after_a_round_trip)
 	RULE("T-5");
 	post_read(pair, 1, READ_AT, 8);
 	answer(pair, 0);
-	qp->rtt.srtt_ns = 10000;
-	qp->rtt.rttvar_ns = 0;
+	poke_round_trip(qp, 10000);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU));
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
 	pair->now_ns += 9999;
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
 	expect_leaves(pair, A);
-	cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + qp->loss.timeout_ns, "a sign of life");
+	cr_assert_eq(peek_resend_ns(qp), pair->now_ns + peek_timeout_ns(qp), "a sign of life");
 	pair->now_ns += 1;
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 4, MTU));
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
@@ -117,11 +117,10 @@ Test(holes, repair_in_progress_is_not_requested_again)
 		RULE("Q-15");
 		RULE("T-5");
 		if (any_order)
-			qp->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
+			poke_read_repair(qp, UROCE_READ_REPAIR_ANY_ORDER);
 		post_read(pair, 1, READ_AT, 9);
 		answer(pair, 0);
-		qp->rtt.srtt_ns = 10000;
-		qp->rtt.rttvar_ns = 0;
+		poke_round_trip(qp, 10000);
 		if (any_order)
 			answer(pair, 2);
 		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 7, MTU));
@@ -158,19 +157,18 @@ Test(holes, resend_behind_a_hole_ends_when_the_peer_has_it)
 	for (uint64_t i = 2; i < 22; i++)
 		pair_write(pair, i, 8);
 	pair_transmit(pair, A);
-	pair->now_ns = qp->loss.ack_deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_resend_ns(qp));
 	pair_transmit(pair, A);
-	cr_assert(qp->loss.resending && qp->win.snd_nxt.v > 4 && qp->win.snd_nxt.v < 15);
+	cr_assert(peek_resends(qp) && peek_next(qp) > 4 && peek_next(qp) < 15);
 	answer(pair, 2);
-	cr_assert(is_placed(pair, 2) && qp->loss.resending);
+	cr_assert(is_placed(pair, 2) && peek_resends(qp));
 	answer(pair, 0);
 	answer(pair, 1);
 	pair_inject(pair, A, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
 	resent = qp->counters[CNT_RETRANSMITTED_PACKETS];
 	pair_inject(pair, A, ack_packet(15, SYNDROME_PLAIN_ACK, 13));
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->win.snd_una.v, 16);
+	cr_assert_eq(peek_acked(qp), 16);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, resent);
 	pair_close(pair);
 }
@@ -199,11 +197,10 @@ Test(holes, in_order_response_triggers_an_overdue_repair_request)
 
 	RULE("Q-15");
 	RULE("T-5");
-	qp->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
+	poke_read_repair(qp, UROCE_READ_REPAIR_ANY_ORDER);
 	post_read(pair, 1, READ_AT, 8);
 	answer(pair, 0);
-	qp->rtt.srtt_ns = 10000;
-	qp->rtt.rttvar_ns = 0;
+	poke_round_trip(qp, 10000);
 	answer(pair, 3);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 5, MTU));
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=512",
@@ -231,11 +228,11 @@ Test(holes, timer_starts_with_the_repair_request)
 	pair_forget(pair);
 	pair_inject(pair, A, ack_packet(4, syndrome_make(SYNDROME_RNR_NAK, 1), 1));
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-	pair->now_ns += 2 * qp->loss.timeout_ns;
+	pair->now_ns += 2 * peek_timeout_ns(qp);
 	if (rc_qp_deadline(qp) <= pair->now_ns)
 		rc_qp_timeout(qp, pair->now_ns);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	pair_transmit(pair, A);
-	cr_assert_leq(rc_qp_deadline(qp), pair->now_ns + qp->loss.timeout_ns, "a hole that was asked for has a timer");
+	cr_assert_leq(rc_qp_deadline(qp), pair->now_ns + peek_timeout_ns(qp), "a hole that was asked for has a timer");
 	pair_close(pair);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 static struct pair *open_pair(bool imprecise)
@@ -52,7 +53,7 @@ Test(imprecise, a_fault_is_reported_at_once_on_the_oldest_or_in_its_place)
 			cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
 		} else {
 			expect_completes(pair, A);
-			cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+			cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 		}
 		/* It was done after all: reported as failed, never the reverse. */
 		pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1));

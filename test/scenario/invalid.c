@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define NEXT 1 /* PSN of the wrong packet: one packet comes before it */
@@ -177,7 +178,7 @@ static void check_refused(struct pair *pair, const struct row *row)
 	uint32_t receives = row->receives ? 3 : 0;
 	bool in_use = row->before == OPEN_SEND;
 
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR, "%s", row->name);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_ERR, "%s", row->name);
 	cr_assert_eq(pair->side[B].event_count, 1, "%s: %u events", row->name, pair->side[B].event_count);
 	expect_done_count(pair, B, receives);
 	for (uint32_t i = 0; i < receives; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define AT 8192u
@@ -155,7 +156,7 @@ Test(invalidate, duplicate_send_invalidates_nothing)
 	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1", "ACK psn=0 credit=31 msn=1", "ACK psn=0 credit=31 msn=1");
 	expect_completes(pair, B, pair_text("wr=1000 RECV SUCCESS len=8 inv=0x%x", key));
 	cr_assert(is_open(pair, 0x12, key));
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 

@@ -9,6 +9,7 @@
 #include "draw.h"
 #include "operations.h"
 #include "pair.h"
+#include "peek.h"
 #include "rule.h"
 
 #define PACKETS 400
@@ -48,7 +49,7 @@ static uint32_t draw_length(void)
 static struct wire_packet draw_packet(const struct pair *pair, enum side_name to, uint32_t region_key, uint8_t *payload)
 {
 	const struct side *side = &pair->side[to];
-	uint32_t near = draw(2) ? side->qp->responder.epsn.v : side->qp->win.snd_una.v;
+	uint32_t near = draw(2) ? peek_expected(side->qp) : peek_acked(side->qp);
 	struct wire_packet packet = {
 		.opcode = (uint8_t)draw(32),
 		.flags = draw(1 << 24) & WIRE_FLAGS,
@@ -80,7 +81,7 @@ static struct wire_packet draw_packet(const struct pair *pair, enum side_name to
 /* Most hostile packets end the connection; it is put back as it was, for the next one. */
 static void revive(struct side *side, const uint8_t *snapshot)
 {
-	if (side->qp->state != UROCE_QPS_ERR)
+	if (peek_state(side->qp) != UROCE_QPS_ERR)
 		return;
 	memcpy(side->qp, snapshot, malloc_usable_size(side->qp));
 	side->failed[0] = side->failed[1] = false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/loss.h"
 #include "rule.h"
 #include "two_paths.h"
@@ -100,7 +101,7 @@ Test(keepalive, idle_connection_sends_one_keepalive_per_interval)
 	expect_events(pair, A);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	expect_counts(pair, A, CNT_STALE_RESPONSE, 0);
-	cr_expect_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+	cr_expect_eq(peek_resend_ns(qp), RC_NEVER);
 	pair_write(pair, 2, 8);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
@@ -116,8 +117,8 @@ Test(keepalive, keepalive_works_before_the_first_request)
 	set_interval(pair, A, INTERVAL_MS);
 	set_interval(pair, B, INTERVAL_MS);
 	run_until(pair, pair->now_ns + 10 * INTERVAL_NS);
-	cr_expect_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
-	cr_expect_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_expect_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
+	cr_expect_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	expect_events(pair, A);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	expect_counts(pair, B, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
@@ -151,7 +152,7 @@ Test(keepalive, dead_peer_is_reported_within_interval_and_retry_budget)
 	RULE("T-4");
 	died_ns = pair->now_ns;
 	pair_cut(pair);
-	while (qp->state == UROCE_QPS_RTS)
+	while (peek_state(qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	cr_expect_leq(pair->now_ns - died_ns, INTERVAL_NS + (RETRIES + 1) * TIMEOUT_NS + STEPS_NS);
 	expect_asked(pair, RETRIES + 1);
@@ -189,8 +190,8 @@ Test(keepalive, lossy_link_costs_only_retries)
 
 	pair->copies = lose_all_but_the_fourth;
 	run_until(pair, pair->now_ns + 5 * (INTERVAL_NS + 3 * TIMEOUT_NS) + TIMEOUT_NS);
-	cr_expect_eq(qp->state, UROCE_QPS_RTS);
-	cr_expect_eq(qp->loss.retries_left, 3);
+	cr_expect_eq(peek_state(qp), UROCE_QPS_RTS);
+	cr_expect_eq(peek_retries_left(qp), 3);
 	expect_events(pair, A);
 	cr_expect_gt(qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 9);
 	pair_close(pair);
@@ -207,7 +208,7 @@ Test(keepalive, request_posted_during_keepalive_carries_the_failure)
 		cr_assert(pair_fire(pair));
 	pair_write(pair, 2, 8);
 	pair_run(pair);
-	while (qp->state == UROCE_QPS_RTS)
+	while (peek_state(qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	expect_completes(pair, A, "wr=2 WRITE RETRY_EXC_ERR");
 	expect_events(pair, A, "QP_FATAL");
@@ -221,7 +222,7 @@ Test(keepalive, request_posted_during_keepalive_carries_the_failure)
 	pair_write(pair, 2, 8);
 	run_until(pair, pair->now_ns + 4 * INTERVAL_NS);
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
-	cr_expect_eq(qp->state, UROCE_QPS_RTS);
+	cr_expect_eq(peek_state(qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -233,7 +234,7 @@ Test(keepalive, without_an_ack_timer_the_interval_is_the_timeout)
 
 	rc_loss_set_timeout(qp, 0);
 	pair_cut(pair);
-	while (qp->state == UROCE_QPS_RTS)
+	while (peek_state(qp) == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
 	cr_expect_leq(pair->now_ns - died_ns, 4 * INTERVAL_NS + TIMEOUT_NS);
 	expect_events(pair, A, "QP_FATAL");
@@ -254,8 +255,8 @@ Test(keepalive, armed_path_replaces_a_dead_one)
 	run_until(pair, pair->now_ns + 2 * INTERVAL_NS);
 	two_paths_expect(pair, A, UROCE_PATH_MIGRATED, 1);
 	two_paths_expect(pair, B, UROCE_PATH_MIGRATED, 1);
-	cr_expect_eq(qp->state, UROCE_QPS_RTS);
-	cr_expect_not(qp->loss.beside, "the new path has answered");
+	cr_expect_eq(peek_state(qp), UROCE_QPS_RTS);
+	cr_expect_not(peek_waits_beside(qp), "the new path has answered");
 	pair_close(pair);
 }
 
@@ -263,10 +264,8 @@ static void wait_until_due(struct pair *pair)
 {
 	struct rc_qp *qp = pair->side[A].qp;
 
-	while (!qp->probe.due) {
-		pair->now_ns = rc_qp_deadline(qp);
-		rc_qp_timeout(qp, pair->now_ns);
-	}
+	while (!peek_ask_is_due(qp))
+		pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 }
 
 Test(keepalive, sent_keepalive_leaves_no_work)
@@ -343,8 +342,7 @@ Test(keepalive, posted_request_reports_the_dead_peer)
 	pair_transmit(pair, A);
 	pair_write(pair, 2, 8);
 	pair_write(pair, 3, 8);
-	pair->now_ns = rc_qp_deadline(qp);
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 	pair_transmit(pair, A);
 	expect_completes(pair, A, "wr=2 WRITE RETRY_EXC_ERR", "wr=3 WRITE WR_FLUSH_ERR");
 	cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_KEEPALIVE);
@@ -366,7 +364,7 @@ Test(keepalive, retry_without_room_counts_once)
 		rc_qp_timeout(qp, pair->now_ns);
 		cr_assert(pair_transmit_some(pair, A, 0));
 	}
-	cr_assert_eq(qp->loss.retries_left, RETRIES - 1);
+	cr_assert_eq(peek_retries_left(qp), RETRIES - 1);
 	pair_close(pair);
 }
 
@@ -402,12 +400,12 @@ Test(keepalive, request_that_overtakes_keepalive_has_its_full_timeout)
 		pair_cut(pair);
 		while (qp->counters[CNT_KEEPALIVES] <= spent)
 			cr_assert(pair_fire(pair));
-		pair->now_ns = qp->loss.ack_deadline_ns - 1000;
+		pair->now_ns = peek_resend_ns(qp) - 1000;
 		pair_write(pair, 2, 8);
 		pair_transmit(pair, A);
-		cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
-		cr_assert_eq(qp->loss.retries_left, 1);
-		cr_assert_not(qp->loss.beside);
+		cr_assert_eq(peek_resend_ns(qp), pair->now_ns + TIMEOUT_NS);
+		cr_assert_eq(peek_retries_left(qp), 1);
+		cr_assert_not(peek_waits_beside(qp));
 		pair_close(pair);
 	}
 }
@@ -423,11 +421,11 @@ Test(keepalive, request_that_overtakes_keepalive_inherits_no_timer)
 	pair_cut(pair);
 	wait_until_due(pair);
 	pair_transmit(pair, A);
-	cr_assert_neq(qp->loss.ack_deadline_ns, RC_NEVER);
+	cr_assert_neq(peek_resend_ns(qp), RC_NEVER);
 	pair->now_ns += INTERVAL_NS - 1000;
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+	cr_assert_eq(peek_resend_ns(qp), RC_NEVER);
 	run_until(pair, pair->now_ns + 4 * INTERVAL_NS);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	pair_close(pair);
@@ -448,7 +446,7 @@ Test(keepalive, overtaken_keepalive_awaits_no_answer)
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
-	cr_assert_not(qp->loss.beside);
+	cr_assert_not(peek_waits_beside(qp));
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
 	expect_counts(pair, A, CNT_STALE_RESPONSE, 1);
 	pair_close(pair);
@@ -482,7 +480,7 @@ static void expect_no_loss(uint32_t sent, uint32_t early)
 	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = sent == 1 ? 255 : (uint8_t)(sent - 1) });
 	struct rc_qp *qp = pair->side[A].qp;
 
-	rc_loss_set_probes(qp, true);
+	poke_probes(qp, true);
 	while (qp->counters[CNT_KEEPALIVES] < sent)
 		fire(pair);
 	for (uint32_t i = 0; i < early; i++)
@@ -495,7 +493,7 @@ static void expect_no_loss(uint32_t sent, uint32_t early)
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	pair->now_ns += TIMEOUT_NS / 8;
 	rc_qp_timeout(qp, pair->now_ns);
-	cr_expect_eq(qp->state, UROCE_QPS_RTS, "%u sent, %u answered early", sent, early);
+	cr_expect_eq(peek_state(qp), UROCE_QPS_RTS, "%u sent, %u answered early", sent, early);
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
 	pair_run(pair);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "places.h"
 #include "rule.h"
 
@@ -111,7 +112,7 @@ Test(long_read, without_read_repair_a_part_does_not_end_a_running_answer)
 {
 	struct pair *pair = open_large();
 
-	pair->side[B].qp->read_repair = UROCE_READ_REPAIR_OFF;
+	poke_read_repair(pair->side[B].qp, UROCE_READ_REPAIR_OFF);
 	RULE("S-9");
 	RULE("S-14");
 	request(pair, 0, 0, 8 * MTU);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 #include "two_paths.h"
 
@@ -65,11 +66,11 @@ Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
 	RULE("T-5");
 	two_paths_arm(pair);
 	two_paths_migrate(pair, A);
-	cr_assert_eq(qp->rtt.srtt_ns, 0, "that of the old path is forgotten");
+	cr_assert_eq(peek_round_trip_ns(qp), 0, "that of the old path is forgotten");
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	cr_assert_neq(qp->rtt.srtt_ns, 0);
+	cr_assert_neq(peek_round_trip_ns(qp), 0);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
 	pair_close(pair);
 }
@@ -248,9 +249,8 @@ Test(migrated, follower_has_a_full_budget_too)
 	paths.sent[B][1] = 0;
 	pair_transmit(pair, B);
 	cr_assert_eq(paths.sent[B][1], 2, "an ACK and the WRITE");
-	while (pair->side[B].qp->state == UROCE_QPS_RTS) {
-		pair->now_ns = rc_qp_deadline(pair->side[B].qp);
-		rc_qp_timeout(pair->side[B].qp, pair->now_ns);
+	while (peek_state(pair->side[B].qp) == UROCE_QPS_RTS) {
+		pair_timeout_at(pair, pair->side[B].qp, rc_qp_deadline(pair->side[B].qp));
 		pair_transmit(pair, B);
 	}
 	cr_assert_eq(paths.sent[B][1], 3, "one resend of the WRITE, but %u", paths.sent[B][1] - 2);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 #include "two_paths.h"
 
@@ -173,7 +174,7 @@ Test(migration, old_round_trip_does_not_apply_to_the_new_path)
 	RULE("A-4");
 	RULE("T-5");
 	two_paths_arm(pair);
-	cr_assert_lt(rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns), 1000000);
+	cr_assert_lt(rtt_bound_ns(&qp->rtt, peek_timeout_ns(qp)), 1000000);
 	paths.dead[A][1] = true;
 	two_paths_migrate(pair, A);
 	pair_write(pair, 1, 8);
@@ -187,7 +188,7 @@ Test(migration, old_round_trip_does_not_apply_to_the_new_path)
 	pair_respond(pair, nak);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
 	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
-	pair->now_ns += qp->loss.timeout_ns - 1000000;
+	pair->now_ns += peek_timeout_ns(qp) - 1000000;
 	pair_respond(pair, nak);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
 	pair_close(pair);
@@ -201,22 +202,22 @@ Test(migration, new_path_has_initial_probe_and_window_state)
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("A-4");
-	qp->probe.enabled = true;
+	poke_probes(qp, true);
 	two_paths_arm(pair);
-	cr_assert_neq(qp->rtt.srtt_ns, 0);
+	cr_assert_neq(peek_round_trip_ns(qp), 0);
 	paths.dead[A][0] = true;
 	pair_write(pair, 1, 100 * 256);
 	pair_run(pair);
-	while (qp->loss.retries_left > 0)
+	while (peek_retries_left(qp) > 0)
 		cr_assert(pair_fire(pair));
 	cr_assert_lt(qp->cc.burst.packets, OUTBOX_PACKETS);
-	while (qp->probe.tries < 2)
+	while (peek_asks(qp) < 2)
 		cr_assert(pair_fire(pair));
 	two_paths_expect(pair, A, UROCE_PATH_ARMED, 0);
 	two_paths_migrate(pair, A);
 	pair_forget(pair);
 	pair_transmit_some(pair, A, OUTBOX_PACKETS);
 	expect_sent_count(pair, A, OUTBOX_PACKETS);
-	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, qp->loss.timeout_ns / 2, "as long as none is measured");
+	cr_assert_eq(peek_ask_ns(qp) - pair->now_ns, peek_timeout_ns(qp) / 2, "as long as none is measured");
 	pair_close(pair);
 }

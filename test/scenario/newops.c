@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define GLOBAL UROCE_FLUSH_GLOBAL
@@ -248,7 +249,7 @@ Test(newops, a_duplicate_that_differs_from_the_first_is_dropped)
 	expect_counts(pair, B, CNT_REPLAY_MISS, 1);
 	expect_leaves(pair, B);
 	cr_assert_eq(pair_word(pair, B, 64), 7);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define AT 8192u
@@ -28,7 +29,7 @@ static void check_refused(struct pair *pair, struct wire_packet packet, const ch
 	cr_assert_eq(pair->side[B].event_count, 1, "%s", name);
 	cr_assert_str_eq(pair->side[B].events[0], event, "%s: %s", name, pair->side[B].events[0]);
 	cr_assert_eq(pair_word(pair, B, AT), 5, "%s: memory was written", name);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR, "%s", name);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_ERR, "%s", name);
 	pair_close(pair);
 }
 
@@ -299,7 +300,7 @@ Test(newops_invalid, long_flush_with_a_removed_key_is_refused)
 			expect_leaves(pair, B);
 			expect_events(pair, B);
 			expect_counts(pair, B, CNT_REPLAY_KEY, 1);
-			cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+			cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 		} else {
 			expect_leaves(pair, B, "NAK_REMOTE_ACCESS psn=0 msn=1");
 			expect_events(pair, B, "QP_ACCESS_ERR");

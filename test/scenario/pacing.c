@@ -10,6 +10,7 @@
 
 #include "opened.h"
 #include "packets.h"
+#include "peek.h"
 #include "places.h"
 #include "rule.h"
 
@@ -130,8 +131,7 @@ Test(pacing, ackreq_is_set_where_needed)
 	pair_transmit_some(pair, A, 1);
 	expect_leaves(pair, A, "WRITE_ONLY psn=8 va=0x0 len=8 bytes=8");
 	pair_inject(pair, A, ack_packet(7, SYNDROME_PLAIN_ACK, 5));
-	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, rc_qp_deadline(pair->side[A].qp));
 	pair_transmit_some(pair, A, 1);
 	expect_leaves(pair, A, "WRITE_ONLY psn=8 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);
@@ -447,7 +447,7 @@ Test(pacing, losses_make_another_read_wait_for_the_quota)
 	for (uint32_t more = 0; more < 2; more++) {
 		struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
-		pair->side[A].qp->cc_past.limit = 10;
+		poke_read_limit(pair->side[A].qp, 10);
 		pair_read(pair, 1, 8 * 256);
 		pair_read(pair, 2, (2 + more) * 256);
 		pair_transmit(pair, A);
@@ -466,7 +466,7 @@ Test(pacing, read_above_the_quota_leaves_alone_followed_by_an_atomic)
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 	RULE("Q-10");
-	pair->side[A].qp->cc_past.limit = 10;
+	poke_read_limit(pair->side[A].qp, 10);
 	pair_read(pair, 1, 12 * 256);
 	pair_fetch_add(pair, 2, 1);
 	pair_read(pair, 3, 8);
@@ -481,7 +481,7 @@ Test(pacing, read_quota_grows_without_losses)
 	struct pair *pair = pair_open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 	RULE("Q-10");
-	pair->side[A].qp->cc_past.limit = 8;
+	poke_read_limit(pair->side[A].qp, 8);
 	pair_read(pair, 1, 8 * 256);
 	pair_transmit(pair, A);
 	for (uint32_t psn = 0; psn < 8; psn++)

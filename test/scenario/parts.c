@@ -6,6 +6,7 @@
 #include "draw.h"
 #include "opened.h"
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -20,7 +21,7 @@ static struct pair *open_with_part(void)
 	struct pair *pair = pair_open_measured(&options, ROUND_TRIP_NS);
 
 	pair_cut(pair);
-	pair->side[A].qp->cc_past.limit = 10; /* as after earlier losses */
+	poke_read_limit(pair->side[A].qp, 10); /* as after earlier losses */
 	pair_read(pair, 1, 40 * MTU);
 	pair_transmit(pair, A);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
@@ -44,7 +45,7 @@ Test(parts, answer_to_a_part_may_use_first_or_middle)
 		uint32_t psn = 4;
 
 		for (uint32_t left = 37; left > 0;) {
-			uint32_t part = pair->side[A].qp->win.snd_nxt.v - psn;
+			uint32_t part = peek_next(pair->side[A].qp) - psn;
 
 			cr_assert(part > 0 && part <= left);
 			for (uint32_t i = 0; i < part; i++) {
@@ -59,7 +60,7 @@ Test(parts, answer_to_a_part_may_use_first_or_middle)
 			}
 			left -= part;
 			snprintf(line, sizeof(line), "READ_REQUEST psn=%u ackreq va=%#x len=%u", psn, (psn - 1) * MTU,
-				 (pair->side[A].qp->win.snd_nxt.v - psn) * MTU);
+				 (peek_next(pair->side[A].qp) - psn) * MTU);
 			if (left > 0)
 				expect_leaves(pair, A, line);
 		}
@@ -95,8 +96,7 @@ static uint32_t read_bytes;
 static void refuse_new_parts(struct pair *pair, enum side_name at, enum side_name from,
 			     const struct wire_packet *packet)
 {
-	if (at == B && from == A && packet->opcode == OP_READ_REQUEST &&
-	    packet->psn == pair->side[B].qp->responder.epsn.v)
+	if (at == B && from == A && packet->opcode == OP_READ_REQUEST && packet->psn == peek_expected(pair->side[B].qp))
 		cr_assert_eq(packet->dma_length, read_bytes, "seed %lu: a part of %u bytes is new to B at PSN %u",
 			     *(uint64_t *)pair->user, packet->dma_length, packet->psn);
 }
@@ -126,7 +126,7 @@ Test(parts, no_part_is_requested_before_the_peer_has_the_whole_read)
 		fate = draw_start(seed);
 		lost_per_thousand = 20 + draw_below(&fate, 150);
 		read_bytes = (1 + draw_below(&fate, 60)) * MTU - draw_below(&fate, MTU);
-		pair->side[A].qp->probe.enabled = seed % 3 != 0;
+		poke_probes(pair->side[A].qp, seed % 3 != 0);
 		pair->copies = lose_and_double;
 		pair->tap = refuse_new_parts;
 		pair->user = &seed;
@@ -255,7 +255,7 @@ Test(parts, last_response_shows_that_the_peer_has_all_requests)
 		pair_read(pair, 1, 4 * MTU);
 		pair_read(pair, 2, 20 * MTU);
 		pair_transmit(pair, A);
-		pair->side[A].qp->cc_past.limit = 16;
+		poke_read_limit(pair->side[A].qp, 16);
 		pair_forget(pair);
 		pair_respond(pair, newest ? response_packet(OP_READ_RESPONSE_LAST, 24, MTU) :
 					    response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
@@ -286,7 +286,7 @@ Test(parts, quota_holds_exactly_its_packets)
 		pair_read(pair, 1, 4 * MTU);
 		pair_read(pair, 2, (6 + more) * MTU);
 		pair_transmit(pair, A);
-		pair->side[A].qp->cc_past.limit = 20; /* of which a loss leaves half */
+		poke_read_limit(pair->side[A].qp, 20); /* of which a loss leaves half */
 		pair_forget(pair);
 		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 7, MTU));
 		if (more)
@@ -310,7 +310,7 @@ Test(parts, part_wait_solicits_an_ack_of_earlier_requests)
 	pair_post(pair, A, wr, 0, 8);
 	pair_read(pair, 3, 40 * MTU);
 	pair_transmit(pair, A);
-	pair->side[A].qp->cc_past.limit = 16;
+	poke_read_limit(pair->side[A].qp, 16);
 	pair_forget(pair);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 6, MTU));
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=512", "WRITE_ONLY psn=3 va=0x0 len=8 bytes=8");
@@ -328,13 +328,12 @@ Test(parts, unanswered_part_is_probed)
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("T-6");
-	qp->probe.enabled = true;
+	poke_probes(qp, true);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 4, MTU));
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=4 ackreq va=0x0 len=0 bytes=0");
 	pair_close(pair);

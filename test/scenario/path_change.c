@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 #include "two_paths.h"
 
@@ -78,7 +79,8 @@ static void expect_no_loss(struct moment m)
 		}
 	}
 	pair_settle(pair, 10000000000);
-	cr_assert(pair->side[A].qp->state == UROCE_QPS_RTS && pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR] == 0,
+	cr_assert(peek_state(pair->side[A].qp) == UROCE_QPS_RTS &&
+			  pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR] == 0,
 		  "%c migrates; %u to B, room for %u, %u to A, then %#x", "AB"[m.mover], m.to_b, m.room, m.to_a,
 		  m.after);
 	pair_close(pair);
@@ -161,7 +163,7 @@ Test(path_change, idle_side_with_a_dead_new_path_stays_connected)
 	paths.dead[A][1] = true;
 	two_paths_migrate(pair, A);
 	cr_assert(pair_settle(pair, 60000000000));
-	cr_expect_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_expect_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	expect_sent_count(pair, A, 3);
 	expect_completes(pair, A);
 	expect_events(pair, A, "PATH_MIG");
@@ -190,6 +192,6 @@ Test(path_change, idle_side_without_a_timer_sends_one_packet)
 	two_paths_migrate(pair, A);
 	cr_assert(pair_settle(pair, 60000000000));
 	expect_sent_count(pair, A, 1);
-	cr_expect_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_expect_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "places.h"
 #include "rule.h"
 
@@ -477,11 +478,10 @@ Test(post, a_post_after_a_failure_in_rtr_is_taken_and_flushed)
 
 	RULE("E-7");
 	RULE("Q-14");
-	qp->state = UROCE_QPS_RTR; /* as before its last step */
-	qp->win.post_state = UROCE_QPS_RTR;
+	poke_state(qp, UROCE_QPS_RTR); /* as before its last step */
 	cr_assert_eq(pair_post(pair, B, wr, 0, 8), -EINVAL);
 	pair_request(pair, send_packet(OP_SEND_LAST, 0, 8));
-	cr_assert_eq(qp->state, UROCE_QPS_ERR);
+	cr_assert_eq(peek_state(qp), UROCE_QPS_ERR);
 	cr_assert_eq(pair_post(pair, B, wr, 0, 8), 0);
 	pair_transmit(pair, B);
 	expect_completes(pair, B, "wr=1 SEND WR_FLUSH_ERR");

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/loss.h"
 #include "rule.h"
 
@@ -15,7 +16,7 @@ static struct pair *open_asking(uint32_t receives)
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = receives });
 
 	for (int i = 0; i < 2; i++)
-		pair->side[i].qp->probe.enabled = true;
+		poke_probes(pair->side[i].qp, true);
 	pair_write(pair, 100, 8);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=100 WRITE SUCCESS");
@@ -61,7 +62,7 @@ Test(probe, probed_packet_measures_no_round_trip)
 {
 	struct pair *pair = open_asking(0);
 	const struct rc_qp *qp = pair->side[A].qp;
-	uint64_t round_trip = qp->rtt.srtt_ns;
+	uint64_t round_trip = peek_round_trip_ns(qp);
 
 	RULE("T-5");
 	cr_assert_gt(round_trip, 0);
@@ -70,7 +71,7 @@ Test(probe, probed_packet_measures_no_round_trip)
 	settle(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
-	cr_assert_eq(qp->rtt.srtt_ns, round_trip);
+	cr_assert_eq(peek_round_trip_ns(qp), round_trip);
 	pair_close(pair);
 }
 
@@ -86,9 +87,8 @@ Test(probe, a_read_at_the_end_is_not_repeated)
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
 		      "READ_REQUEST psn=2 ackreq va=0x0 len=3000");
-	cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_lt(peek_ask_ns(qp), peek_resend_ns(qp));
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
@@ -111,7 +111,7 @@ Test(probe, lost_tail_is_probed_early)
 		      "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 2);
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), 7);
 	pair_close(pair);
 }
 
@@ -186,7 +186,7 @@ Test(probe, a_dead_peer_is_found_by_the_ack_timer_alone)
 	cr_assert_leq(pair->now_ns - began, TIMEOUT_NS + 20000);
 	probes = pair->side[A].qp->counters[CNT_EARLY_PROBES];
 	cr_assert(probes >= 8 && probes <= 10, "%lu probes of 100 us, 200 us ... below 67 ms", probes);
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, 6);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), 6);
 	cr_assert(pair_settle(pair, 10000000000ull));
 	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 8);
@@ -201,14 +201,14 @@ Test(probe, no_probe_runs_without_unanswered_packets)
 	RULE("R-4");
 	pair_write(pair, 1, 3000);
 	pair_run(pair);
-	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "all is acknowledged");
+	cr_assert_eq(peek_ask_ns(pair->side[A].qp), RC_NEVER, "all is acknowledged");
 	pair_send(pair, 2, 64);
 	pair_run(pair); /* RNR NAK, timer 12 */
 	cr_assert(loss_waits_for_receiver(pair->side[A].qp));
-	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "the wait decides when to send");
+	cr_assert_eq(peek_ask_ns(pair->side[A].qp), RC_NEVER, "the wait decides when to send");
 	pair_close(pair);
 	pair = pair_open(&(struct pair_options){ .timeout = 255 });
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	pair_write(pair, 1, 64);
 	pair_run(pair);
@@ -224,8 +224,7 @@ Test(probe, late_answer_is_accepted)
 	RULE("S-8");
 	pair_write(pair, 1, 3000);
 	pair_transmit(pair, A);
-	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, peek_ask_ns(pair->side[A].qp));
 	pair_transmit(pair, A);
 	expect_sent_count(pair, A, 5);
 	pair_run(pair);
@@ -282,7 +281,7 @@ Test(probe, deregistered_key_does_not_silence_a_probe)
 
 	RULE("E-2");
 	RULE("T-1");
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	pair_cut(pair);
@@ -324,13 +323,12 @@ Test(probe, rewind_cancels_a_probe_without_room)
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 
 	RULE("R-5");
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	for (uint64_t i = 0; i < 6; i++)
 		pair_write(pair, i, 100);
 	pair_transmit(pair, A);
-	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, rc_qp_deadline(pair->side[A].qp));
 	pair_transmit_some(pair, A, 0);
 	pair_inject(pair, A, ack_packet(0, SYNDROME_RNR | 1, 0));
 	pair_mend(pair);
@@ -359,8 +357,7 @@ Test(probe, missing_answer_replaces_a_probe_by_a_restart)
 		pair_write(pair, 2, 8);
 		pair_write(pair, 3, 8);
 		pair_transmit(pair, A);
-		pair->now_ns = pair->side[A].qp->probe.deadline_ns;
-		rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+		pair_timeout_at(pair, pair->side[A].qp, peek_ask_ns(pair->side[A].qp));
 		pair_transmit_some(pair, A, out);
 		expect_counts(pair, A, CNT_EARLY_PROBES, out);
 		pair_forget(pair);
@@ -377,7 +374,7 @@ Test(probe, missing_answer_replaces_a_probe_by_a_restart)
 /* When it would be asked next. */
 static uint64_t asks_in(const struct pair *pair)
 {
-	return pair->side[A].qp->probe.deadline_ns - pair->now_ns;
+	return peek_ask_ns(pair->side[A].qp) - pair->now_ns;
 }
 
 /* The peer is there after all: the wait begins anew, and where packets are lost is as short as at first. */
@@ -393,15 +390,14 @@ Test(probe, progress_starts_a_new_wait)
 	pair_transmit(pair, A);
 	first = asks_in(pair);
 	for (uint32_t i = 1; i < 4; i++) {
-		pair->now_ns = qp->probe.deadline_ns;
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, peek_ask_ns(qp));
 		pair_transmit(pair, A);
 		cr_assert_eq(asks_in(pair), first << i, "after %u tries %lu, not %lu", i, asks_in(pair), first << i);
 	}
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* the first of its three packets */
 	cr_assert_eq(asks_in(pair), first << 3, "Karn: whether that was the answer nobody knows");
-	burst_notice_loss(&qp->cc.burst);
+	poke_burst_loss(qp);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
 	cr_assert_eq(asks_in(pair), first);
@@ -417,7 +413,7 @@ Test(probe, a_failure_ends_the_wait)
 	pair_cut(pair);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	cr_assert_neq(pair->side[A].qp->probe.deadline_ns, RC_NEVER);
+	cr_assert_neq(peek_ask_ns(pair->side[A].qp), RC_NEVER);
 	pair_respond(pair, ack_packet(1, SYNDROME_ACCESS, 1));
 	expect_completes(pair, A, "wr=1 WRITE REM_ACCESS_ERR");
 	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
@@ -434,8 +430,7 @@ Test(probe, packet_after_a_probe_has_no_extra_ackreq)
 	pair_cut(pair);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, peek_ask_ns(pair->side[A].qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
 		      "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
@@ -460,16 +455,16 @@ Test(probe, enabled_probes_start_with_the_next_ackreq)
 		pair_write(pair, 1, 8);
 		pair_transmit(pair, A);
 		cr_assert_eq(rc_qp_modify(qp, &(struct uroce_qp_attr){ 0 }, UROCE_QP_NO_PROBE, &bad), 0, "%#x", bad);
-		cr_assert_eq(rc_qp_deadline(qp), qp->loss.ack_deadline_ns);
+		cr_assert_eq(rc_qp_deadline(qp), peek_resend_ns(qp));
 		pair_post(pair, A, unsignaled, 0, bytes);
 		pair_post(pair, A, unsignaled, 0, 8);
 		pair->now_ns += 1000;
 		pair_transmit_some(pair, A, 1);
-		cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
+		cr_assert_eq(peek_ask_ns(qp), RC_NEVER);
 		pair->now_ns += 1000;
 		pair_transmit(pair, A);
-		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns);
-		cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
+		cr_assert_gt(peek_ask_ns(qp), pair->now_ns);
+		cr_assert_lt(peek_ask_ns(qp), peek_resend_ns(qp));
 		pair_close(pair);
 	}
 }
@@ -478,8 +473,7 @@ static void fire_probe(struct pair *pair)
 {
 	struct rc_qp *qp = pair->side[A].qp;
 
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 }
 
 /* New requests do not replace a probe, neither before nor after a resend. */

@@ -8,6 +8,7 @@
 
 #include "draw.h"
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define USUAL_NS 5000ull /* a round trip at first */
@@ -24,7 +25,7 @@ static struct pair *open_cut(void)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 64 });
 
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	psn = 0;
 	return pair;
@@ -44,8 +45,7 @@ static uint64_t exchange(struct pair *pair, uint64_t round_trip_ns)
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	while (rc_qp_deadline(qp) < end) {
-		pair->now_ns = rc_qp_deadline(qp);
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 		pair_transmit(pair, A);
 	}
 	pair->now_ns = end;
@@ -69,17 +69,17 @@ Test(probe_backoff, no_probe_runs_for_packets_without_ackreq)
 	for (uint32_t i = 0; i < 9; i++)
 		post_unsignaled(pair, 8);
 	pair_transmit_some(pair, A, 3);
-	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER, "the third asks");
+	cr_assert_neq(peek_ask_ns(qp), RC_NEVER, "the third asks");
 	pair_transmit_some(pair, A, 3);
 	answer(pair, psn + 3);
-	cr_assert(qp->probe.deferred, "three unsignaled ones are in flight: somebody will ask about them, later");
-	cr_assert_neq(qp->loss.ack_deadline_ns, RC_NEVER, "T-1: they have a timer all the same");
+	cr_assert(peek_ask_is_deferred(qp), "three unsignaled ones are in flight: somebody will ask about them, later");
+	cr_assert_neq(peek_resend_ns(qp), RC_NEVER, "T-1: they have a timer all the same");
 	pair->now_ns += 1000;
 	pair_transmit_some(pair, A, 2);
-	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns, "a question begins the wait");
-	cr_assert_not(qp->probe.deferred);
+	cr_assert_gt(peek_ask_ns(qp), pair->now_ns, "a question begins the wait");
+	cr_assert_not(peek_ask_is_deferred(qp));
 	answer(pair, psn + 5); /* not yet what asked */
-	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER);
+	cr_assert_neq(peek_ask_ns(qp), RC_NEVER);
 	answer(pair, psn + 8);
 	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER, "nothing is in flight");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 0);
@@ -127,14 +127,14 @@ Test(probe_backoff, probe_keeps_waits_long_until_an_rtt_is_measured)
 
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
-	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns);
+	first = peek_ask_delay_ns(qp);
 	cr_assert_eq(exchange(pair, 4 * first), 2);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, 4 * first);
+	cr_assert_eq(peek_ask_ns(qp) - pair->now_ns, 4 * first);
 	pair->now_ns += USUAL_NS;
 	answer(pair, ++psn);
-	cr_assert_leq(probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns), first);
+	cr_assert_leq(peek_ask_delay_ns(qp), first);
 	pair_close(pair);
 }
 
@@ -147,12 +147,12 @@ Test(probe_backoff, loss_shortens_the_next_probe_wait)
 
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
-	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns);
-	burst_notice_loss(&qp->cc.burst);
+	first = peek_ask_delay_ns(qp);
+	poke_burst_loss(qp);
 	exchange(pair, 4 * first);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, first);
+	cr_assert_eq(peek_ask_ns(qp) - pair->now_ns, first);
 	pair_close(pair);
 }
 
@@ -171,7 +171,7 @@ Test(probe_backoff, stalled_thread_keeps_probing_within_the_timeout)
 	answer(pair, ++psn); /* taken before the deadlines that have passed */
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
+	cr_assert_lt(peek_ask_ns(qp), peek_resend_ns(qp));
 	pair_close(pair);
 }
 
@@ -185,16 +185,15 @@ Test(probe_backoff, lost_first_packet_does_not_shorten_the_wait)
 	RULE("T-5");
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	first = qp->probe.deadline_ns - pair->now_ns;
+	first = peek_ask_ns(qp) - pair->now_ns;
 	cr_assert_eq(first, 67108864 / 2, "half of the timeout");
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
 	pair->now_ns += USUAL_NS;
 	answer(pair, ++psn);
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER, "twice as long is the ACK timer's: as after any question");
+	cr_assert_eq(peek_ask_ns(qp), RC_NEVER, "twice as long is the ACK timer's: as after any question");
 	pair_close(pair);
 }
 
@@ -209,16 +208,14 @@ Test(probe_backoff, probe_without_room_does_not_become_a_restart)
 	for (uint32_t i = 0; i < 6; i++)
 		pair_write(pair, i, 8);
 	pair_transmit(pair, A);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit_some(pair, A, 0);
 	pair_forget(pair);
 	answer(pair, psn + 2);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
 	/* all of it answered: nothing is left to be asked about */
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit_some(pair, A, 0);
 	answer(pair, psn + 6);
 	post_unsignaled(pair, 8);
@@ -240,15 +237,14 @@ Test(probe_backoff, progress_cancels_a_due_probe)
 	pair_write(pair, 1, 8);
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	answer(pair, psn + 2);
 	pair_forget(pair);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
 	expect_counts(pair, A, CNT_EARLY_PROBES, 0);
-	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns, "the newest has not been answered: a new wait");
-	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER);
+	cr_assert_gt(peek_ask_ns(qp), pair->now_ns, "the newest has not been answered: a new wait");
+	cr_assert_neq(peek_ask_ns(qp), RC_NEVER);
 	pair_close(pair);
 }
 
@@ -266,9 +262,9 @@ Test(probe_backoff, disabling_cancels_a_probe_without_room)
 	for (uint32_t i = 0; i < 6; i++)
 		pair_write(pair, i, 8);
 	pair_transmit(pair, A);
-	deadline_ns = qp->probe.deadline_ns;
+	deadline_ns = peek_ask_ns(qp);
 	cr_assert_eq(rc_qp_modify(qp, &on, UROCE_QP_NO_PROBE, &bad), 0);
-	cr_assert_eq(qp->probe.deadline_ns, deadline_ns, "it was on");
+	cr_assert_eq(peek_ask_ns(qp), deadline_ns, "it was on");
 	pair->now_ns = deadline_ns;
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit_some(pair, A, 0);
@@ -287,8 +283,8 @@ Test(probe_backoff, requested_hole_is_probed_early)
 
 	RULE("T-6");
 	RULE("Q-15");
-	qp->probe.enabled = true;
-	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	poke_probes(qp, true);
+	poke_read_repair(qp, UROCE_READ_REPAIR_UPWARDS);
 	pair_cut(pair);
 	pair_measure_alone(pair, USUAL_NS);
 	pair_read(pair, 1, 4 * 256);
@@ -297,16 +293,15 @@ Test(probe_backoff, requested_hole_is_probed_early)
 	pair_forget(pair);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, 256));
 	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x100 len=256");
-	cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
-	pair->now_ns = qp->probe.deadline_ns - 1;
-	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_lt(peek_ask_ns(qp), peek_resend_ns(qp));
+	pair_timeout_at(pair, qp, peek_ask_ns(qp) - 1);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
 	pair->now_ns++;
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x100 len=256");
-	cr_assert_eq(qp->loss.retries_left, 7, "no retry is spent");
+	cr_assert_eq(peek_retries_left(qp), 7, "no retry is spent");
 	pair_close(pair);
 }
 
@@ -338,8 +333,7 @@ Test(probe_backoff, nak_of_a_copy_measures_no_round_trip)
 	for (uint64_t i = 0; i < 3; i++)
 		pair_write(pair, i, 8);
 	pair_transmit(pair, A);
-	pair->now_ns = qp->loss.ack_deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_resend_ns(qp));
 	pair_transmit(pair, A);
 	answer(pair, 1);
 	pair_write(pair, 3, 8);

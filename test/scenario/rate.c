@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "places.h"
 #include "rc/cc.h"
 #include "rc/loss.h"
@@ -180,7 +181,7 @@ static struct pair *open_waiting_for(uint64_t wait_ns)
 	struct pair *pair = open_listening();
 	struct rc_qp *qp = pair->side[A].qp;
 
-	rc_loss_set_probes(qp, false);
+	poke_probes(qp, false);
 	qp->requester.max_rd_atomic = 1;
 	cr_assert_eq(pair_read(pair, 1, MTU), 0);
 	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 64), 0);
@@ -249,10 +250,10 @@ Test(rate, acks_do_not_count_towards_the_rate)
 		pair->now_ns += 100000;
 		rc_cc_notified(pair->side[B].qp, pair->now_ns); /* as CNPs for what it has sent do */
 	}
-	cr_assert_leq(qp->pace.mbps, 10);
+	cr_assert_leq(peek_rate_mbps(qp), 10);
 	for (uint32_t psn = 0; psn < 100; psn++)
 		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, psn, 0, 8, 8));
-	cr_assert_leq(qp->pace.next_ns, pair->now_ns);
+	cr_assert_leq(peek_next_frame_ns(qp), pair->now_ns);
 	pair_forget(pair);
 	pair_request(pair, read_packet(pair, 100, 0, 8));
 	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=100 credit=31 msn=101 bytes=8");
@@ -290,7 +291,7 @@ Test(rate, paced_qp_without_work_has_no_deadline)
 	cr_assert_eq(pair_write(pair, 1, 64), 0);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	cr_assert_gt(pair->side[A].qp->pace.next_ns, pair->now_ns);
+	cr_assert_gt(peek_next_frame_ns(pair->side[A].qp), pair->now_ns);
 	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
 	pair_close(pair);
 }
@@ -324,7 +325,7 @@ Test(rate, rate_limit_ends_without_further_notifications)
 	pair->now_ns += 100000000;
 	cr_assert_eq(pair_write(pair, 1, 150 * MTU), 0);
 	cr_assert_eq(leaves(pair, A), 150);
-	cr_assert(!pair->side[A].qp->pace.on);
+	cr_assert(!peek_is_paced(pair->side[A].qp));
 	pair_close(pair);
 }
 
@@ -353,7 +354,7 @@ Test(rate, losses_are_repaired_at_the_rate)
 		cr_assert(pair_settle(pair, 60000000000));
 		expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 READ SUCCESS len=20480", "wr=3 SEND SUCCESS");
 	}
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -372,7 +373,7 @@ Test(rate, notification_from_another_address_is_dropped)
 	if (!pair->side[A].checked) /* else the host would have dropped it */
 		notify(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_CNP_HANDLED], 0);
-	cr_assert(!pair->side[A].qp->pace.on);
+	cr_assert(!peek_is_paced(pair->side[A].qp));
 	pair_close(pair);
 }
 
@@ -387,14 +388,14 @@ Test(rate, surplus_notifications_are_ignored_and_raise_an_anomaly)
 	cr_assert_eq(pair_write(pair, 1, 64 * MTU), 0);
 	pair_run(pair);
 	notify(pair, A);
-	mbps = pair->side[A].qp->pace.mbps;
+	mbps = peek_rate_mbps(pair->side[A].qp);
 	for (uint32_t i = 1; i < 1000; i++) {
 		pair->now_ns += 900000;
 		notify(pair, A);
 	}
 	cr_assert_eq(pair->side[A].drops[CNT_PORT_CNP_UNEXPECTED], 999);
 	expect_counts(pair, A, CNT_CNP_HANDLED, 1);
-	cr_assert_eq(pair->side[A].qp->pace.mbps, mbps, "none of them lowered the rate");
+	cr_assert_eq(peek_rate_mbps(pair->side[A].qp), mbps, "none of them lowered the rate");
 	pair_transmit(pair, A);
 	expect_events(pair, A, "ANOMALY");
 	cr_assert_eq(pair_write(pair, 2, 3 * MTU), 0);
@@ -415,7 +416,7 @@ Test(rate, qp_without_dcqcn_ignores_notifications)
 	RULE("N-2");
 	notify(pair, A);
 	cr_assert_eq(pair->side[A].drops[CNT_PORT_CNP], 1);
-	cr_assert(!pair->side[A].qp->pace.on);
+	cr_assert(!peek_is_paced(pair->side[A].qp));
 	pair_close(pair);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define EMPTY 0xEE
@@ -365,7 +366,7 @@ Test(read, missing_answer_is_detected_before_a_wrong_one)
 	respond(pair, OP_READ_RESPONSE_ONLY, 3, 8);
 	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=3000",
 		      "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8");
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/loss.h"
 #include "rule.h"
 
@@ -42,7 +43,8 @@ static struct pair *open_asked(uint32_t packets, bool any_order)
 static void repair(struct pair *pair, bool any_order)
 {
 	for (enum side_name side = A; side <= B; side++)
-		pair->side[side].qp->read_repair = any_order ? UROCE_READ_REPAIR_ANY_ORDER : UROCE_READ_REPAIR_UPWARDS;
+		poke_read_repair(pair->side[side].qp,
+				 any_order ? UROCE_READ_REPAIR_ANY_ORDER : UROCE_READ_REPAIR_UPWARDS);
 }
 
 static void answer(struct pair *pair, uint32_t psn, uint32_t packets)
@@ -187,8 +189,7 @@ Test(read_repair, lost_repair_request_is_repeated_after_a_round_trip)
 	RULE("Q-15");
 	RULE("T-5");
 	answer(pair, 0, 8);
-	qp->rtt.srtt_ns = 10000;
-	qp->rtt.rttvar_ns = 0;
+	poke_round_trip(qp, 10000);
 	answer(pair, 2, 8);
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
 	pair->now_ns += 9000;
@@ -203,7 +204,7 @@ Test(read_repair, lost_repair_request_is_repeated_after_a_round_trip)
 	pair->now_ns += 2000;
 	answer(pair, 6, 8);
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
-	cr_assert_eq(qp->loss.retries_left, 7, "no retry is spent by what was never silent");
+	cr_assert_eq(peek_retries_left(qp), 7, "no retry is spent by what was never silent");
 	pair_close(pair);
 }
 
@@ -297,7 +298,7 @@ Test(read_repair, response_with_a_wrong_icrc_is_dropped)
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 1, MTU));
 	pair->inject_damage = false;
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, MTU));
-	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 1);
+	cr_assert_eq(peek_acked(pair->side[A].qp), 1);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 1, MTU));
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 2, MTU));
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=1024");
@@ -313,7 +314,7 @@ Test(read_repair, response_of_a_wrong_length_is_not_placed)
 	answer(pair, 1, 4);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU - 4));
 	cr_assert_not(is_placed(pair, 2));
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -327,7 +328,7 @@ Test(read_repair, peer_silent_after_a_hole_exhausts_the_retries)
 	RULE("T-4");
 	answer(pair, 0, 4);
 	answer(pair, 2, 4);
-	while (pair->side[A].qp->state == UROCE_QPS_RTS) {
+	while (peek_state(pair->side[A].qp) == UROCE_QPS_RTS) {
 		cr_assert(pair_fire(pair));
 		cr_assert_lt(++fired, 100);
 	}
@@ -345,21 +346,21 @@ Test(read_repair, out_of_order_response_refunds_retries_of_silence)
 
 	RULE("T-4");
 	RULE("Q-15");
-	qp->probe.enabled = true;
-	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	poke_probes(qp, true);
+	poke_read_repair(qp, UROCE_READ_REPAIR_UPWARDS);
 	pair_cut(pair);
 	pair_measure_alone(pair, 10000);
 	pair_read(pair, 1, 100 * MTU);
 	pair_transmit(pair, A);
-	while (qp->loss.asked == 0) {
+	while (peek_asked(qp) == 0) {
 		pair_forget(pair);
 		cr_assert(pair_fire(pair));
 		pair_transmit(pair, A);
 	}
-	cr_assert_eq(qp->loss.retries_left, 5, "one retry sent the READ again, one asked");
+	cr_assert_eq(peek_retries_left(qp), 5, "one retry sent the READ again, one asked");
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
-	cr_assert_eq(qp->loss.retries_left, 7);
-	cr_assert_eq(qp->loss.asked + qp->loss.silences, 0);
+	cr_assert_eq(peek_retries_left(qp), 7);
+	cr_assert_eq(peek_asked(qp) + qp->loss.silences, 0);
 	pair_close(pair);
 }
 
@@ -378,10 +379,10 @@ Test(read_repair, hole_with_deregistered_memory_fails_the_qp)
 	answer(pair, 2, 4);
 	answer(pair, 3, 4);
 	pair_forget(pair);
-	pair->now_ns = qp->loss.ack_deadline_ns;
+	pair->now_ns = peek_resend_ns(qp);
 	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, pair->side[A].key), 0);
 	rc_qp_timeout(qp, pair->now_ns);
-	cr_assert_eq(qp->win.snd_nxt.v, 4, "the WRITE goes out again behind the READ");
+	cr_assert_eq(peek_next(qp), 4, "the WRITE goes out again behind the READ");
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
 	expect_completes(pair, A, "wr=1 READ LOC_PROT_ERR", "wr=2 WRITE WR_FLUSH_ERR");
@@ -568,7 +569,7 @@ Test(read_repair, part_with_a_deregistered_key_is_dropped)
 	pair_transmit(pair, B);
 	expect_leaves(pair, B);
 	cr_assert_eq(pair->side[B].qp->counters[CNT_REPLAY_KEY], 1);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	expect_boards_back(pair, B);
 	pair_close(pair);
 }
@@ -581,7 +582,7 @@ Test(read_repair, reset_returns_boards)
 	uint32_t bad;
 
 	RULE("X-4");
-	pair->side[B].qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	poke_read_repair(pair->side[B].qp, UROCE_READ_REPAIR_UPWARDS);
 	answer(pair, 2, 4);
 	pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
 	pair_inject(pair, B, read_packet(pair, 1, MTU, MTU));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "places.h"
 #include "rule.h"
 
@@ -72,9 +73,9 @@ Test(reset, reset_forgets_the_round_trip)
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
 	RULE("X-1");
-	pair->side[A].qp->rtt.srtt_ns = 1000;
+	poke_round_trip(pair->side[A].qp, 1000);
 	begin_anew(pair, A, UROCE_QPS_INIT);
-	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, 0);
+	cr_assert_eq(peek_round_trip_ns(pair->side[A].qp), 0);
 	pair_close(pair);
 }
 
@@ -86,11 +87,11 @@ Test(reset, reset_stops_all_timers)
 
 	RULE("X-1");
 	RULE("T-1");
-	qp->probe.enabled = true;
+	poke_probes(qp, true);
 	pair_cut(pair);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	cr_assert_lt(rc_qp_deadline(qp), qp->loss.ack_deadline_ns, "it asks early");
+	cr_assert_lt(rc_qp_deadline(qp), peek_resend_ns(qp), "it asks early");
 	begin_anew(pair, A, UROCE_QPS_RESET);
 	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
 	pair_close(pair);
@@ -179,7 +180,7 @@ Test(reset, reset_cancels_a_pending_empty_write)
 	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	expect_completes(pair, A, "wr=0 WRITE SUCCESS");
 	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &drain, UROCE_QP_STATE, &bad), 0);
-	cr_assert(pair->side[A].qp->probe.due);
+	cr_assert(peek_ask_is_due(pair->side[A].qp));
 	begin_anew(pair, A, UROCE_QPS_RTS);
 	memset(pair->side[A].failed, 0, sizeof(pair->side[A].failed));
 	post_unsignaled(pair, 3, 8);
@@ -296,20 +297,19 @@ Test(reset, reset_forgets_losses)
 	RULE("X-1");
 	RULE("T-6");
 	pair_cut(pair);
-	qp->probe.enabled = true;
+	poke_probes(qp, true);
 	pair_write(pair, 1, 1 << 20);
 	for (uint32_t i = 0; i < 2; i++) {
 		pair_transmit(pair, A);
-		pair->now_ns = qp->probe.deadline_ns;
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, peek_ask_ns(qp));
 		pair_transmit(pair, A);
 		pair->now_ns += 100000000; /* no echo of the other one */
 		pair_inject(pair, A, ack_packet(0, SYNDROME_SEQUENCE, 0));
 	}
 	cr_assert_lt(qp->cc.window, WINDOW_PACKETS);
-	cr_assert_gt(qp->probe.tries, 0);
+	cr_assert_gt(peek_asks(qp), 0);
 	begin_anew(pair, A, UROCE_QPS_RTS);
-	cr_assert_eq(qp->probe.tries, 0);
+	cr_assert_eq(peek_asks(qp), 0);
 	pair_write(pair, 1, 1 << 20);
 	pair_transmit(pair, A);
 	expect_sent_count(pair, A, WINDOW_PACKETS);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/codes.h"
 #include "rule.h"
 
@@ -187,7 +188,7 @@ static void check_count(uint8_t option, uint32_t resends)
 	expect_completes(pair, A, "wr=1 SEND RNR_RETRY_EXC_ERR", "wr=2 WRITE WR_FLUSH_ERR");
 	expect_events(pair, A, "QP_FATAL");
 	expect_leaves(pair, A);
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_ERR);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_ERR);
 	pair_close(pair);
 }
 
@@ -240,7 +241,7 @@ Test(rnr, rnr_and_loss_budgets_are_separate)
 	pair_fire(pair);
 	pair_fire(pair); /* timeout 2 of 2 */
 	expect_completes(pair, A);
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS);
 	pair_send(pair, 2, 8);
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
@@ -348,7 +349,7 @@ Test(rnr, answers_to_earlier_requests_do_not_end_the_wait)
 	pair_read(pair, 1, 4096);
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(2, SYNDROME_RNR | 14, 0)); /* of its third packet, for want of memory */
-	until = qp->loss.rnr_deadline_ns;
+	until = peek_rnr_ns(qp);
 	cr_assert_neq(until, RC_NEVER);
 	pair_forget(pair);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -356,11 +357,11 @@ Test(rnr, answers_to_earlier_requests_do_not_end_the_wait)
 
 		pair_respond(pair, answer);
 	}
-	cr_assert_eq(qp->win.snd_una.v, 2);
-	cr_assert_eq(qp->loss.rnr_deadline_ns, until);
+	cr_assert_eq(peek_acked(qp), 2);
+	cr_assert_eq(peek_rnr_ns(qp), until);
 	expect_leaves(pair, A);
 	pair_respond(pair, send_packet(OP_READ_RESPONSE_MIDDLE, 2, 1024)); /* it was ready after all */
-	cr_assert_eq(qp->loss.rnr_deadline_ns, RC_NEVER);
+	cr_assert_eq(peek_rnr_ns(qp), RC_NEVER);
 	expect_leaves(pair, A, "READ_REQUEST psn=3 ackreq va=0xc00 len=1024");
 	pair_close(pair);
 }
@@ -375,7 +376,7 @@ Test(rnr, message_is_not_repeated_before_a_read)
 
 	RULE("T-6");
 	RULE("R-3");
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_write(pair, 100, 8); /* measures a round trip */
 	pair_run(pair);
 	pair_cut(pair);
@@ -383,8 +384,7 @@ Test(rnr, message_is_not_repeated_before_a_read)
 	pair_read(pair, 2, 3000);
 	pair_transmit(pair, A);
 	pair_forget(pair);
-	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, rc_qp_deadline(pair->side[A].qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	pair_close(pair);

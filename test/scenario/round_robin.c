@@ -68,8 +68,7 @@ Test(round_robin, low_rate_serves_requester_and_responder)
 	packets = pair->side[B].packets;
 	requests = requests_sent(pair);
 	for (uint32_t wait = 0; wait < 100; wait++) {
-		pair->now_ns = rc_qp_deadline(qp);
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 		pair_inject(pair, B, notification);
 		pair_transmit(pair, B);
 		pair_deliver(pair, A);

@@ -5,6 +5,7 @@
 
 #include "agreed.h"
 #include "packets.h"
+#include "peek.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/sackmap.h"
@@ -75,7 +76,7 @@ Test(sack, repeatedly_lost_packet_costs_no_timeout)
 		pair_run(pair);
 		expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 		expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, copies);
-		cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
+		cr_assert_eq(peek_retries_left(pair->side[A].qp), 7);
 		close_agreed(pair);
 	}
 }
@@ -95,11 +96,11 @@ Test(sack, agreed_window_bounds_packets_in_flight)
 	pair_write(pair, 1, 1100 * MTU);
 	pair_transmit(pair, A);
 	expect_sent_count(pair, A, 1024);
-	cr_assert_not(qp->cc.limited);
+	cr_assert_not(peek_window_is_limited(qp));
 	pair_fire(pair);
 	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == 0)
 		pair_fire(pair);
-	cr_assert(qp->cc.limited);
+	cr_assert(peek_window_is_limited(qp));
 	cr_assert_eq(cc_window(qp), CC_LEAST);
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
 	close_agreed(pair);
@@ -117,7 +118,7 @@ Test(sack, sack_completes_no_request)
 	pair_transmit(pair, A);
 	pair_respond(pair, sack);
 	expect_completes(pair, A);
-	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 0xFFFFFD);
+	cr_assert_eq(peek_acked(pair->side[A].qp), 0xFFFFFD);
 	expect_counts(pair, A, CNT_BAD_SACK, 0);
 	pair_respond(pair, (struct wire_packet){ .opcode = OP_ACKNOWLEDGE, .psn = 0xFFFFFF, .syndrome = 31, .msn = 1 });
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
@@ -152,7 +153,7 @@ Test(sack, invalid_sack_is_dropped)
 		pair_respond(pair, packet);
 		expect_leaves(pair, A);
 		cr_assert_eq(pair->side[A].qp->counters[CNT_BAD_SACK], i + 1, "%s", rows[i].what);
-		cr_assert_null(pair->side[A].qp->sack.map, "%s", rows[i].what);
+		cr_assert_not(peek_has_sack_map(pair->side[A].qp), "%s", rows[i].what);
 	}
 	close_agreed(pair);
 }
@@ -256,10 +257,10 @@ Test(sack, rewind_forgets_sacks)
 	RULE("T-7");
 	RULE("T-2");
 	tell(pair, 0, 3, 1 << 3);
-	cr_assert_not_null(qp->sack.map);
+	cr_assert(peek_has_sack_map(qp));
 	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == 0)
 		pair_fire(pair);
-	cr_assert_null(qp->sack.map);
+	cr_assert_not(peek_has_sack_map(qp));
 	pair_forget(pair);
 	tell(pair, 0, 3, 1 << 3);
 	expect_leaves(pair, A);
@@ -283,20 +284,20 @@ Test(sack, probe_answer_reports_losses_after_a_rewind)
 		pair_fire(pair);
 	cr_assert_eq(psn_distance(qp->win.snd_nxt, qp->win.snd_una), CC_LEAST);
 	answer.control_kind = WIRE_SACK_OF_PROBE;
-	answer.probe_id = qp->sack.probe_id;
+	answer.probe_id = peek_probe_id(qp);
 	pair_forget(pair);
 	pair_respond(pair, answer);
 	expect_leaves(pair, A); /* that PROBE left before the rewind */
 	cr_assert(pair_fire(pair));
 	expect_sent_count(pair, A, 1);
 	pair_forget(pair);
-	answer.probe_id = qp->sack.probe_id;
+	answer.probe_id = peek_probe_id(qp);
 	answer.sack_bitmap = (1u << CC_LEAST) - 2;
 	pair_respond(pair, answer);
 	expect_sent_count(pair, A, 2);
 	expect_sent(pair, A, 0, "WRITE_FIRST psn=1 ackreq va=0x0 len=6144 bytes=256");
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);
-	cr_assert_eq(qp->loss.retries_left, 6);
+	cr_assert_eq(peek_retries_left(qp), 6);
 	close_agreed(pair);
 }
 
@@ -322,7 +323,7 @@ Test(sack, gap_shown_by_an_ack_starts_a_probe)
 	expect_leaves(pair, A);
 	pair_fire(pair);
 	expect_leaves(pair, A, "PROBE psn=0 id=1 kind=0x0001");
-	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(peek_retries_left(qp), 7);
 	pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
 						 .control_kind = WIRE_SACK_OF_PROBE,
 						 .ack_psn_offset = 1,
@@ -444,11 +445,11 @@ Test(sack, sack_without_news_postpones_no_probe)
 	tell(pair, 0, 2, 1 << 2);
 	pair_transmit(pair, A);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 2);
-	deadline_ns = qp->probe.deadline_ns;
+	deadline_ns = peek_ask_ns(qp);
 	cr_assert_neq(deadline_ns, RC_NEVER);
 	pair->now_ns += 1000;
 	tell(pair, 0, 2, 1 << 2);
-	cr_assert_eq(qp->probe.deadline_ns, deadline_ns);
+	cr_assert_eq(peek_ask_ns(qp), deadline_ns);
 	pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
 						 .control_kind = WIRE_SACK_OF_PROBE,
 						 .probe_id = 1,
@@ -457,9 +458,9 @@ Test(sack, sack_without_news_postpones_no_probe)
 						 .sack_bitmap = 1 << 2 });
 	pair_transmit(pair, A);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 7);
-	cr_assert_eq(qp->probe.deadline_ns, deadline_ns);
+	cr_assert_eq(peek_ask_ns(qp), deadline_ns);
 	tell(pair, 0, 3, 3 << 2);
-	cr_assert_gt(qp->probe.deadline_ns, deadline_ns, "but what is new does");
+	cr_assert_gt(peek_ask_ns(qp), deadline_ns, "but what is new does");
 	close_agreed(pair);
 }
 
@@ -473,13 +474,13 @@ Test(sack, repeatedly_dropped_packets_refund_neither_time_nor_retries)
 	RULE("T-7");
 	for (uint32_t i = 0; i < 1000 && pair->side[A].done_count == 0; i++) {
 		tell(pair, 0, 3, 0xE);
-		pair->now_ns += qp->loss.timeout_ns / 20;
+		pair->now_ns += peek_timeout_ns(qp) / 20;
 		if (rc_qp_deadline(qp) <= pair->now_ns)
 			rc_qp_timeout(pair->side[A].qp, pair->now_ns);
 		pair_transmit(pair, A);
 		pair_respond(pair, (struct wire_packet){ .opcode = OP_SACK,
 							 .control_kind = WIRE_SACK_OF_PROBE,
-							 .probe_id = qp->sack.probe_id,
+							 .probe_id = peek_probe_id(qp),
 							 .cack_psn = 99,
 							 .sack_offset = 1 });
 		pair_transmit(pair, A);
@@ -496,7 +497,7 @@ Test(sack, rnr_wait_ignores_sacks)
 	pair_respond(pair, (struct wire_packet){ .opcode = OP_ACKNOWLEDGE, .psn = 100, .syndrome = 0x2C });
 	tell(pair, 0, 3, 1 << 3);
 	expect_leaves(pair, A);
-	cr_assert_null(pair->side[A].qp->sack.map);
+	cr_assert_not(peek_has_sack_map(pair->side[A].qp));
 	close_agreed(pair);
 }
 

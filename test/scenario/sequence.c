@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 /* TC-B-1, TC-B-2 */
@@ -28,7 +29,7 @@ Test(sequence, gap_draws_one_nak_until_the_expected_request_arrives)
 	pair_request(pair, send_packet(OP_SEND_ONLY, 3, 16));
 	expect_leaves(pair, B, "NAK_SEQUENCE psn=1 msn=1");
 	expect_counts(pair, B, CNT_RX_SEND_REQUESTS, 1);
-	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 	pair_close(pair);
 }
 
@@ -167,7 +168,7 @@ Test(sequence, invalid_request_is_refused_only_at_the_expected_psn)
 		struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 5, .receives = 1 });
 
 		pair_request(pair, send_packet(opcodes[i], 4, 0));
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 		for (uint32_t line = 0; line < pair->side[B].sent_count; line++)
 			cr_assert_str_eq(pair->side[B].sent[line], "ACK psn=4 credit=31 msn=0");
 		pair_forget(pair);
@@ -175,7 +176,7 @@ Test(sequence, invalid_request_is_refused_only_at_the_expected_psn)
 		expect_leaves(pair, B, "NAK_SEQUENCE psn=5 msn=0");
 		pair_request(pair, send_packet(opcodes[i], 5, 0));
 		expect_leaves(pair, B, "NAK_INVALID_REQUEST psn=5 msn=0");
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_ERR);
 		pair_close(pair);
 	}
 }
@@ -315,7 +316,7 @@ Test(sequence, packet_from_a_full_psn_cycle_ago_is_judged_by_its_psn)
 		pair_request(pair, old);
 		expect_leaves(pair, B, rows[i].leaves);
 		cr_assert_eq(pair->side[B].memory[64], rows[i].ahead ? 0 : PACKETS_DATA, "%d ahead", rows[i].ahead);
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_RTS);
 		pair_close(pair);
 	}
 }

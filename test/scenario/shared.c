@@ -11,6 +11,7 @@
 
 #include "opened.h"
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define WHERE 65536u /* in B's memory: entry number n has the 8 KiB from WHERE + n * 8 KiB on */
@@ -242,7 +243,7 @@ Test(shared, failed_qp_reports_last_wqe_reached_once)
 			pair_request(pair, send_packet(message[psn], psn, 1024));
 		pair_forget(pair);
 		pair_request(pair, send_packet(0x15, step, 0)); /* no such opcode */
-		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR);
+		cr_assert_eq(peek_state(pair->side[B].qp), UROCE_QPS_ERR);
 		cr_assert_eq(pair->side[B].done_at_event[1], in_hand, "step %u", step);
 		if (in_hand)
 			expect_completes(pair, B, pair_text("wr=%u RECV REM_INV_REQ_ERR", step / 3));

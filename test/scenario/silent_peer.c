@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rc/loss.h"
 #include "rule.h"
 
@@ -16,7 +17,7 @@ static struct pair *open_cut_of(uint64_t rtt_ns)
 	struct pair *pair =
 		pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64, .no_boards = true });
 
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	pair_measure_alone(pair, rtt_ns);
 	return pair;
@@ -35,8 +36,7 @@ static void time_out(struct pair *pair)
 
 	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == before) {
 		pair_forget(pair);
-		pair->now_ns = rc_qp_deadline(qp);
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, rc_qp_deadline(qp));
 		pair_transmit(pair, A);
 	}
 }
@@ -69,7 +69,7 @@ Test(silent_peer, timeout_repeats_only_one_of_several_reads)
 	expect_leaves(pair, A);
 	expect_completes(pair, A, "wr=0 READ SUCCESS len=25600", "wr=1 READ SUCCESS len=25600",
 			 "wr=2 READ SUCCESS len=25600");
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), 7);
 	pair_close(pair);
 }
 
@@ -88,14 +88,12 @@ Test(silent_peer, lost_reads_after_a_timeout_are_found_by_a_probe)
 	for (uint32_t psn = 1; psn < 21; psn++)
 		answer(pair, psn, 1, 20);
 	pair_forget(pair);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=20 ackreq va=0x0 len=0 bytes=0");
 	pair_respond(pair, ack_packet(20, SYNDROME_PLAIN_ACK, 2));
 	while (qp->counters[CNT_IMPLIED_NAK_SEQ_ERR] == 0 && pair->now_ns < 10 * TIMEOUT_NS) {
-		pair->now_ns = qp->probe.deadline_ns;
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, peek_ask_ns(qp));
 		pair_transmit(pair, A);
 		pair_respond(pair, ack_packet(20, SYNDROME_PLAIN_ACK, 2));
 	}
@@ -164,7 +162,7 @@ Test(silent_peer, each_timeout_cuts_off_its_own_flight)
 	time_out(pair);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8 + 8);
 	pair_respond(pair, ack_packet(18, SYNDROME_PLAIN_ACK, 19));
-	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 19);
+	cr_assert_eq(peek_acked(pair->side[A].qp), 19);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8 + 8);
 	pair_close(pair);
 }
@@ -203,9 +201,8 @@ Test(silent_peer, empty_write_that_cost_a_retry_always_leaves)
 	pair_transmit(pair, A);
 	time_out(pair);
 	pair_forget(pair);
-	pair->now_ns = qp->loss.ack_deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
-	cr_assert_eq(qp->loss.asked, 1);
+	pair_timeout_at(pair, qp, peek_resend_ns(qp));
+	cr_assert_eq(peek_asked(qp), 1);
 	qp->probe.unsure = 1; /* the ACK may be the answer to an earlier copy */
 	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	pair_transmit(pair, A);
@@ -225,19 +222,18 @@ Test(silent_peer, unsent_empty_write_costs_no_retry)
 	pair_transmit(pair, A);
 	time_out(pair);
 	time_out(pair);
-	left = qp->loss.retries_left;
+	left = peek_retries_left(qp);
 	pair_forget(pair);
-	qp->probe.behind_una = 1; /* the next such ACK is the answer to the ask that has left */
-	pair->now_ns = qp->loss.ack_deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
-	cr_assert_eq(qp->loss.retries_left, left - 1);
+	poke_answer_is_expected(qp, 1); /* the next such ACK is the answer to the ask that has left */
+	pair_timeout_at(pair, qp, peek_resend_ns(qp));
+	cr_assert_eq(peek_retries_left(qp), left - 1);
 	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert(qp->probe.answered);
-	cr_assert_eq(qp->loss.retries_left, left);
+	cr_assert(peek_ask_is_answered(qp));
+	cr_assert_eq(peek_retries_left(qp), left);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
 	cr_assert(rc_loss_echo_arrived(qp, false, pair->now_ns));
-	cr_assert_eq(qp->loss.retries_left, 7, "a sign of life gives back what is spent still, and no more");
+	cr_assert_eq(peek_retries_left(qp), 7, "a sign of life gives back what is spent still, and no more");
 	pair_close(pair);
 }
 
@@ -252,18 +248,17 @@ Test(silent_peer, retry_is_refunded_once)
 		pair_read(pair, 1, 100 * MTU);
 		pair_transmit(pair, A);
 		time_out(pair);
-		pair->now_ns = qp->loss.ack_deadline_ns;
-		rc_qp_timeout(qp, pair->now_ns);
-		cr_assert_eq(qp->loss.asked, 1);
+		pair_timeout_at(pair, qp, peek_resend_ns(qp));
+		cr_assert_eq(peek_asked(qp), 1);
 		if (how == 0)
 			rc_loss_set_retry_count(qp, 7);
 		else
 			cr_assert(rc_loss_echo_arrived(qp, false, pair->now_ns)); /* a sign of life gives all back */
-		cr_assert_eq(qp->loss.retries_left, 7);
-		qp->probe.behind_una = 1;
+		cr_assert_eq(peek_retries_left(qp), 7);
+		poke_answer_is_expected(qp, 1);
 		pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-		cr_assert_eq(qp->loss.retries_left, 7, "%u, %d", qp->loss.retries_left, how);
-		cr_assert_eq(qp->loss.asked, 0);
+		cr_assert_eq(peek_retries_left(qp), 7, "%u, %d", peek_retries_left(qp), how);
+		cr_assert_eq(peek_asked(qp), 0);
 		pair_close(pair);
 	}
 }
@@ -323,12 +318,11 @@ static void lack_the_read(uint64_t rtt_ns, uint32_t timeouts, uint32_t copies)
 	struct rc_qp *qp = pair->side[A].qp;
 
 	ask_for_long(pair, timeouts);
-	while (!qp->probe.answered) /* each of the empty WRITEs is answered, the newest last */
+	while (!peek_ask_is_answered(qp)) /* each of the empty WRITEs is answered, the newest last */
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	while (copies--)
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, timeouts);
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
@@ -368,9 +362,9 @@ Test(silent_peer, read_being_answered_is_not_repeated)
 
 	RULE("Q-8");
 	ask_for_long(pair, 2);
-	while (!qp->probe.answered)
+	while (!peek_ask_is_answered(qp))
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	verdict_ns = qp->probe.deadline_ns;
+	verdict_ns = peek_ask_ns(qp);
 	answer(pair, 2, 1, 100); /* the one before it comes late */
 	pair->now_ns = verdict_ns;
 	rc_qp_timeout(qp, pair->now_ns);
@@ -406,7 +400,7 @@ Test(silent_peer, refilled_budget_gets_no_refund)
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &wrong), 0);
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_RETRY_CNT, &wrong), 0);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(qp->loss.retries_left, 5);
+	cr_assert_eq(peek_retries_left(qp), 5);
 	pair_close(pair);
 }
 
@@ -431,12 +425,12 @@ Test(silent_peer, sign_of_life_refunds_retries_of_silence)
 	pair_read(pair, 2, 20 * MTU);
 	pair_transmit(pair, A);
 	for (; rounds < 1000; rounds++) {
-		for (uint32_t i = 0; i < 6 && qp->state == UROCE_QPS_RTS; i++)
+		for (uint32_t i = 0; i < 6 && peek_state(qp) == UROCE_QPS_RTS; i++)
 			time_out(pair);
-		if (qp->state != UROCE_QPS_RTS)
+		if (peek_state(qp) != UROCE_QPS_RTS)
 			break;
 		answer(pair, 1 + rounds % 20, 1, 20);
-		cr_assert_eq(qp->loss.retries_left, rounds < 40 ? 7 : 1, "round %u", rounds);
+		cr_assert_eq(peek_retries_left(qp), rounds < 40 ? 7 : 1, "round %u", rounds);
 	}
 	cr_assert_eq(rounds, 41); /* 20 for the copy of the first, 20 for that of the second, and one is in vain */
 	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
@@ -463,7 +457,7 @@ Test(silent_peer, retries_of_silence_on_the_old_path_are_not_refunded)
 	rc_loss_path_changed(qp);
 	pair_transmit(pair, A);
 	answer(pair, 1, 1, 20);
-	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(peek_retries_left(qp), 7);
 	pair_close(pair);
 }
 
@@ -514,17 +508,17 @@ Test(silent_peer, answers_to_copies_postpone_the_timer_a_bounded_number)
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=5120");
 	pair_read(pair, 2, 20 * MTU);
 	pair_transmit(pair, A);
-	qp->probe.enabled = false;
+	poke_probes(qp, false);
 	for (uint32_t i = 0; i < 20; i++) { /* twenty for the copy, hardly faster than the timer */
 		pair->now_ns += TIMEOUT_NS - 1000;
 		answer(pair, 1 + i % 20, 1, 20);
-		cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS, "%u", i);
+		cr_assert_eq(peek_resend_ns(qp), pair->now_ns + TIMEOUT_NS, "%u", i);
 	}
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 2);
-	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(peek_retries_left(qp), 7);
 	pair->now_ns += TIMEOUT_NS - 1000;
 	answer(pair, 20, 1, 20); /* nobody owes it */
-	cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + 1000);
+	cr_assert_eq(peek_resend_ns(qp), pair->now_ns + 1000);
 	for (uint32_t i = 0; i < 8; i++)
 		time_out(pair);
 	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
@@ -550,10 +544,10 @@ Test(silent_peer, answer_to_a_newer_request_clears_owed_copies)
 	pair_read(pair, 2, 4 * MTU);
 	pair_transmit(pair, A);
 	answer(pair, 5, 5, 8);
-	deadline_ns = qp->loss.ack_deadline_ns;
+	deadline_ns = peek_resend_ns(qp);
 	pair->now_ns += 1000;
 	answer(pair, 2, 1, 4);
-	cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
+	cr_assert_eq(peek_resend_ns(qp), deadline_ns);
 	pair_close(pair);
 }
 

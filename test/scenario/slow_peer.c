@@ -10,6 +10,7 @@
 #include "draw.h"
 #include "opened.h"
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -22,7 +23,7 @@ static struct pair *open_measured(bool asks_early)
 	struct pair *pair =
 		pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .receives = 8, .no_boards = true });
 
-	pair->side[A].qp->probe.enabled = asks_early;
+	poke_probes(pair->side[A].qp, asks_early);
 	pair_measure(pair, ROUND_TRIP_NS);
 	return pair;
 }
@@ -91,7 +92,7 @@ Test(slow_peer, old_flight_of_responses_costs_no_retry_and_no_request)
 		deliver_one(pair);
 	}
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, 6);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), 6);
 	expect_leaves(pair, A);
 	pair_run(pair);
 	expect_done_count(pair, A, 4);
@@ -115,8 +116,8 @@ Test(slow_peer, unordered_old_flight_does_not_end_the_connection)
 		while (on_wire(b)) {
 			pair->now_ns += 10 * ROUND_TRIP_NS;
 			deliver_one(pair);
-			cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS, "seed %u: %u responses are still to come",
-				     seed, on_wire(b));
+			cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_RTS,
+				     "seed %u: %u responses are still to come", seed, on_wire(b));
 		}
 		pair_run(pair);
 		expect_done_count(pair, A, 4);
@@ -176,7 +177,7 @@ Test(slow_peer, a_nak_for_each_packet_of_the_old_flight_is_an_echo)
 	pair_transmit(pair, A);
 	pair->now_ns += ROUND_TRIP_NS;
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
-	bound_ns = qp->rtt.srtt_ns + 4 * qp->rtt.rttvar_ns;
+	bound_ns = peek_round_trip_ns(qp) + 4 * peek_variation_ns(qp);
 	pair_forget(pair);
 	for (uint32_t i = 0; i < 31; i++) {
 		pair->now_ns += bound_ns / 32;
@@ -185,7 +186,7 @@ Test(slow_peer, a_nak_for_each_packet_of_the_old_flight_is_an_echo)
 	expect_leaves(pair, A);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
 	expect_counts(pair, A, CNT_REPEATED_NAK, 31);
-	cr_assert_eq(qp->loss.retries_left, 6);
+	cr_assert_eq(peek_retries_left(qp), 6);
 	pair_close(pair);
 }
 
@@ -247,17 +248,17 @@ Test(slow_peer, probe_is_small_and_the_only_one_in_flight)
 		struct rc_qp *qp = pair->side[A].qp;
 		uint64_t began = pair->now_ns, last = began, wait = measured ? 0 : TIMEOUT_NS / 2;
 
-		qp->probe.enabled = true;
+		poke_probes(qp, true);
 		pair_cut(pair);
 		for (uint32_t j = 0; j < 2 && row->bytes[j]; j++)
 			(row->read[j] ? pair_read : pair_write)(pair, j, row->bytes[j]);
 		pair_transmit(pair, A);
 		pair->tap = weigh;
-		while (qp->probe.deadline_ns != RC_NEVER) {
+		while (peek_ask_ns(qp) != RC_NEVER) {
 			asked_payload = asked_packets = asked_answers = 0;
-			cr_assert_geq(qp->probe.deadline_ns - last, wait, "row %u: two under way", i / 2);
-			wait = 2 * (qp->probe.deadline_ns - last);
-			pair->now_ns = last = qp->probe.deadline_ns;
+			cr_assert_geq(peek_ask_ns(qp) - last, wait, "row %u: two under way", i / 2);
+			wait = 2 * (peek_ask_ns(qp) - last);
+			pair->now_ns = last = peek_ask_ns(qp);
 			if (rc_qp_deadline(qp) < pair->now_ns)
 				break; /* the ACK timer */
 			rc_qp_timeout(qp, pair->now_ns);
@@ -267,7 +268,7 @@ Test(slow_peer, probe_is_small_and_the_only_one_in_flight)
 			cr_assert_leq(asked_answers, 1, "row %u: %u answers", i / 2, asked_answers);
 		}
 		cr_assert_gt(last, began, "row %u: nobody was asked", i / 2);
-		cr_assert_eq(qp->loss.retries_left, 7);
+		cr_assert_eq(peek_retries_left(qp), 7);
 		pair_close(pair);
 	}
 }
@@ -309,10 +310,10 @@ Test(slow_peer, every_response_restarts_the_wait)
 			pair->now_ns += 1000;
 			pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 		}
-		cr_assert_neq(qp->probe.deadline_ns, RC_NEVER);
-		pair->now_ns = qp->probe.deadline_ns - 10;
+		cr_assert_neq(peek_ask_ns(qp), RC_NEVER);
+		pair->now_ns = peek_ask_ns(qp) - 10;
 		pair_respond(pair, sign->packet);
-		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns + 10, "%s%s", sign->name, i % 2 ? ", an echo" : "");
+		cr_assert_gt(peek_ask_ns(qp), pair->now_ns + 10, "%s%s", sign->name, i % 2 ? ", an echo" : "");
 		pair_close(pair);
 	}
 }
@@ -338,13 +339,13 @@ Test(slow_peer, echo_restarts_the_wait)
 		pair_transmit(pair, A);
 		pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-		qp->loss.retries_left = 0; /* as after further restarts: an echo for long */
-		qp->probe.behind_una = 1;
-		pair->now_ns = qp->probe.deadline_ns - 10;
+		poke_retries_left(qp, 0); /* as after further restarts: an echo for long */
+		poke_answer_is_expected(qp, 1);
+		pair->now_ns = peek_ask_ns(qp) - 10;
 		pair_respond(pair, signs[i]);
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns + 10, "%u", i);
-		cr_assert_eq(qp->probe.behind_una, i == 0, "an ACK may be the answer, a response is none");
+		cr_assert_gt(peek_ask_ns(qp), pair->now_ns + 10, "%u", i);
+		cr_assert_eq(peek_answer_is_expected(qp), i == 0, "an ACK may be the answer, a response is none");
 		pair_close(pair);
 	}
 }
@@ -360,31 +361,27 @@ Test(slow_peer, probe_answer_restarts_the_wait)
 	pair_read(pair, 1, 3 * MTU);
 	pair_transmit(pair, A);
 	for (uint32_t i = 0; i < 2; i++) { /* two questions are answered, the third is under way */
-		pair->now_ns = qp->probe.deadline_ns;
-		rc_qp_timeout(qp, pair->now_ns);
+		pair_timeout_at(pair, qp, peek_ask_ns(qp));
 		pair_transmit(pair, A);
 		pair->now_ns += ROUND_TRIP_NS;
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 		if (i == 0) { /* nothing comes that says why; once a loss was seen nobody waits for that */
 			expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
-			pair->now_ns = qp->probe.deadline_ns;
-			rc_qp_timeout(qp, pair->now_ns);
+			pair_timeout_at(pair, qp, peek_ask_ns(qp));
 			pair_transmit(pair, A);
 		}
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, i + 1);
 	}
-	qp->loss.retries_left = 0; /* what comes now is an echo for long */
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	poke_retries_left(qp, 0); /* what comes now is an echo for long */
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	pair_transmit(pair, A);
-	pair->now_ns = qp->probe.deadline_ns - 10;
+	pair->now_ns = peek_ask_ns(qp) - 10;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 2);
-	cr_assert_not(qp->probe.behind_una, "that was the answer, and there is no other");
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_not(peek_answer_is_expected(qp), "that was the answer, and there is no other");
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 2);
-	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns + 10);
+	cr_assert_gt(peek_ask_ns(qp), pair->now_ns + 10);
 	pair_close(pair);
 }
 
@@ -400,11 +397,11 @@ Test(slow_peer, echo_of_a_nak_restarts_the_wait)
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
-	deadline_ns = qp->probe.deadline_ns;
+	deadline_ns = peek_ask_ns(qp);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
-	cr_assert_eq(qp->probe.deadline_ns, deadline_ns + 1000);
+	cr_assert_eq(peek_ask_ns(qp), deadline_ns + 1000);
 	pair_close(pair);
 }
 
@@ -421,7 +418,7 @@ Test(slow_peer, first_request_of_a_connection_can_be_probed)
 		struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .receives = 4 });
 		struct rc_qp *a = pair->side[A].qp, *b = pair->side[B].qp;
 
-		a->probe.enabled = true;
+		poke_probes(a, true);
 		qp_set_flow_control(a, true);
 		qp_set_flow_control(b, true);
 		pair_read(pair, 1, 3 * MTU);
@@ -436,14 +433,14 @@ Test(slow_peer, first_request_of_a_connection_can_be_probed)
 			pair_mend(pair);
 		}
 		pair_forget(pair);
-		cr_assert_eq(a->probe.deadline_ns, pair->now_ns + TIMEOUT_NS / 2);
+		cr_assert_eq(peek_ask_ns(a), pair->now_ns + TIMEOUT_NS / 2);
 		cr_assert(pair_settle(pair, 1000000000ull));
 		expect_leaves(pair, A, "WRITE_ONLY psn=16777215 ackreq va=0x0 len=0 bytes=0",
 			      "READ_REQUEST psn=0 ackreq va=0x0 len=768");
 		expect_completes(pair, A, "wr=1 READ SUCCESS len=768");
 		expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, lost);
 		expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 1 + lost);
-		cr_assert_eq(b->responder.msn, 1);
+		cr_assert_eq(peek_msn(b), 1);
 		expect_read(pair, 3 * MTU);
 		pair_close(pair);
 	}
@@ -460,7 +457,7 @@ Test(slow_peer, probes_do_not_count_as_messages)
 		struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .receives = 3 });
 		struct rc_qp *a = pair->side[A].qp, *b = pair->side[B].qp;
 
-		a->probe.enabled = true;
+		poke_probes(a, true);
 		qp_set_flow_control(a, true);
 		qp_set_flow_control(b, true);
 		pair_send(pair, 1, 8);
@@ -472,8 +469,7 @@ Test(slow_peer, probes_do_not_count_as_messages)
 			pair_cut(pair);
 		pair_transmit(pair, B);
 		for (uint32_t i = 0; asks && i < 3; i++) {
-			pair->now_ns = a->probe.deadline_ns;
-			rc_qp_timeout(a, pair->now_ns);
+			pair_timeout_at(pair, a, peek_ask_ns(a));
 			pair_mend(pair);
 			pair_transmit(pair, A);
 			pair_deliver(pair, B);
@@ -510,12 +506,11 @@ static void expect_question(const struct unanswered *row, const char *first, con
 		(row->read[j] ? pair_read : pair_write)(pair, j, row->bytes[j]);
 	pair_transmit(pair, A);
 	pair_forget(pair);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
+	pair_timeout_at(pair, qp, peek_ask_ns(qp));
 	cr_assert(pair_transmit_some(pair, A, 0), "there was no room, and there is more");
-	cr_assert(qp->probe.due && qp->probe.tries == 0, "nobody has been asked");
+	cr_assert(peek_ask_is_due(qp) && peek_asks(qp) == 0, "nobody has been asked");
 	cr_assert_not(pair_transmit_some(pair, A, 2));
-	cr_assert(!qp->probe.due && qp->probe.tries == 1);
+	cr_assert(!peek_ask_is_due(qp) && peek_asks(qp) == 1);
 	if (second)
 		expect_leaves(pair, A, first, second);
 	else
@@ -560,8 +555,7 @@ Test(slow_peer, unrepeatable_packet_is_probed_by_an_empty_write)
 	pair_transmit(pair, A);
 	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
 	pair_forget(pair);
-	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_timeout_at(pair, pair->side[A].qp, peek_ask_ns(pair->side[A].qp));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	pair_close(pair);

@@ -7,6 +7,7 @@
 
 #include "agreed.h"
 #include "packets.h"
+#include "peek.h"
 #include "rc/sackmap.h"
 #include "rule.h"
 
@@ -291,9 +292,9 @@ static void send_writes(struct pair *pair, uint32_t first, uint32_t count, uint3
 	for (uint32_t i = first; i < first + count; i++) {
 		pair_write(pair, i, packets * MTU);
 		pair_run(pair);
-		for (uint32_t k = 0; k < 20 && pair->side[A].qp->win.acked != pair->side[A].qp->win.tail; k++)
+		for (uint32_t k = 0; k < 20 && peek_outstanding(pair->side[A].qp) != 0; k++)
 			cr_assert(pair_fire(pair));
-		cr_assert_eq(pair->side[A].qp->win.acked, pair->side[A].qp->win.tail, "WRITE %u is not done", i);
+		cr_assert_eq(peek_outstanding(pair->side[A].qp), 0, "WRITE %u is not done", i);
 	}
 }
 
@@ -312,7 +313,7 @@ Test(spread, dead_path_costs_no_retry_and_is_unused_until_probed)
 	cr_assert_eq(bad_paths(pair), 1);
 	cr_assert_eq(dead->state, SPREAD_BAD);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
-	cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
+	cr_assert_eq(peek_retries_left(pair->side[A].qp), 7);
 	memset(&way, 0, sizeof(way));
 	way.dead = 1 << 3;
 	send_writes(pair, 10, 1, 32);
@@ -361,7 +362,7 @@ Test(spread, overtaken_path_is_probed_early)
 		}
 		cr_assert_gt(qp->counters[CNT_EARLY_PROBES], 0);
 		cr_assert_leq(qp->counters[CNT_EARLY_PROBES], more ? 6 : 3, "that path and two more, each time");
-		for (uint32_t i = 0; i < 20 && qp->win.acked != qp->win.tail; i++)
+		for (uint32_t i = 0; i < 20 && peek_outstanding(qp) != 0; i++)
 			cr_assert(pair_fire(pair));
 		expect_completes(pair, A, "wr=2 WRITE SUCCESS", more ? "wr=3 WRITE SUCCESS" : NULL);
 		cr_assert_lt(pair->now_ns, began_ns + 30000, "%lu", pair->now_ns - began_ns);
@@ -389,9 +390,9 @@ Test(spread, path_of_a_resent_packet_is_probed_early)
 	way.lost = 0;
 	way.dead = 1ull << paths_of(pair, A)->turn[paths_of(pair, A)->next % PATHS];
 	cr_assert_eq(way.sent, 32);
-	for (uint32_t i = 0; i < 20 && qp->win.acked != qp->win.tail; i++) {
+	for (uint32_t i = 0; i < 20 && peek_outstanding(qp) != 0; i++) {
 		pair_run(pair);
-		if (qp->win.acked != qp->win.tail)
+		if (peek_outstanding(qp) != 0)
 			cr_assert(pair_fire(pair));
 	}
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "peek.h"
 #include "rule.h"
 
 #define TIMEOUT_NS 67108864ull /* code 14 */
@@ -35,7 +36,7 @@ Test(sqd_modify, enabled_timer_starts_for_packets_in_flight)
 	change(pair, &(struct uroce_qp_attr){ .timeout = 14 }, UROCE_QP_TIMEOUT);
 	cr_assert_leq(rc_qp_deadline(qp), pair->now_ns, "the host looks at once");
 	rc_qp_timeout(qp, pair->now_ns);
-	cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+	cr_assert_eq(peek_resend_ns(qp), pair->now_ns + TIMEOUT_NS);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	pair_fire(pair);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);
@@ -48,7 +49,7 @@ Test(sqd_modify, disabled_timer_does_not_fire)
 
 	RULE("T-1");
 	RULE("X-2");
-	pair->side[A].qp->probe.enabled = true;
+	poke_probes(pair->side[A].qp, true);
 	pair_cut(pair);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
@@ -112,7 +113,7 @@ Test(sqd_modify, too_long_message_is_judged_when_it_may_start)
 	cr_assert_eq(rc_qp_post_send(pair->side[A].qp, &wr), 0);
 	pair_run(pair);
 	expect_events(pair, A, "SQ_DRAINED");
-	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_SQD);
+	cr_assert_eq(peek_state(pair->side[A].qp), UROCE_QPS_SQD);
 	go_to(pair, UROCE_QPS_RTS);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 WRITE LOC_LEN_ERR");

@@ -9,6 +9,7 @@
 
 #include "draw.h"
 #include "pair.h"
+#include "peek.h"
 #include "rule.h"
 
 #define MESSAGES 60
@@ -119,7 +120,7 @@ static void run_storm(uint64_t seed)
 	});
 	pair->copies = fate;
 	for (int i = 0; i < 2; i++)
-		pair->side[i].qp->probe.enabled = seed & 1;
+		poke_probes(pair->side[i].qp, seed & 1);
 	pair->user = &storm;
 	memset(pair->side[B].memory + COUNTER_AT, 0, 8);
 	for (int i = 0; i < MESSAGES; i++) {

@@ -13,6 +13,7 @@
 #include "packets.h"
 #include "pair.h"
 #include "patterned.h"
+#include "peek.h"
 #include "places.h"
 #include "rc/spread.h"
 #include "wire/bytes.h"
@@ -98,7 +99,6 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 	memset(side->qp, 0, rc_qp_bytes(&config));
 	rc_qp_init(side->qp, &config);
 	side->checked = getenv("UROCE_PAIR_CHECKED") != NULL;
-	side->qp->probe.enabled = false; /* the ACK timer alone; probe.c turns it on */
 }
 
 static void connect_side(struct side *side, enum side_name name, const struct pair_options *options)
@@ -133,6 +133,7 @@ static void connect_side(struct side *side, enum side_name name, const struct pa
 					  UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN,
 				  &bad),
 		     0, "RTS: %#x", bad);
+	poke_probes(side->qp, false);
 }
 
 static struct pair *spare; /* closed, for the next to be opened */

@@ -145,6 +145,12 @@ uint32_t pair_region(struct pair *pair, enum side_name side, uint32_t pd, uint64
 void pair_run(struct pair *pair);
 /* Moves time to the next deadline, fires it, then pair_run(). false: there is no deadline. */
 bool pair_fire(struct pair *pair);
+/* Moves time there, and fires the deadlines of one QP that have passed by then. */
+static inline void pair_timeout_at(struct pair *pair, struct rc_qp *qp, uint64_t when_ns)
+{
+	pair->now_ns = when_ns;
+	rc_qp_timeout(qp, when_ns);
+}
 /* pair_run() and pair_fire() until nothing is due any more or limit_ns of virtual time are over. true: quiet. */
 bool pair_settle(struct pair *pair, uint64_t limit_ns);
 
