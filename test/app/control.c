@@ -37,7 +37,7 @@ static void meet(struct app_control *server, const struct app_control_config *cl
 
 	cr_assert_geq(listener, 0);
 	cr_assert_eq(getsockname(listener, (struct sockaddr *)&at, &bytes), 0);
-	cr_assert_eq(app_control_dial(client, client_config, "localhost", ntohs(at.sin6_port)), 0);
+	cr_assert_eq(app_control_dial(client, client_config, "127.0.0.1", ntohs(at.sin6_port)), 0);
 	cr_assert_eq(app_control_accept(server, &mine, listener), 0);
 	close(listener);
 }

@@ -55,7 +55,7 @@ def slow_receiver_does_not_prolong_the_run(directory):
                      "--ip", "10.0.0.1/24", "-p", "18617")
     server.wait_for("waiting for a client")
     code, out, err = run("perf", *memif(directory, "client", "02:00:00:00:00:02"), "--ip", "10.0.0.2/24", "-p", "18617",
-                         *options, "localhost")
+                         *options, "127.0.0.1")
     want(code == 0 and err.count("... ") <= 4, code, err, out)
     want(server.finish() == 0, server.text())
 
@@ -68,7 +68,7 @@ def client_of_a_killed_server_keeps_its_row(directory):
     server.wait_for("waiting for a client")
     client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"),
                      "--ip", "10.0.0.2/24", "-p", "18613", "--op", "send", "--mode", "lat", "-D", "30", "--json", path,
-                     "localhost")
+                     "127.0.0.1")
     client.wait_for(r"(?s)\.\.\. .*\.\.\. ")
     server.kill()
     want(client.finish() == 1, client.text())
@@ -85,7 +85,7 @@ def stopped_program_reports_its_lcore_as_away(directory):
     server.wait_for("waiting for a client")
     client = Running(directory, "client", "perf", *memif(directory, "client", "02:00:00:00:00:02"),
                      "--ip", "10.0.0.2/24", "-p", "18616", "--op", "write", "--mode", "bw", "-D", "60", "-u", "20",
-                     "localhost")
+                     "127.0.0.1")
     client.wait_for(r"\.\.\. ")
 
     def is_told():
