@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/outbox.h"
+#include "rc/pace.h"
 #include "rc/ports.h"
 #include "rc/qp_state.h"
 #include "rc/spread.h"
@@ -119,18 +121,77 @@ static inline void cc_trip(struct rc_qp *qp, uint64_t now_ns)
 		rc_cc_trip(qp, now_ns);
 }
 
-/* `packets` packets have been sent. */
-static inline void cc_sent(struct rc_qp *qp, uint32_t packets)
+/* ---- what may be sent ---- */
+
+/*
+ * How much may leave now has one answer per kind of frame. cc_hold() limits the outbox to that, cc_release() counts
+ * what was added and gives the rest of the outbox back. Packets of SENDs and WRITEs, and READs, must fit into the window
+ * as well.
+ */
+enum cc_kind {
+	CC_REQUESTS,       /* limited by the burst after a loss, and by the rate */
+	CC_READ_RESPONSES, /* limited by the burst after a repeated READ */
+	CC_PACED_RESPONSES /* limited by the rate, READ responses and parts of them */
+};
+
+struct cc_hold {
+	uint32_t limit;  /* of the outbox without the hold */
+	uint32_t before; /* frames that were in the outbox */
+};
+
+/* Does the burst after a loss limit nothing any more? */
+static inline bool cc_burst_is_full(const struct rc_qp *qp)
 {
-	burst_grow(&qp->cc.burst, packets);
+	return burst_is_full(&qp->cc.burst);
 }
 
-/* ---- what may be sent ---- */
+/* Does cc_hold() limit requests now? If not the caller may leave it out. */
+static inline bool cc_holds_requests(const struct rc_qp *qp)
+{
+	return !cc_burst_is_full(qp) || qp_is_paced(qp);
+}
+
+/* How many frames of this kind may leave in this call of rc_qp_transmit(), if the outbox has room for them. */
+static inline uint32_t cc_room(const struct rc_qp *qp, enum cc_kind kind)
+{
+	uint32_t rate;
+
+	if (kind == CC_READ_RESPONSES)
+		return qp->response_burst.packets;
+	if (kind == CC_PACED_RESPONSES)
+		return pace_room(qp);
+	rate = qp_is_paced(qp) ? pace_request_room(qp) : OUTBOX_PACKETS;
+	return rate < qp->cc.burst.packets ? rate : qp->cc.burst.packets;
+}
+
+static inline struct cc_hold cc_hold(const struct rc_qp *qp, enum cc_kind kind, struct rc_outbox *out)
+{
+	return (struct cc_hold){ .before = out->packet_count, .limit = outbox_hold_back(out, cc_room(qp, kind)) };
+}
+
+static inline void cc_release(struct rc_qp *qp, enum cc_kind kind, const struct cc_hold *hold, struct rc_outbox *out)
+{
+	out->packet_limit = hold->limit;
+	if (kind == CC_REQUESTS)
+		burst_grow(&qp->cc.burst, out->packet_count - hold->before);
+	if (kind == CC_READ_RESPONSES)
+		burst_grow(&qp->response_burst, out->packet_count - hold->before);
+	else if (qp_is_paced(qp))
+		rc_pace_spend(qp, hold->before, out);
+}
 
 /* How many packets of SENDs and WRITEs may be in flight. */
 static inline uint32_t cc_window(const struct rc_qp *qp)
 {
 	return qp->cc.window;
+}
+
+/* How many more packets of SENDs and WRITEs may be in flight. */
+static inline uint32_t cc_window_room(const struct rc_qp *qp)
+{
+	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
+
+	return in_flight < qp->cc.window ? qp->cc.window - in_flight : 0;
 }
 
 /* Does the window limit nothing? */
@@ -141,18 +202,6 @@ static inline bool cc_is_open(const struct rc_qp *qp)
 
 /* How many PSNs may be in flight, those of READ responses among them; CC_OPEN: no limit. */
 uint32_t rc_cc_read_window(struct rc_qp *qp);
-
-/* How many packets one call of rc_qp_transmit() may send. */
-static inline uint32_t cc_burst(const struct rc_qp *qp)
-{
-	return qp->cc.burst.packets;
-}
-
-/* Is the burst limited by the outbox alone? It is when nothing was lost lately. */
-static inline bool cc_burst_is_full(const struct rc_qp *qp)
-{
-	return burst_is_full(&qp->cc.burst);
-}
 
 /* ---- for the algorithms ---- */
 

@@ -33,11 +33,6 @@ void rc_loss_reset(struct rc_qp *qp)
 	rc_rtt_reset(&qp->rtt);
 }
 
-bool rc_loss_is_losing(const struct rc_qp *qp)
-{
-	return qp->loss.loses && !cc_burst_is_full(qp);
-}
-
 /* A sign of life that neither brings progress nor shows a loss: the silence that the timer measures begins anew. */
 static void put_off_timer(struct rc_loss *loss, uint64_t now_ns)
 {
@@ -146,8 +141,10 @@ NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 	if (!goes_on_with_first_flight(qp))
 		return in_flight;
 	loss->resending = rc_sendwin_go_to(&qp->win, loss->flight_end);
-	if (!rc_loss_is_losing(qp))
+	if (!loss_is_losing(qp)) {
 		rc_cc_undo(qp);
+		loss_recovered(qp);
+	}
 	return psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 }
 
@@ -160,7 +157,7 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	if (timed)
 		cc_trip(qp, now_ns);
 	/* While packets are being lost, a probe that was needed does not show that the peer is slow. */
-	if (timed || !cc_burst_is_full(qp))
+	if (timed || loss->lately != LATELY_NOTHING)
 		probe_forget_tries(&qp->probe);
 	cc_delivered(qp);
 	loss->retries_left = loss->retry_cnt;
@@ -235,7 +232,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 
 	loss->timeout_ns = rc_codes_timeout_ns(qp->timeout);
 	loss_fill_budget(loss); /* a full budget: time-outs on the old path do not count on the new one */
-	loss->loses = false;
+	loss_recovered(qp);
 	rc_rtt_reset(&qp->rtt);
 	rc_spread_path_changed(qp);
 	rc_cc_reset(qp);
@@ -302,11 +299,13 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause); /* T-4 */
 		return;
 	}
-	loss->loses = rc_loss_is_losing(qp) || cause != UROCE_CAUSE_TIMEOUT;
-	if (cause == UROCE_CAUSE_TIMEOUT)
+	if (cause == UROCE_CAUSE_TIMEOUT) {
 		rc_cc_timed_out(qp);
-	else
+		loss->lately = loss_is_losing(qp) ? LATELY_LOSS : LATELY_TIMEOUT;
+	} else {
 		rc_cc_lost(qp, now_ns);
+		loss->lately = LATELY_LOSS;
+	}
 	rewind_window(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
 	loss->silences += cause == UROCE_CAUSE_TIMEOUT;
 }
@@ -323,7 +322,7 @@ static bool asking_suffices(const struct rc_qp *qp)
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 
 	return loss->rewound && loss->resent && loss->timed_out && qp->probe.enabled && loss->retries_left > 1 &&
-	       !loss->loses && wqe_is_read(wqe) && wqe->psn_count > CC_LEAST &&
+	       !loss_is_losing(qp) && wqe_is_read(wqe) && wqe->psn_count > CC_LEAST &&
 	       !rc_loss_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
 }
 
@@ -521,7 +520,7 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 		return;
 	}
 	take_back_ask(qp);
-	if (rc_loss_is_losing(qp))
+	if (loss_is_losing(qp))
 		una_was_lost(qp, now_ns);
 	else
 		probe_await_reason(&qp->probe, &qp->rtt, now_ns);

@@ -73,7 +73,16 @@ static inline void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
 /* ---- what has happened ---- */
 
 /* Has the path been losing packets lately? Then an ACK that shows a loss is probably right. */
-bool rc_loss_is_losing(const struct rc_qp *qp);
+static inline bool loss_is_losing(const struct rc_qp *qp)
+{
+	return qp->loss.lately == LATELY_LOSS;
+}
+
+/* Many packets have left since the last loss or time-out. */
+static inline void loss_recovered(struct rc_qp *qp)
+{
+	qp->loss.lately = LATELY_NOTHING;
+}
 
 /*
  * The packets from psn on have left, for the first time or again. asks: the peer owes a response to the last of them.
@@ -120,7 +129,7 @@ static inline void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns)
 /* The probe had an empty WRITE. unsolicited: the peer may send credits without being asked. */
 static inline void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
 {
-	probe_ask_behind(&qp->probe, rc_loss_is_losing(qp), unsolicited);
+	probe_ask_behind(&qp->probe, loss_is_losing(qp), unsolicited);
 	rc_echoes_copy_sent(qp, 0, 1);
 }
 

@@ -45,6 +45,7 @@ void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns)
 	uint64_t frames = (uint64_t)pace->mbps * PACE_BURST_NS / (8 * BIT_NS_AT_1_MBPS) / qp->mtu_bytes;
 
 	pace->holds = false;
+	pace->asks_much = qp->asked_ns > now_ns;
 	pace->room = 0;
 	pace->bytes = 0;
 	if (pace->next_ns + PACE_BURST_NS < now_ns)

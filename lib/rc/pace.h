@@ -32,15 +32,15 @@ void rc_pace_stop(struct rc_qp *qp);
 /* A call of rc_qp_transmit() begins: finds out how many frames may leave in it. */
 void rc_pace_begin(struct rc_qp *qp, uint64_t now_ns);
 
-/* pace_room(): how many more frames may leave. pace_request_room(): how many more frames of requests. */
+/* pace_room(): how many more frames may leave in this call. pace_request_room(): how many more frames of requests. */
 static inline uint32_t pace_room(const struct rc_qp *qp)
 {
 	return qp->pace.room;
 }
 
-static inline uint32_t pace_request_room(const struct rc_qp *qp, uint64_t now_ns)
+static inline uint32_t pace_request_room(const struct rc_qp *qp)
 {
-	return qp->asked_ns > now_ns ? 0 : qp->pace.room;
+	return qp->pace.asks_much ? 0 : qp->pace.room;
 }
 
 /* Returns the time from which on a request may leave, computed from what earlier calls have sent and asked for. */

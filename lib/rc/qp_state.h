@@ -215,9 +215,10 @@ struct rc_pace {
 	uint32_t mbps;
 	/* bytes of the frames that this call of rc_qp_transmit() has added and that count against the rate */
 	uint32_t bytes;
-	uint16_t room; /* how many such frames it may still add */
-	bool on;       /* there is a rate */
-	bool holds;    /* something waits */
+	uint16_t room;  /* how many such frames it may still add */
+	bool asks_much; /* the responses that READs have asked for are ahead of the rate: requests wait for them */
+	bool on;        /* there is a rate */
+	bool holds;     /* something waits */
 };
 
 /* What cc_dcqcn.c remembers: alpha always, the rest while the QP is paced. */
@@ -271,6 +272,9 @@ struct rc_echoes {
 	bool expected;
 };
 
+/* What has made a QP send packets again: a loss shows that the path loses packets, a time-out need not. */
+enum rc_lately { LATELY_NOTHING, LATELY_TIMEOUT, LATELY_LOSS };
+
 struct rc_loss {
 	uint64_t ack_deadline_ns; /* RC_NEVER: the timer does not run */
 	uint64_t rnr_deadline_ns; /* RC_NEVER: there is no RNR wait */
@@ -280,8 +284,9 @@ struct rc_loss {
 	uint8_t rnr_retry, rnr_left;
 
 	/* the last rewind, and whether the PSN that it went back to has left again */
-	bool rewound; /* the window was rewound and snd_una has not moved since: `resent` is valid */
-	bool resent;
+	bool rewound : 1; /* the window was rewound and snd_una has not moved since: `resent` is valid */
+	bool resent : 1;
+	uint8_t lately; /* enum rc_lately: what was seen before the packets that have left since are many */
 	bool resending; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
 	struct rc_echoes echoes;
 
@@ -300,7 +305,6 @@ struct rc_loss {
 	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */
 	bool again;       /* the window had been rewound to the same PSN before */
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
-	bool loses;     /* a loss was seen, and not many packets have come since */
 	bool beside;    /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
 	bool asks_beside;   /* such a packet is to leave, and the ACK timer will run for it */
 	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */

@@ -122,7 +122,7 @@ NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wq
 static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
-	uint32_t window = cc_window(qp) - psn_distance(win->snd_nxt, win->snd_una);
+	uint32_t window = cc_window_room(qp);
 	uint32_t resent = psn_distance(win->snd_max, win->snd_nxt),
 		 count = ACKREQ_INTERVAL - qp->requester.since_ackreq;
 
@@ -152,7 +152,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 		return true;
 	if (win->cursor == win->tail)
 		return !ackreq_defer(qp, now_ns);
-	return (last_room || psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp)) && ackreq_is_due(qp);
+	return (last_room || cc_window_room(qp) == 0) && ackreq_is_due(qp);
 }
 
 /* Counts packets that go out once more, and moves the window over them. */
@@ -212,7 +212,7 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	const uint8_t *payload;
 	bool asks;
 
-	if (psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp))
+	if (cc_window_room(qp) == 0)
 		return PLAN_WAIT; /* P-4: some packet of a full window has asked for an ACK */
 	count = only ? 1 : run_length(qp, psn_count - index, out);
 	payload = request_find_payload(qp, wqe, index, count, psn_count, &cause);
@@ -237,7 +237,7 @@ NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64
 	enum uroce_cause cause;
 	bool asks;
 
-	if (psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp))
+	if (cc_window_room(qp) == 0)
 		return PLAN_WAIT; /* P-4: some packet of a full window has asked for an ACK */
 	cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 	if (cause != UROCE_CAUSE_NONE)
@@ -383,30 +383,30 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 	return qp->loss.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
 }
 
-/* How many frames of requests may leave in this call. */
-static uint32_t request_burst(const struct rc_qp *qp, bool paced, uint64_t now_ns)
-{
-	uint32_t room = paced ? pace_request_room(qp, now_ns) : OUTBOX_PACKETS;
-
-	return room < cc_burst(qp) ? room : cc_burst(qp);
-}
-
 /*
- * Counts what has left against the rate. If nothing has left, the next packet waits for its time, and will ask for an
- * ACK then. Before a wait that is long for the ACK timer a probe asks at once, because a falling rate makes the wait
- * still longer. Before a short wait no probe asks, because probes would fill the queue that the rate is to empty.
+ * send() within what congestion control allows. If the rate lets nothing leave, the next packet waits for its time, and
+ * will ask for an ACK then. Before a wait that is long for the ACK timer a probe asks at once, because a falling rate
+ * makes the wait still longer. Before a short wait no probe asks, because probes would fill the queue that the rate is
+ * to empty.
  */
-static void spend_rate(struct rc_qp *qp, uint32_t before, bool more, uint64_t now_ns, const struct rc_outbox *out)
+NOINLINE bool send_held(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	if (more && out->packet_count == before && pace_request_ns(qp) > now_ns + qp->loss.timeout_ns / LONG_WAIT)
+	struct cc_hold hold = cc_hold(qp, CC_REQUESTS, out);
+	bool more = send(qp, now_ns, out), paced = qp_is_paced(qp);
+
+	if (paced && more && out->packet_count == hold.before &&
+	    pace_request_ns(qp) > now_ns + qp->loss.timeout_ns / LONG_WAIT)
 		ackreq_hurry(qp);
-	rc_pace_spend(qp, before, out);
+	cc_release(qp, CC_REQUESTS, &hold, out);
+	if (cc_burst_is_full(qp))
+		loss_recovered(qp);
+	return more;
 }
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	bool paced = qp_is_paced(qp), holds_back = !cc_burst_is_full(qp) || paced, more;
-	uint32_t limit = 0, before;
+	uint32_t before;
+	bool more;
 
 	if (loss_waits_for_receiver(qp))
 		return false;
@@ -419,15 +419,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
-	if (__builtin_expect(holds_back, 0))
-		limit = outbox_hold_back(out, request_burst(qp, paced, now_ns));
-	more |= send(qp, now_ns, out);
-	if (__builtin_expect(holds_back, 0)) {
-		out->packet_limit = limit;
-		cc_sent(qp, out->packet_count - before);
-		if (paced)
-			spend_rate(qp, before, more, now_ns, out);
-	}
+	more |= __builtin_expect(cc_holds_requests(qp), 0) ? send_held(qp, now_ns, out) : send(qp, now_ns, out);
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;
 }

@@ -3,6 +3,7 @@
 #include "rc/responder.h"
 
 #include "rc/ack.h"
+#include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/duplicate.h"
@@ -11,7 +12,6 @@
 #include "rc/kept.h"
 #include "rc/memory_fault.h"
 #include "rc/op.h"
-#include "rc/pace.h"
 #include "rc/parts.h"
 #include "rc/report.h"
 #include "rc/verdict.h"
@@ -160,11 +160,10 @@ static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 /* respond_all() with a limit after a loss, because responses behind a lost response are sent in vain. */
 static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
-	uint32_t limit = outbox_hold_back(out, qp->response_burst.packets), before = out->packet_count;
+	struct cc_hold hold = cc_hold(qp, CC_READ_RESPONSES, out);
 	bool empty = respond_all(qp, out);
 
-	out->packet_limit = limit;
-	burst_grow(&qp->response_burst, out->packet_count - before);
+	cc_release(qp, CC_READ_RESPONSES, &hold, out);
 	return empty;
 }
 
@@ -219,18 +218,16 @@ static inline bool respond(struct rc_qp *qp, struct rc_outbox *out)
 NOINLINE bool respond_paced(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;
-	uint32_t limit, before;
+	struct cc_hold hold;
 	bool done;
 
 	while (!qp->replay.has_parts && (entry = rc_replay_head(&qp->replay)) != NULL && !entry_is_cut(entry)) {
 		if (!outbox_has_packet_room(out) || !add_response(qp, entry, out))
 			return false;
 	}
-	limit = outbox_hold_back(out, pace_room(qp));
-	before = out->packet_count;
+	hold = cc_hold(qp, CC_PACED_RESPONSES, out);
 	done = respond(qp, out);
-	out->packet_limit = limit;
-	rc_pace_spend(qp, before, out);
+	cc_release(qp, CC_PACED_RESPONSES, &hold, out);
 	return done;
 }
 

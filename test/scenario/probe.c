@@ -397,7 +397,7 @@ Test(probe, progress_starts_a_new_wait)
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* the first of its three packets */
 	cr_assert_eq(asks_in(pair), first << 3, "Karn: whether that was the answer nobody knows");
-	poke_burst_loss(qp);
+	poke_timed_out(qp);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
 	cr_assert_eq(asks_in(pair), first);

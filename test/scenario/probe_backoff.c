@@ -148,7 +148,7 @@ Test(probe_backoff, loss_shortens_the_next_probe_wait)
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
 	first = peek_ask_delay_ns(qp);
-	poke_burst_loss(qp);
+	poke_timed_out(qp);
 	exchange(pair, 4 * first);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);

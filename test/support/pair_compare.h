@@ -47,8 +47,8 @@ static inline const char *pair_difference(const struct rc_qp *a, const struct rc
 	SAME(loss.since_ns);
 	SAME(loss.retries_left);
 	SAME(loss.rnr_left);
-	SAME(loss.rewound);
-	SAME(loss.resent);
+	if (a->loss.rewound != b->loss.rewound || a->loss.resent != b->loss.resent)
+		return "loss.rewound, loss.resent";
 	SAME(loss.resending);
 	SAME(cc_past);
 	SAME(responder.epsn);

@@ -226,10 +226,11 @@ static inline bool peek_window_is_limited(const struct rc_qp *qp)
 	return qp->cc.limited;
 }
 
-/* As after a loss: bursts are short. */
-static inline void poke_burst_loss(struct rc_qp *qp)
+/* As after a time-out: bursts are short. */
+static inline void poke_timed_out(struct rc_qp *qp)
 {
 	burst_notice_loss(&qp->cc.burst);
+	qp->loss.lately = LATELY_TIMEOUT;
 }
 
 /* There is a rate; the rate in Mbit/s; when the next frame may leave. */

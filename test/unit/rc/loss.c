@@ -58,10 +58,10 @@ Test(loss, new_path_is_not_marked_as_lossy)
 {
 	RULE("A-4");
 	open_waiting();
-	qp->loss.loses = true;
+	qp->loss.lately = LATELY_LOSS;
 	qp->timeout = 14;
 	rc_loss_path_changed(qp);
-	cr_assert_not(qp->loss.loses);
+	cr_assert_not(loss_is_losing(qp));
 }
 
 /* The error record reports the time since the oldest packet has left for the first time. */
@@ -380,7 +380,7 @@ Test(loss, migrating_qp_has_a_path_without_losses)
 	cr_assert_eq(qp->migration.state, UROCE_PATH_MIGRATED);
 	cr_assert_eq(qp->counters[CNT_PATH_MIGRATIONS], 1);
 	cr_assert_eq(qp->loss.retries_left, 7);
-	cr_assert_not(qp->loss.loses);
+	cr_assert_not(loss_is_losing(qp));
 	cr_assert(cc_is_open(qp));
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v, "all goes out again");
 }
@@ -396,7 +396,7 @@ Test(loss, nak_refunds_the_retry_of_a_waiting_probe)
 	probe_ask_for_retry(&qp->probe);
 	rc_loss_sequence_nak(qp, T0);
 	cr_assert_eq(qp->loss.retries_left, 5);
-	cr_assert(qp->loss.loses);
+	cr_assert(loss_is_losing(qp));
 	cr_assert_not(cc_is_open(qp));
 }
 

@@ -228,13 +228,13 @@ Test(loss_answers, probe_answer_is_given_time_for_its_reason)
 	cr_assert_eq(qp->loss.retries_left, 6);
 	cr_assert_eq(qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1);
 	open_waiting();
-	qp->loss.loses = true;
+	qp->loss.lately = LATELY_LOSS;
 	rc_cc_lost(qp, T0);
 	qp->probe.behind_una = 1;
 	rc_loss_una_still_missing(qp, false, T0);
 	cr_assert_eq(qp->loss.retries_left, 6);
 	open_waiting();
-	qp->loss.loses = true;
+	qp->loss.lately = LATELY_LOSS;
 	rc_cc_lost(qp, T0);
 	qp->kept.window = 256;
 	qp->probe.behind_una = 1;
@@ -334,7 +334,7 @@ Test(loss_answers, timeout_costs_a_retry_and_counts_a_silence)
 	cr_assert_eq(qp->loss.silences, 1);
 	cr_assert(qp->loss.timed_out && qp->loss.rewound && qp->loss.resending && !qp->loss.resent);
 	cr_assert_not(qp->loss.again);
-	cr_assert_not(qp->loss.loses, "silence alone shows no loss");
+	cr_assert_not(loss_is_losing(qp), "silence alone shows no loss");
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v);
 	qp->loss.retries_left = 1;
 	rc_loss_timer_expired(qp, T0);
