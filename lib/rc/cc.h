@@ -169,15 +169,15 @@ static inline struct cc_hold cc_hold(const struct rc_qp *qp, enum cc_kind kind, 
 	return (struct cc_hold){ .before = out->packet_count, .limit = outbox_hold_back(out, cc_room(qp, kind)) };
 }
 
-static inline void cc_release(struct rc_qp *qp, enum cc_kind kind, const struct cc_hold *hold, struct rc_outbox *out)
+static inline void cc_release(struct rc_qp *qp, enum cc_kind kind, struct cc_hold hold, struct rc_outbox *out)
 {
-	out->packet_limit = hold->limit;
+	out->packet_limit = hold.limit;
 	if (kind == CC_REQUESTS)
-		burst_grow(&qp->cc.burst, out->packet_count - hold->before);
+		burst_grow(&qp->cc.burst, out->packet_count - hold.before);
 	if (kind == CC_READ_RESPONSES)
-		burst_grow(&qp->response_burst, out->packet_count - hold->before);
+		burst_grow(&qp->response_burst, out->packet_count - hold.before);
 	else if (qp_is_paced(qp))
-		rc_pace_spend(qp, hold->before, out);
+		rc_pace_spend(qp, hold.before, out);
 }
 
 /* How many packets of SENDs and WRITEs may be in flight. */
@@ -186,12 +186,16 @@ static inline uint32_t cc_window(const struct rc_qp *qp)
 	return qp->cc.window;
 }
 
-/* How many more packets of SENDs and WRITEs may be in flight. */
+/* Are as many packets of SENDs and WRITEs in flight as may be? */
+static inline bool cc_window_is_full(const struct rc_qp *qp)
+{
+	return psn_distance(qp->win.snd_nxt, qp->win.snd_una) >= qp->cc.window;
+}
+
+/* How many more packets of SENDs and WRITEs may be in flight. Only while the window is not full. */
 static inline uint32_t cc_window_room(const struct rc_qp *qp)
 {
-	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
-
-	return in_flight < qp->cc.window ? qp->cc.window - in_flight : 0;
+	return qp->cc.window - psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 }
 
 /* Does the window limit nothing? */

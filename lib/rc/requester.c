@@ -152,7 +152,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 		return true;
 	if (win->cursor == win->tail)
 		return !ackreq_defer(qp, now_ns);
-	return (last_room || cc_window_room(qp) == 0) && ackreq_is_due(qp);
+	return (last_room || cc_window_is_full(qp)) && ackreq_is_due(qp);
 }
 
 /* Counts packets that go out once more, and moves the window over them. */
@@ -212,7 +212,7 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	const uint8_t *payload;
 	bool asks;
 
-	if (cc_window_room(qp) == 0)
+	if (cc_window_is_full(qp))
 		return PLAN_WAIT; /* P-4: some packet of a full window has asked for an ACK */
 	count = only ? 1 : run_length(qp, psn_count - index, out);
 	payload = request_find_payload(qp, wqe, index, count, psn_count, &cause);
@@ -237,7 +237,7 @@ NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64
 	enum uroce_cause cause;
 	bool asks;
 
-	if (cc_window_room(qp) == 0)
+	if (cc_window_is_full(qp))
 		return PLAN_WAIT; /* P-4: some packet of a full window has asked for an ACK */
 	cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 	if (cause != UROCE_CAUSE_NONE)
@@ -384,29 +384,26 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 }
 
 /*
- * send() within what congestion control allows. If the rate lets nothing leave, the next packet waits for its time, and
- * will ask for an ACK then. Before a wait that is long for the ACK timer a probe asks at once, because a falling rate
- * makes the wait still longer. Before a short wait no probe asks, because probes would fill the queue that the rate is
- * to empty.
+ * Ends a hold. If the rate lets nothing leave, the next packet waits for its time, and will ask for an ACK then. Before
+ * a wait that is long for the ACK timer a probe asks at once, because a falling rate makes the wait still longer.
+ * Before a short wait no probe asks, because probes would fill the queue that the rate is to empty. more: some packets
+ * have not left.
  */
-NOINLINE bool send_held(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+NOINLINE void release(struct rc_qp *qp, struct cc_hold hold, bool more, uint64_t now_ns, struct rc_outbox *out)
 {
-	struct cc_hold hold = cc_hold(qp, CC_REQUESTS, out);
-	bool more = send(qp, now_ns, out), paced = qp_is_paced(qp);
-
-	if (paced && more && out->packet_count == hold.before &&
+	if (more && qp_is_paced(qp) && out->packet_count == hold.before &&
 	    pace_request_ns(qp) > now_ns + qp->loss.timeout_ns / LONG_WAIT)
 		ackreq_hurry(qp);
-	cc_release(qp, CC_REQUESTS, &hold, out);
+	cc_release(qp, CC_REQUESTS, hold, out);
 	if (cc_burst_is_full(qp))
 		loss_recovered(qp);
-	return more;
 }
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
+	bool holds = cc_holds_requests(qp), more;
+	struct cc_hold hold = { 0 };
 	uint32_t before;
-	bool more;
 
 	if (loss_waits_for_receiver(qp))
 		return false;
@@ -419,7 +416,11 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
-	more |= __builtin_expect(cc_holds_requests(qp), 0) ? send_held(qp, now_ns, out) : send(qp, now_ns, out);
+	if (__builtin_expect(holds, 0))
+		hold = cc_hold(qp, CC_REQUESTS, out);
+	more |= send(qp, now_ns, out);
+	if (__builtin_expect(holds, 0))
+		release(qp, hold, more, now_ns, out);
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;
 }

@@ -163,7 +163,7 @@ static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 	struct cc_hold hold = cc_hold(qp, CC_READ_RESPONSES, out);
 	bool empty = respond_all(qp, out);
 
-	cc_release(qp, CC_READ_RESPONSES, &hold, out);
+	cc_release(qp, CC_READ_RESPONSES, hold, out);
 	return empty;
 }
 
@@ -227,7 +227,7 @@ NOINLINE bool respond_paced(struct rc_qp *qp, struct rc_outbox *out)
 	}
 	hold = cc_hold(qp, CC_PACED_RESPONSES, out);
 	done = respond(qp, out);
-	cc_release(qp, CC_PACED_RESPONSES, &hold, out);
+	cc_release(qp, CC_PACED_RESPONSES, hold, out);
 	return done;
 }
 

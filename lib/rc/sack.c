@@ -383,7 +383,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_o
 /* Returns true if no new packet will follow the resent ones: then no answer shows whether the resent ones have come. */
 static bool ends_here(const struct rc_qp *qp)
 {
-	return qp->win.cursor == qp->win.tail || cc_window_room(qp) == 0;
+	return qp->win.cursor == qp->win.tail || cc_window_is_full(qp);
 }
 
 bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
