@@ -389,7 +389,7 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
  * Before a short wait no probe asks, because probes would fill the queue that the rate is to empty. more: some packets
  * have not left.
  */
-NOINLINE void release(struct rc_qp *qp, struct cc_hold hold, bool more, uint64_t now_ns, struct rc_outbox *out)
+NOINLINE void end_hold(struct rc_qp *qp, struct cc_hold hold, bool more, uint64_t now_ns, struct rc_outbox *out)
 {
 	if (more && qp_is_paced(qp) && out->packet_count == hold.before &&
 	    pace_request_ns(qp) > now_ns + qp->loss.timeout_ns / LONG_WAIT)
@@ -420,7 +420,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		hold = cc_hold(qp, CC_REQUESTS, out);
 	more |= send(qp, now_ns, out);
 	if (__builtin_expect(holds, 0))
-		release(qp, hold, more, now_ns, out);
+		end_hold(qp, hold, more, now_ns, out);
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;
 }
