@@ -15,6 +15,7 @@
 #include "wire/hints.h"
 
 #define RNR_WITHOUT_LIMIT 7
+#define RNR_EARLY_MAX 8 /* doublings of a wait at most */
 
 void rc_loss_reset(struct rc_qp *qp)
 {
@@ -105,12 +106,6 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 	}
 }
 
-/* Is the packet that drew the RNR NAK still unanswered? */
-static bool is_before_rnr(const struct rc_qp *qp)
-{
-	return psn_distance(qp->loss.rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
-}
-
 /*
  * Is the peer answering packets that were sent before the time-out? Surely, once it has answered a packet that was not
  * sent again. If it has answered just the packets that were sent again, and a READ is next, it probably is: a probe
@@ -169,8 +164,8 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 		rc_echoes_acknowledged(qp);
 	if (__builtin_expect(loss->resending, 0))
 		in_flight = look_back(qp, in_flight);
-	if (loss_waits_for_receiver(qp) && is_before_rnr(qp))
-		return; /* a response to an earlier packet does not end the wait */
+	if (loss_waits_for_receiver(qp) && psn_distance(loss->rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win))
+		return; /* the packet that drew the RNR NAK is not answered yet */
 	loss->rnr_deadline_ns = RC_NEVER;
 	/* With nothing in flight (all is done, or waits to be sent again) the next packet starts the timer. */
 	loss->ack_deadline_ns = in_flight && loss->timeout_ns ? now_ns + loss->timeout_ns : RC_NEVER;
@@ -359,20 +354,6 @@ void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
 	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
 }
 
-void rc_loss_nothing_kept(struct rc_qp *qp)
-{
-	rewind_window(qp, qp->win.snd_una, false);
-}
-
-bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
-{
-	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
-
-	/* a psn before snd_una: the peer has answered a part of the READ that owns it */
-	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
-	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
-}
-
 /*
  * Does this response belong to the flight before the last rewind, however far that has got (Q-9)? Yes if its PSN is
  * `snd_nxt` or later, because those packets have not been sent again yet. Yes also if the response is newer than all
@@ -526,9 +507,29 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
 }
 
+/*
+ * How long to wait after an RNR NAK (R-4). If the NAK came sooner after the last copy than any round trip took, it
+ * answers an earlier copy, and more of such NAKs may be on their way. Then the wait is at least a round trip, and
+ * doubles with each such NAK.
+ */
+static uint64_t rnr_wait_ns(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+	uint64_t wait_ns = rc_codes_rnr_ns(code), least_ns;
+
+	if (!loss->rewound || (loss->resent && now_ns - loss->resent_ns >= qp->rtt.shortest_ns)) {
+		loss->rnr_early = 0;
+		return wait_ns;
+	}
+	least_ns = rtt_shortest_doubled_ns(&qp->rtt, loss->rnr_early, loss->timeout_ns);
+	loss->rnr_early += loss->rnr_early < RNR_EARLY_MAX;
+	return least_ns > wait_ns ? least_ns : wait_ns;
+}
+
 void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
+	uint64_t wait_ns;
 
 	if (loss_waits_for_receiver(qp)) {
 		qp->counters[CNT_REPEATED_NAK]++;
@@ -541,12 +542,13 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 	}
 	if (loss->rnr_retry != RNR_WITHOUT_LIMIT)
 		loss->rnr_left--;
+	wait_ns = rnr_wait_ns(qp, code, now_ns);
 	take_back_ask(qp);
 	rewind_window(qp, qp->win.snd_una, false);
 	rc_echoes_dropped(qp);
 	loss->after_rnr = true;
 	loss->rnr_psn = psn;
-	loss->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
+	loss->rnr_deadline_ns = now_ns + wait_ns;
 }
 
 /* ---- packets beside the window that ask the peer ---- */

@@ -139,9 +139,6 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns);
 /* A sequence NAK for snd_una came (K-SEQ-REQ). */
 void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns);
 
-/* The peer keeps nothing behind a gap, which need not be a loss: everything is sent again, without spending a retry. */
-void rc_loss_nothing_kept(struct rc_qp *qp);
-
 /* An RNR NAK with this timer code came for psn, which belongs to the oldest request, of any kind. */
 void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns);
 
@@ -325,6 +322,13 @@ static inline void rc_loss_forget_beside(struct rc_qp *qp)
 }
 
 /* Has the peer received the unanswered packet at psn? That is known once the peer has answered a packet behind psn. */
-bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn);
+static inline bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
+{
+	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
+
+	/* a psn before snd_una: the peer has answered a part of the READ that owns it */
+	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
+	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
+}
 
 #endif

@@ -305,7 +305,8 @@ struct rc_loss {
 	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */
 	bool again;       /* the window had been rewound to the same PSN before */
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
-	bool beside;    /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
+	uint8_t rnr_early;  /* RNR NAKs in a row that cannot answer the last copy of their packet */
+	bool beside;        /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
 	bool asks_beside;   /* such a packet is to leave, and the ACK timer will run for it */
 	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
 	uint8_t asked;      /* time-outs among `silences` that only asked the peer and sent nothing again (T-3) */

@@ -54,6 +54,14 @@ static inline uint64_t rtt_without_queue_ns(const struct rc_rtt *trip)
 	return trip->srtt_ns > 2ull * trip->shortest_ns ? trip->shortest_ns : 0;
 }
 
+/* The shortest round trip, doubled so many times, but at most the ACK timeout if there is one. */
+static inline uint64_t rtt_shortest_doubled_ns(const struct rc_rtt *trip, uint32_t times, uint64_t timeout_ns)
+{
+	uint64_t doubled_ns = (uint64_t)trip->shortest_ns << times;
+
+	return timeout_ns && doubled_ns > timeout_ns ? timeout_ns : doubled_ns;
+}
+
 /*
  * Should this packet be timed? While no round trip is known, packets that do not ask are timed, too, because packets
  * that ask follow: where much is lost the last packet of a flight is seldom answered.

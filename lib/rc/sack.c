@@ -294,7 +294,7 @@ static bool peer_keeps(struct rc_qp *qp, const struct wire_packet *packet, uint6
 	bool something = packet->ooo_count > 0;
 
 	if (rc_spread_kept(qp, something, now_ns))
-		rc_loss_nothing_kept(qp);
+		rc_loss_go_back(qp);
 	else if (!something && !rc_spread_repeats_flight(qp))
 		rc_loss_sequence_nak(qp, now_ns);
 	return something;

@@ -367,6 +367,63 @@ Test(rnr, answers_to_earlier_requests_do_not_end_the_wait)
 }
 
 /*
+ * The queue of a slow node holds RNR NAKs that answer earlier copies, one each 100 us for 0.3 s; a round trip takes
+ * 1 ms. If each of them ended in a resend, 32 packets would leave 3000 times, and each time draw one more RNR NAK.
+ */
+Test(rnr, stale_rnr_naks_cause_few_resends)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rnr_timer = 1 });
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t left_ns = 0;
+	uint32_t rounds = 0;
+
+	RULE("R-4");
+	RULE("T-5");
+	pair_measure(pair, 1000000);
+	pair_cut(pair);
+	for (uint32_t i = 0; i < 32; i++)
+		pair_send(pair, i, 8);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint32_t sent = pair->side[A].packets;
+
+		pair->now_ns += 100000;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		if (pair->side[A].packets > sent) {
+			rounds++;
+			left_ns = pair->now_ns;
+		}
+		pair_respond(pair, ack_packet(peek_acked(qp), SYNDROME_RNR + 1, 0));
+	}
+	cr_assert_lt(rounds, 16, "%u", rounds);
+	cr_assert_eq(peek_retries_left(qp), 7);
+	cr_assert_leq(peek_rnr_ns(qp) - left_ns, peek_timeout_ns(qp), "no wait is longer than the ACK timeout");
+	pair_close(pair);
+}
+
+/* An answer that came no sooner than an answer can come: the wait is the advertised one, however often. */
+Test(rnr, rnr_naks_in_time_do_not_prolong_the_wait)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rnr_timer = 1 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("R-4");
+	pair_measure(pair, 1000000);
+	pair_cut(pair);
+	pair_send(pair, 1, 8);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 20; i++) {
+		pair->now_ns += 1000000;
+		pair_respond(pair, ack_packet(peek_acked(qp), SYNDROME_RNR + 1, 0));
+		cr_assert_eq(peek_rnr_ns(qp), pair->now_ns + 10000, "round %u", i);
+		pair_timeout_at(pair, qp, peek_rnr_ns(qp));
+		pair_transmit(pair, A);
+	}
+	pair_close(pair);
+}
+
+/*
  * A peer without a receive has dropped the READ after the SEND, and accepts a copy of the SEND as soon as it has one:
  * a new request after the copy would look like a gap.
  */
