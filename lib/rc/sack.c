@@ -354,10 +354,12 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 
 /* ---- what leaves ---- */
 
-/* Writes the packet at psn once more. Returns false if its memory may not be read any more; then the QP has failed. */
-static bool send_again(struct rc_qp *qp, psn_t psn, uint64_t now_ns, struct rc_outbox *out)
+/*
+ * Writes the packet at psn, of the request in this slot, once more. Returns false if its memory may not be read any
+ * more; then the QP has failed.
+ */
+static bool send_again(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns, struct rc_outbox *out)
 {
-	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	uint32_t index = psn_distance(psn, wqe->first_psn);
 	struct request_pieces pieces;
@@ -389,6 +391,7 @@ static bool ends_here(const struct rc_qp *qp)
 bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	uint16_t again = (uint16_t)(SACK_RESENT | SACK_RESENT_SINCE | limit_of(qp->win.snd_max));
+	uint32_t slot = qp->win.acked;
 	bool resent = false;
 
 	while (map_of(qp)->lost > 0) {
@@ -396,7 +399,8 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 		if (!outbox_has_packet_room(out))
 			return true;
-		if (!send_again(qp, psn, now_ns, out))
+		slot = rc_sendwin_owner_from(&qp->win, slot, psn);
+		if (!send_again(qp, psn, slot, now_ns, out))
 			return false;
 		rc_sackmap_set(qp, psn, again);
 		resent = true;
