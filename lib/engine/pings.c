@@ -3,8 +3,7 @@
 #include "engine/pings.h"
 
 #include <string.h>
-
-#include <rte_random.h>
+#include <sys/random.h>
 
 void engine_pings_init(struct engine_pings *pings)
 {
@@ -35,17 +34,27 @@ static struct engine_ping_peer *find_oldest(struct engine_pings *pings)
 	return oldest;
 }
 
+/* Returns a number that cannot be guessed, even and not 0; 0 if there is no entropy. */
+static uint32_t draw_number(void)
+{
+	uint32_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return 0;
+	return number < 2 ? 2 : number & ~1u;
+}
+
 uint32_t engine_pings_begin(struct engine_pings *pings, const struct uroce_addr *addr, uint16_t vlan_id,
 			    uint64_t now_ns)
 {
-	uint32_t number = ((uint32_t)rte_rand() | 1) << 1; /* even, and not 0 */
 	struct engine_ping_peer *peer;
+	uint32_t number = 0;
 
 	rte_spinlock_lock(&pings->lock);
 	peer = find(pings, addr, vlan_id);
-	if (peer && now_ns < peer->asked_ns + PING_INTERVAL_NS) {
-		number = 0;
-	} else {
+	if (!peer || now_ns >= peer->asked_ns + PING_INTERVAL_NS)
+		number = draw_number();
+	if (number) {
 		peer = peer ? peer : find_oldest(pings);
 		*peer = (struct engine_ping_peer){
 			.addr = *addr, .vlan_id = vlan_id, .number = number, .asked_ns = now_ns
