@@ -163,13 +163,14 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
  */
 static void prefetch_queued(const struct engine_run_queue *queue)
 {
-	const struct uroce_qp *qp = run_queue_look(queue, PREFETCH_AHEAD);
+	const struct engine_qp_ring *ring = run_queue_next_ring(queue);
+	const struct uroce_qp *qp = run_queue_look(queue, ring, PREFETCH_AHEAD);
 
 	if (qp) {
 		rte_prefetch0(qp);
 		rc_qp_prefetch_responder(qp_core(qp));
 	}
-	qp = run_queue_look(queue, PREFETCH_WINDOW_AHEAD);
+	qp = run_queue_look(queue, ring, PREFETCH_WINDOW_AHEAD);
 	if (qp && qp->responder_only) {
 		rte_prefetch0(qp->template.ack);
 	} else if (qp) {
@@ -178,7 +179,9 @@ static void prefetch_queued(const struct engine_run_queue *queue)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
 		rc_qp_prefetch_window(qp_core(qp));
 	}
-	qp = run_queue_look(queue, PREFETCH_REQUEST_AHEAD);
+	if (ring == &queue->answers)
+		return;
+	qp = run_queue_look(queue, ring, PREFETCH_REQUEST_AHEAD);
 	if (qp && !qp->responder_only)
 		rc_qp_prefetch_requests(qp_core(qp));
 }
@@ -196,7 +199,8 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
  */
 static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
 {
-	struct uroce_qp *qp = run_queue_look(queue, queue->looks++ % run_queue_count(queue));
+	const struct engine_qp_ring *ring = qp_ring_count(&queue->turns) > 0 ? &queue->turns : &queue->answers;
+	struct uroce_qp *qp = run_queue_look(queue, ring, queue->looks++ % qp_ring_count(ring));
 
 	if (qp == NULL || (qp->migrations == qp_core(qp)->migration.count && transmit_qp(lcore, qp, 0)))
 		return;
@@ -216,8 +220,28 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
 
 	if (port_frames_out(port) < port->poll_ends_at)
 		return true;
-	next = run_queue_look(queue, 0);
-	return !next || (next->responder_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
+	next = run_queue_look(queue, run_queue_next_ring(queue), 0);
+	return !next || ((next->responder_only || next->rings == (RING_ANSWERS | RING_TURNS)) &&
+			 qp_core(next)->replay.queue_head == REPLAY_NONE);
+}
+
+/*
+ * A QP owes an ACK or NAK although its requests wait for their turn: sends what it owes (S-18). Its port has room. What
+ * cannot leave alone, as with a rate or several paths, leaves in the QP's turn.
+ */
+static __rte_noinline void answer_early(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	bool responder_only = qp->responder_only;
+
+	if (!qp->resolved || qp->migrations != qp_core(qp)->migration.count)
+		return;
+	if (work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT))) {
+		port_send_ack(lcore, qp);
+		return;
+	}
+	qp->responder_only = true;
+	transmit_qp(lcore, qp, port_room(qp->port));
+	qp->responder_only = responder_only;
 }
 
 /*
@@ -257,7 +281,9 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		qp = run_queue_pop(queue);
 		if (qp == NULL)
 			continue;
-		if (qp->migrations != qp_core(qp)->migration.count)
+		if (__builtin_expect(qp->rings, 0))
+			answer_early(lcore, qp);
+		else if (qp->migrations != qp_core(qp)->migration.count)
 			take_new_path(lcore, qp);
 		else if (port && qp->responder_only &&
 			 work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT)))

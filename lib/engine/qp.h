@@ -17,10 +17,20 @@ struct uroce_lcore;
 struct uroce_pd;
 struct uroce_srq;
 
+struct engine_qp_ring {
+	struct uroce_qp **qps;
+	uint32_t head, tail;
+};
+
+/* The rings of a run queue that a QP is in. */
+enum engine_ring { RING_TURNS = 1, RING_ANSWERS = 2 };
+
 /* QPs that have work: see run_queue.h. */
 struct engine_run_queue {
-	struct uroce_qp **qps;
-	uint32_t mask, head, tail;
+	struct engine_qp_ring turns;   /* QPs that wait for their turn */
+	struct engine_qp_ring answers; /* QPs that owe ACKs and NAKs, which leave before */
+	uint32_t mask;
+	uint32_t count; /* entries of both rings, holes included */
 	uint32_t looks; /* how often a QP was served while the port had no room */
 };
 
@@ -30,8 +40,8 @@ struct uroce_qp {
 	/* only the lcore touches these */
 	/* run queue of the QP's port or, while the QP has no port, the lcore's own */
 	struct engine_run_queue *run_queue;
-	uint32_t queued_at;       /* its index in the run queue */
-	bool queued;              /* it is in the run queue */
+	uint32_t turn_at;         /* its index among `turns` */
+	uint8_t rings;            /* of the run queue, in which it is: enum engine_ring */
 	bool responder_only;      /* its only work is to answer requests */
 	bool resolved;            /* the peer's MAC is known and the template complete */
 	uint32_t migrations;      /* the core's count of migrations for which the template was made */
@@ -40,6 +50,7 @@ struct uroce_qp {
 	struct engine_wheel_node timer;
 	/* the template's parts for ACKs and for frames begin a cache line each: see prefetch_queued() */
 	struct wire_frame_template template;
+	uint32_t answer_at;                   /* its index among `answers` */
 	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not in that list */
 	uint64_t waiting_since_ns;            /* since when the QP has been waiting for the peer's MAC */
 	uint32_t notified_us;                 /* when the QP last sent a congestion notification; a clock that wraps */

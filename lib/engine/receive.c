@@ -52,7 +52,7 @@ struct flow {
  */
 static inline bool may_send_at_once(const struct uroce_qp *qp)
 {
-	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count &&
+	return qp->rings == 0 && qp->resolved && qp->migrations == qp_core(qp)->migration.count &&
 	       port_make_room(qp->port);
 }
 
@@ -65,11 +65,14 @@ static inline bool may_send_at_once(const struct uroce_qp *qp)
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
 	uint32_t work;
-	bool only_responds;
+	bool only_responds, queued = qp->rings != 0;
 
 	/* A queued QP is served anyway. But if it is queued as responder_only, a response may have made more work. */
-	if (qp->queued && (!responses || !qp->responder_only))
+	if (queued && (!responses || !qp->responder_only)) {
+		if (__builtin_expect(run_queue_is_far(qp), 0) && work_has_an_ack(qp_work(qp_core(qp), WORK_RESPONDER)))
+			run_queue_add_first(qp);
 		return;
+	}
 	work = responses ? qp_work(qp_core(qp), WORK_ALL) : qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT);
 	only_responds = !(work & ~(uint32_t)WORK_RESPONDER);
 	if (responses && only_responds)
@@ -80,7 +83,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 		port_send_ack(lcore, qp);
 		return;
 	}
-	qp->responder_only = only_responds && (!qp->queued || qp->responder_only);
+	qp->responder_only = only_responds && (!queued || qp->responder_only);
 	if (qp->responder_only && !(work & WORK_RESPONSE))
 		run_queue_add_first(qp);
 	else

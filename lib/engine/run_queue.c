@@ -16,17 +16,34 @@ static uint64_t ring_bytes(const struct engine_run_queue *queue)
 int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node)
 {
 	/* Room for every QP of an lcore, and for as many holes before the holes are closed. */
-	queue->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
-	queue->head = queue->tail = queue->looks = 0;
-	queue->qps = engine_numa_alloc(ring_bytes(queue), node);
-	return queue->qps ? 0 : engine_refuse(-ENOMEM, "no memory for a run queue; use a smaller max_qps");
+	*queue = (struct engine_run_queue){ .mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1 };
+	queue->turns.qps = engine_numa_alloc(2 * ring_bytes(queue), node);
+	if (queue->turns.qps == NULL)
+		return engine_refuse(-ENOMEM, "no memory for a run queue; use a smaller max_qps");
+	queue->answers.qps = queue->turns.qps + queue->mask + 1;
+	return 0;
 }
 
 void engine_run_queue_free(struct engine_run_queue *queue)
 {
-	if (queue->qps)
-		engine_numa_free(queue->qps, ring_bytes(queue));
-	queue->qps = NULL;
+	if (queue->turns.qps)
+		engine_numa_free(queue->turns.qps, 2 * ring_bytes(queue));
+	queue->turns.qps = queue->answers.qps = NULL;
+}
+
+static void tidy(struct engine_qp_ring *ring, uint32_t mask, bool answers)
+{
+	uint32_t to = ring->head;
+
+	for (uint32_t from = ring->head; from != ring->tail; from++) {
+		struct uroce_qp *qp = ring->qps[from & mask];
+
+		if (qp == NULL)
+			continue;
+		*(answers ? &qp->answer_at : &qp->turn_at) = to;
+		ring->qps[to++ & mask] = qp;
+	}
+	ring->tail = to;
 }
 
 /*
@@ -34,15 +51,7 @@ void engine_run_queue_free(struct engine_run_queue *queue)
  */
 void engine_run_queue_tidy(struct engine_run_queue *queue)
 {
-	uint32_t to = queue->head;
-
-	for (uint32_t from = queue->head; from != queue->tail; from++) {
-		struct uroce_qp *qp = queue->qps[from & queue->mask];
-
-		if (qp == NULL)
-			continue;
-		qp->queued_at = to;
-		queue->qps[to++ & queue->mask] = qp;
-	}
-	queue->tail = to;
+	tidy(&queue->turns, queue->mask, false);
+	tidy(&queue->answers, queue->mask, true);
+	queue->count = qp_ring_count(&queue->turns) + qp_ring_count(&queue->answers);
 }

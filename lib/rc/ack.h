@@ -30,6 +30,12 @@ static inline bool work_is_an_ack(uint32_t work)
 	return work && !(work & ~(uint32_t)(WORK_ACK | WORK_NAK));
 }
 
+/* Is there an ACK or NAK among this work, and no response to a READ or atomic, which would leave first (S-14)? */
+static inline bool work_has_an_ack(uint32_t work)
+{
+	return work & (WORK_ACK | WORK_NAK | WORK_REPEAT_ACK | WORK_SACK) && !(work & WORK_RESPONSE);
+}
+
 static inline struct wire_ack qp_ack_of(const struct rc_qp *qp, psn_t psn, uint32_t syndrome)
 {
 	return (struct wire_ack){

@@ -25,8 +25,8 @@ static uint32_t count_active(const struct engine_run_queue *active)
 {
 	uint32_t count = 0;
 
-	for (uint32_t at = active->head; at != active->tail; at++)
-		count += active->qps[at & active->mask] != NULL;
+	for (uint32_t at = active->turns.head; at != active->turns.tail; at++)
+		count += active->turns.qps[at & active->mask] != NULL;
 	return count;
 }
 
