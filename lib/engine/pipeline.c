@@ -199,8 +199,9 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
  */
 static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
 {
-	const struct engine_qp_ring *ring = qp_ring_count(&queue->turns) > 0 ? &queue->turns : &queue->answers;
-	struct uroce_qp *qp = run_queue_look(queue, ring, queue->looks++ % qp_ring_count(ring));
+	uint32_t at = queue->looks++ % run_queue_count(queue), answers = qp_ring_count(&queue->answers);
+	struct uroce_qp *qp = at < answers ? run_queue_look(queue, &queue->answers, at) :
+					     run_queue_look(queue, &queue->turns, at - answers);
 
 	if (qp == NULL || (qp->migrations == qp_core(qp)->migration.count && transmit_qp(lcore, qp, 0)))
 		return;
