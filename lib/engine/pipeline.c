@@ -135,8 +135,6 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 	uint64_t bytes = 0;
 	bool more;
 
-	if (qp->sent_poll == lcore->polls)
-		return true;
 	lcore->serving = qp;
 	outbox_next_packets(out, &qp->template, room ? &qp->port->spare->places[qp->port->spare->count] : NULL, room);
 	more = qp->responder_only ? rc_qp_respond(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
@@ -211,32 +209,36 @@ static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struc
 }
 
 /*
- * May the next QP send, or has the port taken its POLL_FRAMES of this poll? A QP that begins before these frames are
- * used up may send all that one service sends; otherwise the same QP could be cut short in every poll. A QP that owes
- * nothing but ACKs and NAKs, which are few, does not wait (S-18). An empty slot of the queue is passed over.
+ * Has the port taken its POLL_FRAMES of this poll? A QP that begins before these frames are used up may send all that
+ * one service sends; otherwise the same QP could be cut short in every poll.
  */
-static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *queue)
+static inline bool poll_is_over(const struct engine_port *port)
 {
-	const struct uroce_qp *next;
+	return port_frames_out(port) >= port->poll_ends_at;
+}
 
-	if (port_frames_out(port) < port->poll_ends_at)
-		return true;
-	next = run_queue_look(queue, run_queue_next_ring(queue), 0);
-	return !next || ((next->responder_only || next->rings == (RING_ANSWERS | RING_TURNS)) &&
-			 qp_core(next)->replay.queue_head == REPLAY_NONE);
+/* When the poll is over: may the next QP send? ACKs and NAKs, which are few, do not wait (S-18). Holes do not count. */
+static inline bool next_may_answer(const struct engine_run_queue *queue)
+{
+	const struct engine_qp_ring *ring = run_queue_next_ring(queue);
+	const struct uroce_qp *next = run_queue_look(queue, ring, 0);
+
+	return !next || ring == &queue->answers ||
+	       (next->responder_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
 }
 
 /*
- * A QP owes an ACK or NAK although its requests wait for their turn: sends what it owes (S-18). Its port has room. What
- * cannot leave alone, as with a rate or several paths, leaves in the QP's turn.
+ * A QP owes an ACK or NAK although its requests wait for their turn: sends what it owes (S-18). Its port has room. A QP
+ * that owes READ responses as well waits with them (S-14).
  */
 static __rte_noinline void answer_early(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
+	uint32_t work = qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT);
 	bool responder_only = qp->responder_only;
 
-	if (!qp->resolved || qp->migrations != qp_core(qp)->migration.count)
+	if (!qp->resolved || qp->migrations != qp_core(qp)->migration.count || !work_has_an_ack(work))
 		return;
-	if (work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT))) {
+	if (work_is_an_ack(work)) {
 		port_send_ack(lcore, qp);
 		return;
 	}
@@ -246,13 +248,63 @@ static __rte_noinline void answer_early(struct uroce_lcore *lcore, struct uroce_
 }
 
 /*
+ * The port has taken its POLL_FRAMES of this poll: serves the next QP if it owes answers, for ACKs and NAKs, which are
+ * few, do not wait (S-18). Its requests wait for their turn. Returns false if the next QP owes none.
+ */
+static __rte_noinline bool answer_behind_poll(struct uroce_lcore *lcore, struct engine_run_queue *queue,
+					      const struct engine_port *port)
+{
+	struct uroce_qp *qp;
+
+	if (!next_may_answer(queue))
+		return false;
+	qp = run_queue_pop(queue);
+	if (qp == NULL)
+		return true;
+	if (!qp->responder_only || qp->migrations != qp_core(qp)->migration.count)
+		run_queue_add(qp);
+	if (qp->rings)
+		answer_early(lcore, qp);
+	else if (transmit_qp(lcore, qp, port_room(port)))
+		run_queue_add(qp);
+	return true;
+}
+
+/*
+ * A QP that owes answers was taken out of the queue, and its requests wait for their turn. If it can send answers alone
+ * they are sent. Otherwise this is its turn, its place is gone, and true is returned.
+ */
+static __rte_noinline bool takes_turn(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	if (qp_answers_alone(qp_core(qp))) {
+		answer_early(lcore, qp);
+		return false;
+	}
+	run_queue_remove(qp);
+	return true;
+}
+
+/*
+ * Returns how many of the services, of which number i is done, are left to do: a QP was queued, which may have closed
+ * holes that they have counted.
+ */
+static inline uint32_t at_most_left(uint32_t services, uint32_t i, const struct engine_run_queue *queue)
+{
+	uint32_t left = run_queue_count(queue);
+
+	return services - i - 1 < left ? services : i + 1 + left;
+}
+
+/*
  * QPs with more to do are queued only at the end: queueing them while others are served could close holes of a full
  * queue, and `services` has counted these holes.
  */
 static void queue_served(struct uroce_lcore *lcore)
 {
-	for (uint32_t i = 0; i < lcore->served_count; i++)
+	for (uint32_t i = 0; i < lcore->served_count; i++) {
 		run_queue_add(lcore->served[i]);
+		run_queue_add_answer(lcore->served[i]);
+	}
 	lcore->served_count = 0;
 }
 
@@ -275,22 +327,28 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 				service_without_room(lcore, queue);
 			break;
 		}
-		if (port && !next_may_send(port, queue))
-			break;
+		if (port && __builtin_expect(poll_is_over(port), 0)) {
+			if (!answer_behind_poll(lcore, queue, port))
+				break;
+			services = at_most_left(services, i, queue);
+			continue;
+		}
 		if (run_queue_count(queue) > PREFETCH_REQUEST_AHEAD)
 			prefetch_queued(queue);
 		qp = run_queue_pop(queue);
 		if (qp == NULL)
 			continue;
-		if (__builtin_expect(qp->rings, 0))
-			answer_early(lcore, qp);
-		else if (qp->migrations != qp_core(qp)->migration.count)
+		if (__builtin_expect(qp->rings, 0) && !takes_turn(lcore, qp))
+			continue;
+		if (qp->migrations != qp_core(qp)->migration.count) {
 			take_new_path(lcore, qp);
-		else if (port && qp->responder_only &&
-			 work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT)))
+			services = at_most_left(services, i, queue);
+		} else if (port && qp->responder_only &&
+			   work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT))) {
 			port_send_ack(lcore, qp);
-		else if (transmit_qp(lcore, qp, port ? port_room(port) : 0))
+		} else if (qp->sent_poll == lcore->polls || transmit_qp(lcore, qp, port ? port_room(port) : 0)) {
 			lcore->served[lcore->served_count++] = qp;
+		}
 	}
 	queue_served(lcore);
 }

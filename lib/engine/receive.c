@@ -57,10 +57,10 @@ static inline bool may_send_at_once(const struct uroce_qp *qp)
 }
 
 /*
- * Queues a QP that has taken packets, if they have made work. A QP that owes only ACKs and NAKs is queued at the front,
- * since ACKs and NAKs leave first (S-18); an ACK leaves at once, unless another packet of the QP follows that the ACK
- * could cover, too. A READ may have many responses, so they wait in the queue as requests do; otherwise the QP that is
- * asked for most would get the whole port (L3).
+ * Queues a QP that has taken packets, if they have made work. ACKs and NAKs leave before requests (S-18), also if the
+ * QP has to wait for its turn with other work; an ACK leaves at once, unless another packet of the QP follows that the
+ * ACK could cover, too. A READ may have many responses, so they wait as requests do; otherwise the QP that is asked for
+ * most would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
@@ -69,8 +69,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 
 	/* A queued QP is served anyway. But if it is queued as responder_only, a response may have made more work. */
 	if (queued && (!responses || !qp->responder_only)) {
-		if (__builtin_expect(run_queue_is_far(qp), 0) && work_has_an_ack(qp_work(qp_core(qp), WORK_RESPONDER)))
-			run_queue_add_first(qp);
+		run_queue_add_answer(qp);
 		return;
 	}
 	work = responses ? qp_work(qp_core(qp), WORK_ALL) : qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT);
@@ -84,10 +83,13 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 		return;
 	}
 	qp->responder_only = only_responds && (!queued || qp->responder_only);
-	if (qp->responder_only && !(work & WORK_RESPONSE))
+	if (qp->responder_only && !(work & WORK_RESPONSE)) {
 		run_queue_add_first(qp);
-	else
-		run_queue_add_last(qp);
+		return;
+	}
+	run_queue_add_last(qp);
+	if (__builtin_expect(work_has_an_ack(work), 0))
+		run_queue_add_first(qp);
 }
 
 /* Gives the QP the ACK that waits, if there is one. */

@@ -12,6 +12,9 @@
 #define ENGINE_RUN_QUEUE_H
 
 #include "engine/lcore_state.h"
+#include "engine/qp.h"
+#include "rc/ack.h"
+#include "rc/work.h"
 
 #define RUN_QUEUE_NEAR 16u /* a QP before whose turn at most so many have theirs is served soon */
 
@@ -92,6 +95,13 @@ static inline void run_queue_add_first(struct uroce_qp *qp)
 		return;
 	qp->rings |= RING_ANSWERS;
 	qp->answer_at = run_queue_append(queue, &queue->answers, qp);
+}
+
+/* The QP waits for its turn. Does it owe an ACK or NAK, which is not to wait as long? */
+static inline void run_queue_add_answer(struct uroce_qp *qp)
+{
+	if (__builtin_expect(run_queue_is_far(qp), 0) && work_has_an_ack(qp_work(qp_core(qp), WORK_RESPONDER)))
+		run_queue_add_first(qp);
 }
 
 static inline void run_queue_remove(struct uroce_qp *qp)

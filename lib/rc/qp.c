@@ -415,7 +415,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out)
 {
-	return qp_is_paced(qp) || qp_spreads(qp) || rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
+	return !qp_answers_alone(qp) || rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
 }
 
 bool rc_qp_port_failed(struct rc_qp *qp)

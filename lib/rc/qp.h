@@ -141,6 +141,12 @@ static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire
  */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
+/* May rc_qp_respond() send the ACKs and NAKs of the QP? Not if it is paced or spreads its packets over paths. */
+static inline bool qp_answers_alone(const struct rc_qp *qp)
+{
+	return !qp->seldom || (!qp->pace.on && qp->spread.board == 0);
+}
+
 /*
  * As rc_qp_transmit(), for a QP to which only requests have come since the last call: adds only responses, and does not
  * read the send queue. Returns true also if an event is due, or the QP is paced or spreads its requests over several

@@ -17,10 +17,7 @@
 #define REQUESTS (2 * OUTBOX_PACKETS) /* as many as two services send */
 #define WRITE_HEADERS_BYTES (14u + 20 + 8 + 12 + 16 + 4)
 #define POLL_FRAME_BYTES (16384u / OUTBOX_PACKETS) /* so long each frame of a service that is a poll's worth */
-#define LOOKS_MOST 2u                              /* at a QP that there is no room for: a poll sends twice */
-#define CROWD 1000u
-#define FEW 20u /* each with more requests than two polls send of it */
-#define STARVING 990u
+#define FEW 20u                                    /* each with more requests than two polls send of it */
 
 TestSuite(polls, .init = test_eal_start, .timeout = 60);
 
@@ -70,7 +67,7 @@ static unsigned under_way_to(int end)
 	return rte_ring_count(network.loop.rings[end][0]);
 }
 
-static void post_to(struct uroce_qp *qp, int end, enum uroce_wr_opcode opcode, uint32_t flags)
+static void post_flagged(int end, enum uroce_wr_opcode opcode, uint32_t flags)
 {
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)network.ends[end].buffer,
@@ -86,12 +83,7 @@ static void post_to(struct uroce_qp *qp, int end, enum uroce_wr_opcode opcode, u
 		.rkey = uroce_mr_rkey(network.ends[!end].mr),
 	};
 
-	cr_assert_eq(uroce_qp_post_send(qp, &wr, NULL), 0);
-}
-
-static void post_flagged(int end, enum uroce_wr_opcode opcode, uint32_t flags)
-{
-	post_to(network.ends[end].qp, end, opcode, flags);
+	cr_assert_eq(uroce_qp_post_send(network.ends[end].qp, &wr, NULL), 0);
 }
 
 static void post_from(int end, enum uroce_wr_opcode opcode)
@@ -443,158 +435,4 @@ Test(polls, answer_with_a_received_ack_does_not_wait_behind_requests)
 	finish(1);
 	finish_from(1);
 	close_few(flows);
-}
-
-/* ---- a port that takes little, and many QPs that want to send ---- */
-
-static uint32_t places; /* frames that port 0 still takes */
-
-static uint16_t take_some(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, void *nothing)
-{
-	uint16_t taken = count < places ? count : (uint16_t)places;
-
-	(void)port, (void)queue, (void)frames, (void)nothing;
-	places -= taken;
-	return taken;
-}
-
-static void open_crowd(struct flow *flows, uint32_t count, uint32_t depth)
-{
-	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = depth };
-	uint16_t port;
-
-	network_max_qps = 4096;
-	network_open(&network, 1);
-	for (uint32_t i = 0; i < count; i++)
-		flow_open(&network, &flows[i], &work);
-	port = network.loop.ports[0].port_id;
-	places = UINT32_MAX;
-	cr_assert_not_null(rte_eth_add_tx_callback(port, 0, take_some, NULL));
-	for (uint32_t i = 0; i < count; i++)
-		flow_poll(&network, &flows[i]);
-	for (uint32_t i = 0; i < count; i++)
-		flow_drain(&network, &flows[i]); /* the MAC addresses are known */
-}
-
-static void close_crowd(struct flow *flows, uint32_t count)
-{
-	places = UINT32_MAX;
-	for (uint32_t i = 0; i < count; i++)
-		flow_drain(&network, &flows[i]);
-	for (uint32_t i = 0; i < count; i++)
-		flow_close(&flows[i]);
-	network_close(&network);
-	network_max_qps = 0;
-}
-
-Test(polls, full_port_limits_visited_qps_and_later_serves_all)
-{
-	static struct flow flows[CROWD];
-	struct engine_run_queue *active;
-	uint32_t polls = 0;
-
-	RULE("S-15");
-	open_crowd(flows, CROWD, 1);
-	active = &engine_find_port(the_lcore(), network.ends[0].device)->run_queue;
-	places = 0;
-	for (uint32_t i = 0; i < CROWD; i++)
-		flow_poll(&network, &flows[i]);
-	for (uint32_t i = 0; i < 20; i++)
-		network_poll(&network); /* doorbells, and frames that wait */
-	cr_assert_geq(run_queue_count(active), CROWD - TX_PENDING);
-	for (uint32_t i = 0; i < 100; i++) {
-		uint32_t before = active->looks, first = active->turns.head;
-
-		network_poll(&network);
-		cr_assert_leq(active->looks - before, LOOKS_MOST, "poll %u: QPs looked at in vain", i);
-		cr_assert_gt(active->looks - before, 0, "for some what is to be done needs no port");
-		cr_assert_eq(active->turns.head, first, "who waits for room keeps his place");
-	}
-	places = UINT32_MAX;
-	for (uint32_t i = 0; i < CROWD; polls++) {
-		cr_assert_leq(polls, CROWD / OUTBOX_PACKETS, "QP %u waits", i);
-		network_poll(&network);
-		for (; i < CROWD; i++) {
-			flow_reap(&flows[i]);
-			if (flows[i].completed < flows[i].posted)
-				break;
-		}
-	}
-	close_crowd(flows, CROWD);
-}
-
-/*
- * All of them have more to send than the port takes, and it takes the same each poll, one QP's share: if those who find
- * no room lost their places, it could be the same ones round after round.
- */
-Test(polls, limited_port_starves_no_qp)
-{
-	static struct flow flows[STARVING];
-
-	open_crowd(flows, STARVING, FLOW_DEPTH);
-	for (uint32_t poll = 0; poll < 20 * STARVING; poll++) {
-		for (uint32_t i = 0; poll % 8 == 0 && i < STARVING; i++)
-			flow_poll(&network, &flows[i]);
-		places = OUTBOX_PACKETS;
-		network_poll(&network);
-	}
-	for (uint32_t i = 0; i < STARVING; i++) {
-		flow_reap(&flows[i]);
-		cr_assert_gt(flows[i].completed, FLOW_DEPTH, "in 20 rounds QP %u has sent nothing", i);
-	}
-	close_crowd(flows, STARVING);
-}
-
-/*
- * The last of a hundred QPs that wait for a slow port receives a WRITE: its ACK leaves within a few polls, its own
- * requests when they have their turn. If the ACK waited for that turn, a crowd of QPs would exhaust the retries of
- * peers.
- */
-Test(polls, ack_does_not_wait_for_the_turn_of_the_requests)
-{
-	static struct flow flows[CROWD];
-	struct flow *last = &flows[99];
-	struct uroce_wc wc;
-	uint64_t sent;
-
-	RULE("S-18");
-	open_crowd(flows, 100, FLOW_DEPTH);
-	places = 0;
-	for (uint32_t i = 0; i < 100; i++)
-		flow_poll(&network, &flows[i]);
-	for (uint32_t i = 0; i < 20; i++)
-		network_poll(&network);
-	sent = flow_counter(last, 1, "rx_write_requests");
-	post_to(last->qps[1], 1, UROCE_WR_RDMA_WRITE, 0);
-	for (uint32_t poll = 0; poll < 4; poll++) {
-		places = OUTBOX_PACKETS;
-		network_poll(&network);
-	}
-	cr_assert_eq(uroce_cq_poll(last->cqs[1], 1, &wc), 1);
-	cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
-	cr_assert_eq(flow_counter(last, 1, "rx_write_requests"), sent, "its requests keep their place");
-	close_crowd(flows, 100);
-}
-
-/* In each poll the port accepts one service of one QP, and one QP leaves the ring: no QP is skipped. */
-Test(polls, qp_without_room_keeps_its_place)
-{
-	static struct flow flows[CROWD];
-	const struct engine_run_queue *active;
-
-	RULE("S-15");
-	open_crowd(flows, 100, FLOW_DEPTH);
-	active = &engine_find_port(the_lcore(), network.ends[0].device)->run_queue;
-	places = 0;
-	for (uint32_t i = 0; i < 100; i++)
-		flow_poll(&network, &flows[i]);
-	for (uint32_t poll = 0; poll < 70; poll++) {
-		uint32_t before = active->turns.head;
-
-		places = OUTBOX_PACKETS;
-		network_poll(&network);
-		cr_assert(poll < 10 || active->turns.head - before == 1, "poll %u: %u QPs have left their place", poll,
-			  active->turns.head - before);
-	}
-	close_crowd(flows, 100);
 }

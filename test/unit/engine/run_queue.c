@@ -166,6 +166,22 @@ Test(run_queue, holes_among_answers_are_closed)
 		cr_assert_null(pop(&ring));
 }
 
+/* Whoever counts on the entries of a queue before it adds one must look again. */
+Test(run_queue, closing_holes_corrects_the_count)
+{
+	for (uint32_t i = 0; i < 2 * QPS; i++) {
+		run_queue_add(&qps[1]);
+		run_queue_remove(&qps[1]);
+	}
+	run_queue_add_first(&qps[0]);
+	cr_assert_eq(run_queue_count(&ring), 2 * QPS + 1);
+	expect_next(0);
+	run_queue_add(&qps[0]);
+	cr_assert_eq(run_queue_count(&ring), 1);
+	expect_next(0);
+	cr_assert_eq(run_queue_count(&ring), 0);
+}
+
 Test(run_queue, removed_entry_leaves_a_hole)
 {
 	for (uint32_t i = 0; i < 3; i++)
