@@ -125,9 +125,9 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 /* ---- sending ---- */
 
 /*
- * Serves a QP, which writes at most `room` frames and reports its completions. Returns true if the QP has more to do. A
- * QP that has sent SERVICE_BYTES early in a poll waits for the next poll, because answers that come meanwhile may
- * change what the QP sends next.
+ * Serves a QP, which writes at most `room` frames and reports its completions. Returns true if the QP has more to do.
+ * The caller leaves out a QP that has sent SERVICE_BYTES early in this poll (sent_poll): its next packets may depend on
+ * responses that arrive meanwhile.
  */
 static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
@@ -228,8 +228,8 @@ static inline bool next_may_answer(const struct engine_run_queue *queue)
 }
 
 /*
- * A QP owes an ACK or NAK although its requests wait for their turn: sends what it owes (S-18). Its port has room. A QP
- * that owes READ responses as well waits with them (S-14).
+ * Sends the ACKs and NAKs of a QP whose requests wait for their turn (S-18). Its port has room. If the QP also owes
+ * READ responses, its ACKs wait for them (S-14).
  */
 static __rte_noinline void answer_early(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {

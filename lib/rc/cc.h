@@ -124,8 +124,8 @@ static inline void cc_trip(struct rc_qp *qp, uint64_t now_ns)
 /* ---- what may be sent ---- */
 
 /*
- * How much may leave now has one answer per kind of frame. cc_hold() limits the outbox to that; cc_release() counts
- * what was added and gives the rest of the outbox back. SENDs, WRITEs and READs must fit into the window as well.
+ * How much may leave now has one answer per kind of frame. cc_hold() limits the outbox to it; cc_release() counts the
+ * added frames and restores the limit of the outbox. SENDs, WRITEs and READs must fit into the window as well.
  */
 enum cc_kind {
 	CC_REQUESTS,       /* limited by the burst after a loss, and by the rate */

@@ -272,7 +272,7 @@ struct rc_echoes {
 	bool expected;
 };
 
-/* What has made a QP send packets again: a loss shows that the path loses packets, a time-out need not. */
+/* The reason for recent retransmissions: a loss shows that the path loses packets, a time-out need not. */
 enum rc_lately { LATELY_NOTHING, LATELY_TIMEOUT, LATELY_LOSS };
 
 struct rc_loss {
@@ -286,7 +286,7 @@ struct rc_loss {
 	/* the last rewind, and whether the PSN that it went back to has left again */
 	bool rewound : 1; /* the window was rewound and snd_una has not moved since: `resent` is valid */
 	bool resent : 1;
-	uint8_t lately; /* enum rc_lately: what was seen before the packets that have left since are many */
+	uint8_t lately; /* enum rc_lately: reset when many packets have been sent since */
 	bool resending; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
 	struct rc_echoes echoes;
 

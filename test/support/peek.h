@@ -152,7 +152,7 @@ static inline uint16_t peek_probe_id(const struct rc_qp *qp)
 	return qp->sack.probe_id;
 }
 
-/* SACKs have told of packets in flight. */
+/* A SACK reported packets in flight. */
 static inline bool peek_has_sack_map(const struct rc_qp *qp)
 {
 	return qp->sack.map != NULL;
