@@ -155,7 +155,7 @@ def each_machine_has_its_own_default_name(directory):
 def number_is_reused_after_hosts_have_read_its_removal(directory):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         with Ends(folder, "--memory", "8M", "--file", folder + "/one:8M", "--control", folder + "/control") as ends:
-            host = ends.host("stays", "--runtime", "30", "--nsid", "2", "--rw", "read")
+            host = ends.host("stays", "--runtime", "300", "--nsid", "2", "--rw", "read")
             host.wait_until(lambda: re.search(r"namespace 2 of .* reads=[1-9]", tell(folder, "stats")[1]))
             tell(folder, "remove", DISK, "2")
             code, _, err = tell(folder, "add", DISK, folder + "/other:8M", "nsid=2")

@@ -199,7 +199,7 @@ def target_with_its_own_core_keeps_polling(directory):
 def target_yields_its_unused_core_time(directory):
     """A host sends a command 200 us after each response. The target waits for 100 us, and gives its core away then."""
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
-        host = ends.host("host", "--iodepth", "1", "--thinktime", "200", "--runtime", "30")
+        host = ends.host("host", "--iodepth", "1", "--thinktime", "200", "--runtime", "300")
         host.wait_until(queues_are_there, directory + "/control", 2)
         core = min(os.sched_getaffinity(ends.target.process.pid))
         other = subprocess.Popen([sys.executable, "-c", "while True: pass"])

@@ -50,7 +50,7 @@ def host_events_are_one_line_and_one_count_each(directory):
         found, counts = asked(directory)
         want(counts["hosts_refused"] == 1 and counts["queues_refused"] == 1 and counts["hosts_come"] == 2, counts)
         ends.target.wait_until(lambda: asked(directory)[1]["hosts_gone"] == 2)
-        host = ends.host("stays", "--runtime", "30")
+        host = ends.host("stays", "--runtime", "300")
         host.wait_until(queues_are_there, directory + "/control", 2)
         found, _ = asked(directory)
         want([row["host"] for row in found["controllers"]] == [OWN_HOST], found)
@@ -77,7 +77,7 @@ def json_contains_names_unchanged(directory):
         path, other = folder + '/with "quotes" and error: ä', folder + "/\udcff"  # a byte that is no UTF-8
         with Ends(directory, "--nqn", quoted, "--file", path + ":8M", "--file", other + ":8M", "--control",
                   directory + "/control") as ends:
-            host = ends.host("stays", "--runtime", "30", nqn=quoted)
+            host = ends.host("stays", "--runtime", "300", nqn=quoted)
             host.wait_until(queues_are_there, directory + "/control", 2)
             code, text, err = tell(directory, "json")
             want(code == 0, text, err)
@@ -134,7 +134,7 @@ def full_disk_is_logged(directory):
 def failed_queue_is_logged_and_an_orderly_close_is_not(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         ends.works("goes")
-        host = ends.host("dies", "--runtime", "60", "--iodepth", "32")
+        host = ends.host("dies", "--runtime", "300", "--iodepth", "32")
         host.wait_until(queues_are_there, directory + "/control", 2)
         time.sleep(0.5)
         host.kill()

@@ -182,7 +182,7 @@ def several_lcores_serve_the_queues_of_a_host(directory):
     """As many of them as the host has on each of its own lcores, and no frame is handed from lcore to lcore."""
     queues = ("--queues", "16", "--port-queues", "2", "--iodepth", "4")
     with Ends(directory, "--memory", "16M", "--nb-cores", "2", "--control", directory + "/control") as ends:
-        host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "6", *queues)
+        host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "300", *queues)
         host.wait_until(queues_are_there, directory + "/control", 17)
         time.sleep(1)
         served = served_by(directory)
@@ -196,8 +196,8 @@ def several_lcores_serve_the_queues_of_a_host(directory):
             want(tell(directory, "add", DISK, "memory:4M", "nsid=9")[0] == 0, ends.target.text())
             want(tell(directory, "remove", DISK, "9")[0] == 0, ends.target.text())
             time.sleep(0.2)
-        want(host.finish(60) == 0 and re.search(r" [1-9]\d* verified", host.text()), host.text(), ends.target.text())
-        host = ends.host("removed", "--rw", "randwrite", "--runtime", "30", *queues)
+        want(host.interrupt() == 130 and re.search(r" [1-9]\d* verified", host.text()), host.text(), ends.target.text())
+        host = ends.host("removed", "--rw", "randwrite", "--runtime", "300", *queues)
         host.wait_until(queues_are_there, directory + "/control", 17)
         time.sleep(0.5)
         want(tell(directory, "remove", DISK, "1")[0] == 0, ends.target.text())
@@ -215,12 +215,12 @@ def two_lcores_serve_a_file_and_every_block_is_right(directory):
         for options in ((), ("--buffered",), ("--threads",)):
             with Ends(directory, "--file", folder + "/disk:16M", "--nb-cores", "2", "--control", directory + "/control",
                       *options) as ends:
-                host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "1", *queues)
+                host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "300", *queues)
                 host.wait_until(queues_are_there, directory + "/control", 9)
-                time.sleep(0.2)
+                time.sleep(0.5)
                 served = served_by(directory)
                 want(len(served) == 2 and all(min(counts) > 0 for counts in served.values()), options, served)
-                want(host.finish(60) == 0 and re.search(r" [1-9]\d* verified", host.text()), options, host.text(),
+                want(host.interrupt() == 130 and re.search(r" [1-9]\d* verified", host.text()), options, host.text(),
                      ends.target.text())
                 want(ends.target.interrupt() == 0 and not complaints(ends.target), ends.target.text())
 
@@ -228,7 +228,7 @@ def two_lcores_serve_a_file_and_every_block_is_right(directory):
 @case
 def terminated_target_notifies_its_hosts(directory):
     with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
-        host = ends.host("host", "--runtime", "30", "--queues", "4")
+        host = ends.host("host", "--runtime", "300", "--queues", "4")
         host.wait_until(queues_are_there, directory + "/control", 5)
         ends.target.process.send_signal(signal.SIGTERM)
         want(ends.target.finish() == 0 and not complaints(ends.target), ends.target.text())
@@ -242,7 +242,7 @@ def interrupted_host_prints_results_and_disconnects(directory):
     path = directory + "/out.json"
     open(path, "w").write("before")
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
-        host = ends.host("host", "--runtime", "30", "--json", path)
+        host = ends.host("host", "--runtime", "300", "--json", path)
         host.wait_until(queues_are_there, directory + "/control", 2)
         time.sleep(0.5)
         want(open(path).read() == "before", open(path).read())
@@ -258,7 +258,7 @@ def interrupted_host_prints_results_and_disconnects(directory):
 def host_keeps_its_results_when_its_target_is_killed(directory):
     path = directory + "/out.json"
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
-        host = ends.host("host", "--runtime", "30", "--json", path)
+        host = ends.host("host", "--runtime", "300", "--json", path)
         host.wait_until(queues_are_there, directory + "/control", 2)
         time.sleep(0.5)
         ends.target.kill()
@@ -272,7 +272,7 @@ def host_keeps_its_results_when_its_target_is_killed(directory):
 def killed_host_leaves_a_working_target(directory):
     with Ends(directory, "--memory", "16M") as ends:
         for number in range(5):
-            host = ends.host(f"killed{number}", "--runtime", "30", "--queues", "4", "--rw", "randrw")
+            host = ends.host(f"killed{number}", "--runtime", "300", "--queues", "4", "--rw", "randrw")
             time.sleep(0.1 + 0.2 * number)
             host.kill()
         ends.works("last", "--queues", "4")
@@ -282,7 +282,7 @@ def killed_host_leaves_a_working_target(directory):
 @case
 def host_ends_when_its_target_is_killed(directory):
     with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
-        host = ends.host("host", "--runtime", "60", "--queues", "4", "--rw", "randrw")
+        host = ends.host("host", "--runtime", "300", "--queues", "4", "--rw", "randrw")
         host.wait_until(queues_are_there, directory + "/control", 5)
         ends.target.kill()
         want(host.finish() == 1 and len(complaints(host)) == 1, host.text())
@@ -309,7 +309,7 @@ def running_target_answers_queries_and_commands(directory):
         tell("resize", DISK, "7", "2M")
         want("namespace 7 of " + DISK + ": null, 512 blocks of 4096 bytes" in tell("show"), tell("show"))
         ends.works("first")
-        host = ends.host("stays", "--runtime", "30", "--nsid", "7", "--rw", "read")
+        host = ends.host("stays", "--runtime", "300", "--nsid", "7", "--rw", "read")
         host.wait_until(lambda: re.search(r"namespace 7 of .* reads=[1-9]", tell("stats")))
         host.wait_until(lambda: len(tell("controllers").splitlines()) == 1)  # of the first one
         want(OWN_HOST in tell("controllers") and "at 10.0.0.2, 2 queues" in tell("controllers"), tell("controllers"))
