@@ -7,7 +7,7 @@
  * it gave its core away by itself. It counts a stop as a sleep. So a thread that polls busily, without a sleep, is
  * taken for stopped, and one that sleeps now and then is not.
  *
- * An absence is counted, logged, and reported to SACK peers (keepalive.h).
+ * An absence is counted, logged, and reported to SACK peers (lib/rc/ask.h).
  */
 #include "engine/away.h"
 
@@ -20,7 +20,7 @@
 #include "engine/qp.h"
 #include "engine/run_queue.h"
 #include "engine/steer.h"
-#include "rc/keepalive.h"
+#include "rc/ask.h"
 
 #define LOOK_NS 50000000ull
 #define AWAY_NS 100000000ull  /* shorter than the usual ACK timeouts with their retries */
@@ -115,7 +115,7 @@ static void send_some_reports(struct uroce_lcore *lcore)
 		struct uroce_qp *qp = steer_find(engine, away->report_index * (engine->lcore_mask + 1) + lcore->index);
 
 		away->report_index = (away->report_index + 1) % (engine->index_count / (engine->lcore_mask + 1));
-		if (is_connected(qp) && rc_keepalive_report_away(qp_core(qp), away->report_ms)) {
+		if (is_connected(qp) && rc_ask_report_away(qp_core(qp), away->report_ms)) {
 			run_queue_add(qp);
 			sent++;
 		}

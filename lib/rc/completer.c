@@ -4,6 +4,7 @@
 
 #include "rc/ack.h"
 #include "rc/anomaly.h"
+#include "rc/ask.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/fail.h"
@@ -105,7 +106,7 @@ static void notice_missing(struct rc_qp *qp, psn_t end, uint8_t syndrome, uint64
 		rc_holes_see(qp, end, now_ns);
 	if (qp_has_holes(qp) && !again) {
 		rc_loss_echo_arrived(qp, true, now_ns);
-		loss_heard(qp, now_ns);
+		ask_heard(qp, now_ns);
 	} else {
 		rc_loss_ack_skipped_response(qp, psn_previous(end), now_ns);
 	}
@@ -119,7 +120,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	if (syndrome_is_reserved(packet->syndrome)) { /* */
 		qp->counters[CNT_RESERVED_SYNDROME]++;
 		/* a response with a reserved syndrome still shows that the peer lives */
-		loss_heard(qp, now_ns);
+		ask_heard(qp, now_ns);
 		return;
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
@@ -295,7 +296,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	} else if (qp_has_holes(qp)) {
 		qp->counters[CNT_RESPONSE_AHEAD]++;
 		rc_loss_echo_arrived(qp, false, now_ns);
-		loss_heard(qp, now_ns);
+		ask_heard(qp, now_ns);
 	} else {
 		qp->counters[CNT_RESPONSE_AHEAD]++;
 		rc_loss_response_hole(qp, psn, now_ns);
@@ -312,7 +313,7 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	psn_t psn = psn_make(packet->psn);
 	bool acknowledge = wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE;
 	bool repeated = sendwin_was_acked(&qp->win, psn);
-	bool asked = acknowledge && qp->loss.beside && psn_equal(psn_next(psn), qp->win.snd_una);
+	bool asked = acknowledge && qp->ask.beside && psn_equal(psn_next(psn), qp->win.snd_una);
 	bool unasked = rc_credit_may_come_unasked(qp), owed = false;
 	bool first_credits = acknowledge && psn_equal(psn_next(psn), qp->sq_psn) && packet->msn == 0;
 
@@ -327,7 +328,7 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 		rc_loss_una_still_missing(qp, unasked, now_ns);
 	} else if (repeated) {
 		owed = rc_loss_echo_arrived(qp, acknowledge, now_ns);
-		loss_heard(qp, now_ns);
+		ask_heard(qp, now_ns);
 	}
 	if (repeated ? !owed && anomaly_is_far(psn, qp->win.snd_una) : !first_credits)
 		rc_anomaly_note(qp, now_ns);

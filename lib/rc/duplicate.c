@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "rc/ack.h"
-#include "rc/keepalive.h"
+#include "rc/ask.h"
+#include "rc/emit.h"
+#include "rc/kept.h"
 #include "rc/op.h"
 #include "rc/parts.h"
 
@@ -102,6 +104,23 @@ static void note_suspicious(struct rc_qp *qp, const struct wire_opcode_row *op, 
 		qp->counters[CNT_SUSPICIOUS_DUPLICATE]++;
 }
 
+/*
+ * A SACK peer reports with an empty WRITE for how long its lcore was away (C-33). The report is easily forged: it is
+ * stored for uroce_qp_why(), and used for nothing else.
+ */
+static void note_report(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+			uint64_t now_ns)
+{
+	if (packet->rkey != EMIT_AWAY_RKEY || !op->reth || !op->last || op->immdt || packet->dma_length ||
+	    packet->payload_bytes || !qp_keeps(qp))
+		return;
+	qp->counters[CNT_PEER_AWAY]++;
+	if (packet->va == 0 || packet->va > ASK_AWAY_MS_MAX)
+		return;
+	qp->peer_away_ms = (uint32_t)packet->va;
+	qp->peer_away_at_ns = now_ns;
+}
+
 bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
@@ -111,7 +130,7 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet, ui
 		return receive_duplicate_response(qp, packet);
 	if (op->kind == WIRE_KIND_WRITE) {
 		note_suspicious(qp, op, packet);
-		rc_keepalive_duplicate_arrived(qp, packet, now_ns);
+		note_report(qp, op, packet, now_ns);
 	}
 	/* A message in progress stays in progress, whatever part of it is repeated (S-19). */
 	if (op->kind == WIRE_KIND_WRITE || op->kind == WIRE_KIND_SEND)

@@ -21,4 +21,11 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet, ui
  */
 psn_t rc_duplicate_acknowledged(const struct rc_qp *qp);
 
+/* RESET: the peer has not reported that its lcore was away. */
+static inline void duplicate_forget_report(struct rc_qp *qp)
+{
+	qp->peer_away_ms = 0;
+	qp->peer_away_at_ns = 0;
+}
+
 #endif

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/echoes.h"
 
+#include "rc/ask.h"
 #include "rc/sackmap.h"
 
 void rc_echoes_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
@@ -26,12 +27,6 @@ bool rc_echoes_take(struct rc_qp *qp, bool ack)
 	return true;
 }
 
-/* From now on this many ACKs of the packet before snd_una may be echoes. */
-static void doubt(struct rc_qp *qp, uint32_t acks)
-{
-	probe_doubt(&qp->probe, acks < UINT8_MAX ? (uint8_t)acks : UINT8_MAX);
-}
-
 /*
  * Once the peer has answered a packet that was first sent after the last copy, it has answered all copies. Until then a
  * repeated ACK may answer a copy, unless the first copy was sent after the oldest packet in flight.
@@ -46,10 +41,10 @@ void rc_echoes_acknowledged(struct rc_qp *qp)
 	}
 	if (qp->sack.map)
 		rc_sackmap_acknowledged(qp);
-	doubt(qp, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
+	ask_doubt(&qp->ask, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
 }
 
 void rc_echoes_come_first(struct rc_qp *qp)
 {
-	doubt(qp, qp->loss.owed.acks);
+	ask_doubt(&qp->ask, qp->loss.owed.acks);
 }

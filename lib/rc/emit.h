@@ -55,6 +55,9 @@ static inline void emit_packet(const struct rc_qp *qp, struct wire_packet *packe
 	outbox_take_frame(out, wire_frame_build(out->template, packet, outbox_place(out)));
 }
 
+/* The R_Key "AWAY" of an empty WRITE that reports how long our lcore was away: its address is the time in ms (C-33). */
+#define EMIT_AWAY_RKEY 0x41574159u
+
 /*
  * Writes an empty WRITE with the PSN before the oldest unacknowledged one: a duplicate, which changes nothing, but
  * which the peer answers with an ACK after all responses that it owes.

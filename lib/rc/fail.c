@@ -31,3 +31,13 @@ void rc_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause)
 	rc_report_send_failed(qp, status, cause);
 	rc_fail_enter_error(qp, UROCE_EVENT_QP_FATAL);
 }
+
+void rc_fail_peer_is_silent(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (rc_qp_has_requests(qp)) {
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE);
+		return;
+	}
+	rc_report_idle_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE, now_ns);
+	rc_fail_enter_error(qp, UROCE_EVENT_QP_FATAL);
+}

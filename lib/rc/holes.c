@@ -403,10 +403,10 @@ NOINLINE void look_at_asked(struct rc_qp *qp, uint64_t now_ns)
 
 		if (!hole->asked || !has_turn(qp, i))
 			continue;
-		late_ns = now_ns - ago_ns + (rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns) << hole->tries);
+		late_ns = now_ns - ago_ns + rtt_doubled_ns(rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns), hole->tries);
 		if (now_ns >= late_ns) {
 			hole->asked = false;
-			hole->tries += hole->tries < PROBE_TRIES_MAX;
+			hole->tries = rtt_count_try(hole->tries);
 			qp->gaps.asks_again = true;
 		} else if (late_ns < holes->look_ns) {
 			holes->look_ns = late_ns;

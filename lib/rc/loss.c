@@ -2,10 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/loss.h"
 
-#include "rc/ackreq.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
-#include "rc/echoes.h"
 #include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/kept.h"
@@ -30,15 +28,17 @@ void rc_loss_reset(struct rc_qp *qp)
 		.rnr_retry = loss->rnr_retry,
 		.rnr_left = loss->rnr_retry,
 	};
-	probe_reset(&qp->probe);
+	ask_reset(&qp->ask);
 	rc_rtt_reset(&qp->rtt);
 }
 
 /* A sign of life that neither brings progress nor shows a loss: the silence that the timer measures begins anew. */
-static void put_off_timer(struct rc_loss *loss, uint64_t now_ns)
+static void put_off_timer(struct rc_qp *qp, uint64_t now_ns)
 {
-	if (loss->ack_deadline_ns != RC_NEVER && loss->timeout_ns)
-		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
+	if (qp->ask.waits == ASK_ALIVE)
+		ask_await_alive(qp, now_ns);
+	if (qp->loss.ack_deadline_ns != RC_NEVER && qp->loss.timeout_ns)
+		qp->loss.ack_deadline_ns = now_ns + qp->loss.timeout_ns;
 }
 
 /*
@@ -61,7 +61,7 @@ static bool take_echo(struct rc_qp *qp, bool ack, uint64_t now_ns)
 	bool echo = rc_echoes_take(qp, ack);
 
 	if (echo)
-		put_off_timer(&qp->loss, now_ns);
+		put_off_timer(qp, now_ns);
 	return echo;
 }
 
@@ -81,18 +81,17 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 	struct rc_loss *loss = &qp->loss;
 	bool begins = first && psn_equal(psn, qp->win.snd_una);
 
-	if (begins) { /* a running timer is that of a keep-alive, which need not be answered any more */
+	if (begins) {
 		loss->since_ns = now_ns;
-		loss->ack_deadline_ns = RC_NEVER;
 		loss->retries_left = loss->retry_cnt;
-		loss->beside = loss->asks_beside = false;
+		ask_forget_beside(&qp->ask);
 		if (loss->echoes.expected) /* the answers to keep-alives come before the answer to this packet (C-33) */
 			rc_echoes_come_first(qp);
 	}
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
-	if (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred))
-		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	if (asks && ask_is_open(&qp->ask))
+		ask_after_silence(qp, now_ns);
 	if (loss->rewound && !loss->resent && psn_equal(psn, loss->rewind_psn)) {
 		loss->resent = true;
 		loss->resent_ns = now_ns;
@@ -121,7 +120,7 @@ static bool goes_on_with_first_flight(const struct rc_qp *qp)
 		return false;
 	if (psn_before(loss->resent_end, snd_una))
 		return true;
-	return psn_equal(loss->resent_end, snd_una) && qp->probe.enabled && qp->rtt.srtt_ns &&
+	return psn_equal(loss->resent_end, snd_una) && qp->ask.probes && qp->rtt.srtt_ns &&
 	       wqe_needs_response(sendwin_slot(&qp->win, qp->win.acked));
 }
 
@@ -153,13 +152,13 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 		cc_trip(qp, now_ns);
 	/* While packets are being lost, a probe that was needed does not show that the peer is slow. */
 	if (timed || loss->lately != LATELY_NOTHING)
-		probe_forget_tries(&qp->probe);
+		ask_forget_tries(&qp->ask);
 	cc_delivered(qp);
 	loss->retries_left = loss->retry_cnt;
 	loss->rnr_left = loss->rnr_retry;
 	loss->rewound = false;
 	loss->since_ns = now_ns;
-	probe_forget_behind(&qp->probe);
+	ask_forget_behind(&qp->ask);
 	if (__builtin_expect(loss->echoes.expected, 0))
 		rc_echoes_acknowledged(qp);
 	if (__builtin_expect(loss->resending, 0))
@@ -169,12 +168,12 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	loss->rnr_deadline_ns = RC_NEVER;
 	/* With nothing in flight (all is done, or waits to be sent again) the next packet starts the timer. */
 	loss->ack_deadline_ns = in_flight && loss->timeout_ns ? now_ns + loss->timeout_ns : RC_NEVER;
-	if (ackreq_ack_is_due(qp, in_flight))
-		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
-	else if (in_flight && qp->probe.enabled)
-		probe_defer(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	if (ask_is_under_way(qp, in_flight))
+		ask_after_silence(qp, now_ns);
+	else if (in_flight && qp->ask.probes)
+		ask_later(qp, now_ns);
 	else
-		probe_stop(&qp->probe);
+		ask_stop(qp, now_ns);
 }
 
 /*
@@ -203,7 +202,7 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 	rc_sackmap_forget(qp);
 	rc_spread_rewound(qp);
 	loss->ack_deadline_ns = RC_NEVER;
-	probe_stop(&qp->probe);
+	ask_stop_untimed(qp);
 	rc_echoes_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
 	loss->again = !first;
 	if (first) {
@@ -231,7 +230,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	rc_rtt_reset(&qp->rtt);
 	rc_spread_path_changed(qp);
 	rc_cc_reset(qp);
-	probe_forget_tries(&qp->probe);
+	ask_forget_tries(&qp->ask);
 	rc_loss_go_back(qp);
 	loss->moved = true;
 	loss->moved_end = qp->win.snd_max;
@@ -251,7 +250,7 @@ void rc_loss_path_left(struct rc_qp *qp)
 {
 	rc_loss_path_changed(qp);
 	if (qp->state == UROCE_QPS_RTS && !rc_qp_has_requests(qp))
-		loss_ask_beside(qp);
+		ask_peer(qp);
 }
 
 /* The outcome of taking a retry because something has to be sent again. With RETRY_NONE the QP fails (T-4). */
@@ -272,7 +271,7 @@ static enum retry take_retry(struct rc_qp *qp)
 /* A probe that cost a retry has not left and is not needed any more: the retry is given back. */
 static void take_back_ask(struct rc_qp *qp)
 {
-	if (!probe_take_back(&qp->probe) || qp->loss.asked == 0) /* 0: it was given back already */
+	if (!ask_take_back(&qp->ask) || qp->loss.asked == 0) /* 0: it was given back already */
 		return;
 	qp->loss.retries_left++;
 	qp->loss.silences--;
@@ -283,26 +282,22 @@ static void take_back_ask(struct rc_qp *qp)
 static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
+	bool silent = cause == UROCE_CAUSE_TIMEOUT;
+	enum retry retry;
 
 	take_back_ask(qp);
-	switch (take_retry(qp)) {
-	case RETRY_TAKEN:
-		break;
-	case RETRY_MIGRATED:
-		return;
-	case RETRY_NONE:
+	retry = take_retry(qp);
+	if (retry == RETRY_NONE)
 		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause); /* T-4 */
+	if (retry != RETRY_TAKEN)
 		return;
-	}
-	if (cause == UROCE_CAUSE_TIMEOUT) {
+	if (silent)
 		rc_cc_timed_out(qp);
-		loss->lately = loss_is_losing(qp) ? LATELY_LOSS : LATELY_TIMEOUT;
-	} else {
+	else
 		rc_cc_lost(qp, now_ns);
-		loss->lately = LATELY_LOSS;
-	}
-	rewind_window(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
-	loss->silences += cause == UROCE_CAUSE_TIMEOUT;
+	loss->lately = silent && !loss_is_losing(qp) ? LATELY_TIMEOUT : LATELY_LOSS;
+	rewind_window(qp, heard, silent);
+	loss->silences += silent;
 }
 
 /*
@@ -316,7 +311,7 @@ static bool asking_suffices(const struct rc_qp *qp)
 	const struct rc_loss *loss = &qp->loss;
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 
-	return loss->rewound && loss->resent && loss->timed_out && qp->probe.enabled && loss->retries_left > 1 &&
+	return loss->rewound && loss->resent && loss->timed_out && qp->ask.probes && loss->retries_left > 1 &&
 	       !loss_is_losing(qp) && wqe_is_read(wqe) && wqe->psn_count > CC_LEAST &&
 	       !rc_loss_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
 }
@@ -328,6 +323,7 @@ static bool asking_suffices(const struct rc_qp *qp)
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_loss *loss = &qp->loss;
+	uint64_t bound_ns = rtt_bound_ns(&qp->rtt, loss->timeout_ns);
 	uint32_t restarts;
 
 	if (loss->resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
@@ -336,13 +332,12 @@ static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 		return false;
 	/* retransmissions of snd_una: RNR waits spend no retry, and a retry that only asked (`asked`) does not count */
 	restarts = (uint32_t)(loss->retry_cnt - loss->retries_left - loss->asked);
-	return !loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns)
-								   << (restarts > 1 ? restarts - 1 : 0);
+	return !loss->resent || now_ns - loss->resent_ns < rtt_doubled_ns(bound_ns, restarts > 1 ? restarts - 1 : 0);
 }
 
 void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
 {
-	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	ask_heard(qp, now_ns);
 	if (loss_waits_for_receiver(qp) || is_echo(qp, now_ns)) {
 		qp->counters[CNT_REPEATED_NAK]++;
 		return;
@@ -416,9 +411,9 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 	bool old = goes_on_with_old_flight(qp, trigger);
 
 	/* the probe's wait was to end with the finding that the peer lacks snd_una, but the peer is answering */
-	if (old && qp->probe.answered)
-		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	if (old && qp->ask.waits == ASK_NAK)
+		ask_after_silence(qp, now_ns);
+	ask_heard(qp, now_ns);
 	take_echo(qp, false, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger) && !is_from_old_path(qp, trigger, now_ns))
 		response_was_lost(qp, psn_next(trigger), now_ns);
@@ -426,11 +421,11 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 
 void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una > 0;
+	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->ask.behind_una > 0;
 
-	probe_forget_behind(&qp->probe);
+	ask_forget_behind(&qp->ask);
 	take_echo(qp, true, now_ns);
-	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	ask_heard(qp, now_ns);
 	if ((!old || probed) && !is_from_old_path(qp, trigger, now_ns))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
@@ -448,14 +443,6 @@ void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 }
 
-void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns)
-{
-	if (!rtt_answered(&qp->rtt, end, qp->loss.timeout_ns, now_ns))
-		return;
-	cc_trip(qp, now_ns);
-	probe_forget_tries(&qp->probe);
-}
-
 void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -463,8 +450,8 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
 	loss->heard = end;
 	if (progress)
 		loss_fill_budget(loss);
-	put_off_timer(loss, now_ns);
-	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	put_off_timer(qp, now_ns);
+	ask_heard(qp, now_ns);
 }
 
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
@@ -472,22 +459,21 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	rc_echoes_copy_sent(qp, responses, 0);
-	/* the packet that is being timed may be in the hole */
-	rtt_forget(&qp->rtt);
+	rtt_forget(&qp->rtt); /* the packet that is being timed may be in the hole */
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the rewind has stopped the timer */
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
-	if (!qp->probe.deferred)
-		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	if (qp->ask.waits != ASK_ACKREQ && ask_due(&qp->ask) != ASK_ACKREQ)
+		ask_after_silence(qp, now_ns);
 }
 
 /* The peer's ACK shows that it lacks snd_una, and no NAK has said why: the packet or its response was lost. */
 static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
 {
-	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	ask_after_silence(qp, now_ns);
 	if (qp_has_holes(qp))
 		rc_holes_doubt(qp);
 	else if (qp_keeps(qp))
-		probe_ask_now(&qp->probe); /* the answer to the PROBE says what is missing */
+		ask_now(&qp->ask, ASK_SILENCE); /* the answer to the PROBE says what is missing */
 	else
 		response_was_lost(qp, qp->win.snd_una, now_ns);
 }
@@ -496,15 +482,15 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 {
 	if (!unasked)
 		take_echo(qp, true, now_ns);
-	if (!probe_is_answer(&qp->probe, unasked)) {
-		probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	if (!ask_is_answer(&qp->ask, unasked)) {
+		ask_heard(qp, now_ns);
 		return;
 	}
 	take_back_ask(qp);
 	if (loss_is_losing(qp))
 		una_was_lost(qp, now_ns);
 	else
-		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
+		ask_await_nak(qp, now_ns);
 }
 
 /*
@@ -515,14 +501,15 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 static uint64_t rnr_wait_ns(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
-	uint64_t wait_ns = rc_codes_rnr_ns(code), least_ns;
+	uint64_t wait_ns = rc_codes_rnr_ns(code), least_ns = rtt_doubled_ns(qp->rtt.shortest_ns, loss->rnr_early);
 
 	if (!loss->rewound || (loss->resent && now_ns - loss->resent_ns >= qp->rtt.shortest_ns)) {
 		loss->rnr_early = 0;
 		return wait_ns;
 	}
-	least_ns = rtt_shortest_doubled_ns(&qp->rtt, loss->rnr_early, loss->timeout_ns);
 	loss->rnr_early += loss->rnr_early < RNR_EARLY_MAX;
+	if (loss->timeout_ns && least_ns > loss->timeout_ns)
+		least_ns = loss->timeout_ns;
 	return least_ns > wait_ns ? least_ns : wait_ns;
 }
 
@@ -551,18 +538,36 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 	loss->rnr_deadline_ns = now_ns + wait_ns;
 }
 
-/* ---- packets beside the window that ask the peer ---- */
+/* ---- the clock ---- */
 
-bool rc_loss_take_retry_beside(struct rc_qp *qp)
+/* A keep-alive was not answered in time: it leaves again, perhaps over the alternate path, or the QP fails (T-4). */
+static void keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 {
-	qp->loss.ack_deadline_ns = RC_NEVER;
-	if (take_retry(qp) == RETRY_NONE)
-		return false;
-	loss_ask_beside(qp);
-	return true;
+	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
+	if (take_retry(qp) != RETRY_NONE)
+		ask_peer(qp);
+	else if (qp->ask.keeps_alive || rc_qp_has_requests(qp))
+		rc_fail_peer_is_silent(qp, now_ns);
+	else
+		ask_give_up(qp); /* the packet was to show a new path, and nobody waits for its answer */
 }
 
-/* ---- the clock ---- */
+/* What the QP waited for has not come. Requests for holes take the place of a probe. */
+static void wait_expired(struct rc_qp *qp, enum rc_ask_for reason, uint64_t now_ns)
+{
+	if (reason == ASK_IDLE) {
+		rc_ask_idle_expired(qp, now_ns);
+	} else if (reason == ASK_ALIVE) {
+		keepalive_expired(qp, now_ns);
+	} else if (reason == ASK_NAK) {
+		una_was_lost(qp, now_ns);
+	} else if (reason == ASK_SILENCE && qp_has_holes(qp)) {
+		rc_holes_doubt(qp);
+		ask_probe_left(qp, now_ns);
+	} else {
+		ask_now(&qp->ask, reason);
+	}
+}
 
 bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -570,19 +575,14 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 
 	if (loss->rnr_deadline_ns <= now_ns)
 		loss->rnr_deadline_ns = RC_NEVER;
-	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
-		una_was_lost(qp, now_ns);
-	} else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred) {
-		rc_holes_doubt(qp); /* the requests for the holes take the place of the probe */
-		rc_loss_probe_sent(qp, now_ns);
-	} else if (qp->probe.deadline_ns <= now_ns) {
-		probe_ask_now(&qp->probe);
-	}
+	if (qp->ask.deadline_ns <= now_ns)
+		wait_expired(qp, (enum rc_ask_for)qp->ask.waits, now_ns);
 	if (loss->ack_deadline_ns == LOSS_AT_ONCE)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	return loss->ack_deadline_ns <= now_ns;
 }
 
+/* The ACK timer has expired for the packets in flight. */
 void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -596,5 +596,5 @@ void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 	loss->silences++;
 	loss->asked++;
 	loss->ack_deadline_ns = now_ns + loss->timeout_ns;
-	probe_ask_for_retry(&qp->probe);
+	ask_for_retry(&qp->ask);
 }

@@ -1,10 +1,9 @@
 /* loss.h - loss detection: callers tell it what happened; it sets deadlines, sends again, migrates, gives up */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loss detection owns the deadlines of the packets in flight, both budgets, the early probe (probe.h) and the round
- * trip (rtt.h). Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends all deadlines in ERR.
- * Two structs in it, rc_owed and rc_echoes, belong to echoes.c. The keep-alive (keepalive.h) borrows the ACK timer and
- * its budget.
+ * Loss detection owns the deadlines of the packets in flight, both budgets and the round trip (rtt.h), and says when
+ * a wait for an answer begins and what its end means (ask.h). Besides loss.c and this header only deadlines.h writes
+ * struct rc_loss: it ends all deadlines in ERR. Two structs in it, rc_owed and rc_echoes, belong to echoes.c.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay for each
  * other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or fails the request
@@ -23,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/ask.h"
 #include "rc/echoes.h"
 #include "rc/qp_state.h"
 
@@ -59,15 +59,7 @@ static inline void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 
 	qp->loss.timeout_ns = timeout_ns;
 	qp->loss.ack_deadline_ns = runs ? LOSS_AT_ONCE : RC_NEVER;
-	probe_stop(&qp->probe);
-}
-
-static inline void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
-{
-	if (qp->probe.enabled == enabled)
-		return;
-	probe_enable(&qp->probe, enabled);
-	probe_stop(&qp->probe);
+	ask_stop_untimed(qp);
 }
 
 /* ---- what has happened ---- */
@@ -96,8 +88,7 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
  */
 static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
 {
-	return psn_equal(psn, qp->win.snd_una) || rtt_wants(&qp->rtt, asks) ||
-	       (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred));
+	return psn_equal(psn, qp->win.snd_una) || rtt_wants(&qp->rtt, asks) || (asks && ask_is_open(&qp->ask));
 }
 
 /*
@@ -111,26 +102,6 @@ static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, b
 	qp->loss.refusable |= takes_receive;
 	if (messages > 0)
 		rc_echoes_copy_sent(qp, 0, messages);
-}
-
-/* A probe, or an ACK request that was put off, has left: a response is owed. */
-static inline void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns)
-{
-	probe_count_try(&qp->probe);
-	rtt_forget(&qp->rtt);
-	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-}
-
-static inline void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns)
-{
-	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-}
-
-/* The probe had an empty WRITE. unsolicited: the peer may send credits without being asked. */
-static inline void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
-{
-	probe_ask_behind(&qp->probe, loss_is_losing(qp), unsolicited);
-	rc_echoes_copy_sent(qp, 0, 1);
 }
 
 /* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
@@ -157,7 +128,13 @@ void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns);
  * ends. If the timed packet has not come, but is lost or on a longer path, the measure is that of a packet that left
  * behind it.
  */
-void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns);
+static inline void rc_loss_heard_through(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+{
+	if (!rtt_answered(&qp->rtt, end, qp->loss.timeout_ns, now_ns))
+		return;
+	cc_trip(qp, now_ns);
+	ask_forget_tries(&qp->ask);
+}
 
 /*
  * A SACK has told that something new has come: the peer has received everything before `end`. progress: retries are
@@ -172,7 +149,7 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
 static inline void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, bool loss, uint64_t now_ns)
 {
 	if (loss)
-		probe_forget_tries(&qp->probe);
+		ask_forget_tries(&qp->ask);
 	rtt_forget(&qp->rtt); /* a response that waited behind parts that were asked for again measures no round trip */
 	rc_loss_more_has_come(qp, end, true, now_ns);
 }
@@ -187,7 +164,7 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
 static inline void rc_loss_sent_again(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
 	rc_echoes_copy_sent(qp, responses, responses == 0);
-	if (qp->probe.deadline_ns == RC_NEVER)
+	if (qp->ask.waits == ASK_NOTHING)
 		rc_loss_hole_asked(qp, 0, now_ns); /* after a rewind no timer runs */
 }
 
@@ -208,12 +185,6 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns);
  */
 bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
-/* A packet has come that shows only that the peer lives. */
-static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
-{
-	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-}
-
 /*
  * The peer lives and misses something, perhaps because a path is dead. If nothing else comes, a probe leaves after
  * patience_ns or, if that is sooner, when a response must have come (T-5).
@@ -225,9 +196,9 @@ static inline void rc_loss_something_is_missing(struct rc_qp *qp, uint64_t patie
 	if (qp->rtt.srtt_ns == 0)
 		return;
 	if (patience_ns == 0)
-		probe_suspect(&qp->probe);
+		ask_suspect(&qp->ask);
 	else
-		probe_sooner(&qp->probe, patience_ns < bound_ns ? patience_ns : bound_ns, now_ns);
+		ask_sooner(&qp->ask, patience_ns < bound_ns ? patience_ns : bound_ns, now_ns);
 }
 
 /*
@@ -251,74 +222,23 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 /* The ACK timer has expired for the packets in flight. */
 void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns);
 
-/* A packet beside the window leaves with the next transmit. No timer runs for it, and it is not sent again. */
-static inline void loss_send_beside(struct rc_qp *qp)
-{
-	probe_ask(&qp->probe, false);
-}
-
-/* A packet beside the window, as a keep-alive sends it, leaves with the next transmit. */
-static inline void loss_ask_beside(struct rc_qp *qp)
-{
-	qp->loss.asks_beside = true;
-	loss_send_beside(qp);
-}
-
-/* The packet beside the window has left, and no timer runs for it. That of an earlier one runs on. */
-static inline void rc_loss_sent_beside(struct rc_qp *qp)
-{
-	probe_left(&qp->probe);
-	qp->loss.beside = true;
-	rc_echoes_copy_sent(qp, 0, 1);
-}
-
-/* The packet beside the window has left: the ACK timer runs for it (C-33). timeout_ns 0: it is not sent again. */
-static inline void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
-{
-	rc_loss_sent_beside(qp);
-	qp->loss.asks_beside = false;
-	qp->loss.ack_deadline_ns = timeout_ns ? now_ns + timeout_ns : RC_NEVER;
-}
-
-/* The packet beside the window was answered: the peer lives. */
+/* A keep-alive or a report was answered: the peer lives. */
 static inline void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_loss *loss = &qp->loss;
-
 	rc_loss_echo_arrived(qp, true, now_ns);
-	loss->beside = false;
-	loss_fill_budget(loss);
-	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
+	ask_forget_beside(&qp->ask);
+	loss_fill_budget(&qp->loss);
+	if (!ask_is_idle(qp))
 		return; /* the timer runs for what has been sent since */
-	loss->ack_deadline_ns = RC_NEVER;
-	loss->since_ns = now_ns;
+	qp->loss.since_ns = now_ns;
+	ask_stop(qp, now_ns);
 }
-
-/*
- * The timer has expired for the packet beside the window: it leaves once more, perhaps over the alternate path. Returns
- * false if the budget is spent (T-4).
- */
-bool rc_loss_take_retry_beside(struct rc_qp *qp);
 
 /* ---- what callers may ask ---- */
 
 static inline bool loss_waits_for_receiver(const struct rc_qp *qp)
 {
 	return qp->loss.rnr_deadline_ns != RC_NEVER;
-}
-
-/* Does the ACK timer run for a packet beside the window? */
-static inline bool loss_waits_beside(const struct rc_qp *qp)
-{
-	return qp->loss.beside && psn_equal(qp->win.snd_una, qp->win.snd_max) && qp->loss.ack_deadline_ns != RC_NEVER;
-}
-
-/* The packet beside the window is no longer waited for. */
-static inline void rc_loss_forget_beside(struct rc_qp *qp)
-{
-	if (loss_waits_beside(qp))
-		qp->loss.ack_deadline_ns = RC_NEVER;
-	qp->loss.beside = false;
 }
 
 /* Has the peer received the unanswered packet at psn? That is known once the peer has answered a packet behind psn. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "rc/ack.h"
-#include "rc/ackreq.h"
+#include "rc/ask.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
 #include "rc/migration.h"
@@ -14,7 +14,6 @@
 #include "rc/report.h"
 #include "rc/requester.h"
 #include "rc/responder.h"
-#include "rc/keepalive.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
 #include "rc/spread.h"
@@ -210,7 +209,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
 	if (mask & UROCE_QP_NO_PROBE)
-		rc_loss_set_probes(qp, !attr->no_probe);
+		ask_set_probes(qp, !attr->no_probe);
 	if (mask & UROCE_QP_READ_REPAIR)
 		qp->read_repair = attr->read_repair;
 	if (mask & UROCE_QP_SACK_WINDOW)
@@ -220,7 +219,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	if (mask & UROCE_QP_CC)
 		rc_cc_choose(qp, (enum uroce_cc)attr->cc);
 	if (mask & UROCE_QP_KEEPALIVE)
-		rc_keepalive_set(qp, attr->keepalive_ms);
+		rc_ask_set_interval(qp, attr->keepalive_ms);
 	if (mask & UROCE_QP_ALT_PATH)
 		rc_migration_load(qp, attr);
 	qp_note_bth(qp);
@@ -288,7 +287,7 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 		/*
 		 * software waits for the drain, and the timer of an ACK request that was put off may have been stopped
 		 */
-		ackreq_hurry(qp);
+		ask_hurry(qp);
 	return 0;
 }
 
@@ -311,7 +310,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.path = qp->path,
 		.flow_control = qp->flow_control,
 		.imprecise_errors = qp->imprecise_errors,
-		.no_probe = !qp->probe.enabled,
+		.no_probe = !qp->ask.probes,
 		.read_repair = qp->read_repair,
 		.cc = (uint8_t)rc_cc_chosen(qp),
 		.sack_window = qp->kept.window,

@@ -5,12 +5,13 @@
 #include <errno.h>
 
 #include "rc/anomaly.h"
+#include "rc/ask.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
+#include "rc/duplicate.h"
 #include "rc/fail.h"
 #include "rc/holes.h"
-#include "rc/keepalive.h"
 #include "rc/kept.h"
 #include "rc/migration.h"
 #include "rc/outbox.h"
@@ -106,12 +107,13 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 static void set_defaults(struct rc_qp *qp)
 {
 	qp->pkey = 0xFFFF;
-	rc_loss_set_probes(qp, true);
+	ask_set_probes(qp, true);
 	qp->imprecise_errors = false;
 	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
 	rc_cc_choose(qp, UROCE_CC_DEFAULT);
 	qp_set_flow_control(qp, false);
-	rc_keepalive_reset(qp);
+	rc_ask_forget_keepalive(qp);
+	duplicate_forget_report(qp);
 	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);
 }
 
@@ -454,12 +456,6 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 	rc_credit_timer(&qp->credit, now_ns);
 	if (qp->seldom)
 		pace_timer(qp, now_ns);
-	if (rc_loss_timer(qp, now_ns)) {
-		if (loss_waits_beside(qp))
-			rc_keepalive_unanswered(qp, now_ns);
-		else
-			rc_loss_timer_expired(qp, now_ns);
-	}
-	if (qp->seldom && qp->keepalive.deadline_ns <= now_ns)
-		rc_keepalive_expired(qp, now_ns);
+	if (rc_loss_timer(qp, now_ns))
+		rc_loss_timer_expired(qp, now_ns);
 }

@@ -4,7 +4,7 @@
  * Every file may read a part, and only the module of its name writes it: NAME.c and the inline functions of NAME.h.
  * Other files call that module to tell it what has happened. `make tidy` finds each other writer, whatever pointer it
  * writes through; PARTS in test/tidy/writers says which file a part belongs to. One exception: deadlines.h ends the
- * deadlines of three parts when a QP goes to ERR.
+ * deadlines of two parts when a QP goes to ERR.
  */
 #ifndef RC_QP_STATE_H
 #define RC_QP_STATE_H
@@ -20,7 +20,6 @@
 #include "rc/counters.h"
 #include "rc/mr.h"
 #include "rc/path.h"
-#include "rc/probe.h"
 #include "rc/psn.h"
 #include "rc/recvq.h"
 #include "rc/replay.h"
@@ -306,8 +305,6 @@ struct rc_loss {
 	bool again;       /* the window had been rewound to the same PSN before */
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
 	uint8_t rnr_early;  /* RNR NAKs in a row that cannot answer the last copy of their packet */
-	bool beside;        /* a packet beside the window, which belongs to no request, waits for its ACK (C-33) */
-	bool asks_beside;   /* such a packet is to leave, and the ACK timer will run for it */
 	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
 	uint8_t asked;      /* time-outs among `silences` that only asked the peer and sent nothing again (T-3) */
 	uint32_t reprieves; /* how often a sign of life may still give retries back at this snd_una */
@@ -321,10 +318,37 @@ struct rc_anomaly {
 	uint32_t forgot_ms; /* when one of them was last forgotten; the clock wraps */
 };
 
+/* Why a packet is sent only to get an answer (ask.h). The first four waits end when a packet that asks leaves. */
+enum rc_ask_for {
+	ASK_NOTHING,
+	/* nothing has been in flight for the interval of the keep-alive, or a new path is to be shown to the peer */
+	ASK_IDLE,
+	ASK_ALIVE,   /* only waited for: such a packet has left, and its answer is to come */
+	ASK_ACKREQ,  /* no packet in flight has asked for an ACK */
+	ASK_SILENCE, /* a response is owed, and nothing comes */
+	ASK_NAK,     /* only waited for: an empty WRITE was answered, and the NAK that says why may come */
+	ASK_RETRY,   /* only due: the ACK timer has expired for a long READ; this probe has spent a retry */
+	/* only due, with or without one of the others: our lcore was away, which the next empty WRITE reports */
+	ASK_REPORT = 128
+};
+
+struct rc_ask {
+	uint64_t deadline_ns; /* RC_NEVER: nothing is waited for */
+	uint8_t waits;        /* enum rc_ask_for: what the deadline is for */
+	uint8_t due;          /* enum rc_ask_for: what leaves with the next transmit */
+	bool probes : 1;      /* the QP probes after a silence */
+	bool keeps_alive : 1; /* keepalive.interval_ms is not 0 */
+	bool beside;          /* a packet that belongs to no request has left, and its ACK may come */
+	/* the n-th ACK of PSN snd_una - 1 from now on is the answer to an empty WRITE; 0: none is */
+	uint8_t behind_una;
+	uint8_t unsure; /* ACKs of the packet before snd_una that may answer earlier copies */
+	uint8_t tries;  /* how often the next wait is doubled; a measured round trip sets this to 0 */
+};
+
+/* What ask.h seldom reads. */
 struct rc_keepalive {
 	uint32_t interval_ms; /* 0: off */
 	uint32_t away_ms; /* how long our lcore was away, which the next empty WRITE reports; 0: nothing to report */
-	uint64_t deadline_ns; /* when to check the connection next; RC_NEVER: off */
 };
 
 #define QP_MR_CACHE_ENTRIES 4u /* a power of two */
@@ -350,9 +374,7 @@ struct rc_qp {
 	bool flow_control : 1;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives : 1;  /* has a shared receive queue: recvq.srq */
 	bool lost_memory : 1;      /* a copy has faulted; written by memory_fault.c */
-	/*
-	 * the QP counts credits, has a keep-alive, is paced, takes turns or has several paths: there is more to look at
-	 */
+	/* the QP counts credits, is paced, takes turns or has several paths: there is more to look at */
 	bool seldom : 1;
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
@@ -395,7 +417,7 @@ struct rc_qp {
 	uint8_t checked_needs; /* enum rc_send_needs: a request with one of these must be checked before it begins */
 	struct rc_gaps gaps;
 	void *send_cq;
-	struct rc_probe probe;
+	struct rc_ask ask;
 	struct rc_rtt rtt;
 	struct rc_loss loss; /* this cache line ends inside: the rest of rc_loss is read only after a loss */
 	struct rc_cc_past cc_past;
@@ -422,7 +444,7 @@ struct rc_qp {
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair */
 	bool requests_first; /* requests have waited while responses left: in the next call responses wait */
-	/* written by keepalive.h: the last report of the peer that its lcore was away */
+	/* written by duplicate.h: the last report of the peer that its lcore was away */
 	uint32_t peer_away_ms; /* 0: no report */
 	uint64_t peer_away_at_ns;
 };
@@ -440,16 +462,15 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP costs no more");
 
 /*
- * Computes `seldom`, checked_needs and standing_work anew, which each packet reads. To be called when the state, the
- * keep-alive, flow control, pacing, turns or paths have changed.
+ * Computes `seldom`, checked_needs and standing_work anew, which each packet reads. To be called when the state, flow
+ * control, pacing, turns or paths have changed.
  */
 static inline void qp_note_attributes(struct rc_qp *qp)
 {
 	/* A QP that spreads its packets chooses the path of its ACKs in rc_qp_transmit(). */
 	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->spread.board;
 
-	qp->seldom =
-		qp->flow_control || qp->keepalive.interval_ms || qp->pace.on || qp->requests_first || qp->spread.board;
+	qp->seldom = qp->flow_control || qp->pace.on || qp->requests_first || qp->spread.board;
 	qp->checked_needs = (uint8_t)(NEEDS_CHECKS | (qp->flow_control ? NEEDS_RECEIVE : 0) |
 				      (qp->state != UROCE_QPS_RTS ? NEEDS_RTS : 0));
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));

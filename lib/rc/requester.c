@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/requester.h"
 
-#include "rc/ackreq.h"
+#include "rc/ask.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
@@ -11,9 +11,9 @@
 #include "rc/holes.h"
 #include "rc/loss.h"
 #include "rc/pace.h"
+#include "rc/probe.h"
 #include "rc/request.h"
 #include "rc/sack.h"
-#include "rc/tail_probe.h"
 #include "wire/hints.h"
 
 #define LONG_WAIT 32u /* a wait for the rate is long if it takes more than this part of the ACK timer */
@@ -123,8 +123,7 @@ static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const s
 {
 	const struct rc_sendwin *win = &qp->win;
 	uint32_t window = cc_window_room(qp);
-	uint32_t resent = psn_distance(win->snd_max, win->snd_nxt),
-		 count = ACKREQ_INTERVAL - qp->requester.since_ackreq;
+	uint32_t resent = psn_distance(win->snd_max, win->snd_nxt), count = ASK_INTERVAL - qp->requester.since_ackreq;
 
 	if (count > left)
 		count = left;
@@ -147,12 +146,12 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 {
 	const struct rc_sendwin *win = &qp->win;
 
-	if ((ends && (wqe->flags & UROCE_SEND_SIGNALED)) || qp->requester.since_ackreq >= ACKREQ_INTERVAL ||
+	if ((ends && (wqe->flags & UROCE_SEND_SIGNALED)) || qp->requester.since_ackreq >= ASK_INTERVAL ||
 	    (resent && psn_equal(win->snd_nxt, win->snd_max)) || (qp->flow_control && ends && rc_credit_is_used_up(qp)))
 		return true;
 	if (win->cursor == win->tail)
-		return !ackreq_defer(qp, now_ns);
-	return (last_room || cc_window_is_full(qp)) && ackreq_is_due(qp);
+		return !ask_put_off(qp, now_ns);
+	return (last_room || cc_window_is_full(qp)) && ask_before_pause(qp);
 }
 
 /* Counts packets that go out once more, and moves the window over them. */
@@ -308,19 +307,25 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 			break;
 	}
 	if (plan == PLAN_WAIT)
-		ackreq_hurry(qp);
+		ask_hurry(qp);
 	return false;
 }
 
 /*
- * An ACK request that was put off has left. If a READ or atomic is not answered, the ACK will cover neither that
- * request nor any packet behind it (S-8): no packet has asked for an ACK of those yet.
+ * Sends a probe behind the packets of this call. If it was an ACK request that was put off, all packets before it have
+ * been asked for. If a READ or atomic is not answered, the ACK will cover neither that request nor any packet behind it
+ * (S-8): no packet has asked for an ACK of those yet. Returns true if there was no room.
  */
-static void note_ask(struct rc_qp *qp)
+static bool probe_behind(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	if (qp->requester.rd_atomic_outstanding == 0 ||
-	    !ackreq_ack_is_due(qp, psn_distance(qp->win.snd_nxt, qp->win.snd_una)))
+	bool ackreq = ask_due(&qp->ask) == ASK_ACKREQ;
+
+	if (rc_probe_transmit(qp, true, now_ns, out))
+		return true;
+	if (ackreq && (qp->requester.rd_atomic_outstanding == 0 ||
+		       !ask_is_under_way(qp, psn_distance(qp->win.snd_nxt, qp->win.snd_una))))
 		qp->requester.since_ackreq = 0;
+	return false;
 }
 
 /*
@@ -363,27 +368,6 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 }
 
 /*
- * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
- * new packets. Packets that are sent again ask for an ACK themselves, so a probe leaves beside them only if they had to
- * wait for the response to a part of a READ. An ACK request that was put off leaves after new packets, if none of them
- * has asked. Returns true if there was no room for the probe.
- */
-static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
-{
-	if (!qp->probe.due)
-		return false;
-	if (qp->probe.deferred) {
-		if (!sent)
-			return false;
-		if (!rc_tail_probe_ask(qp, now_ns, out))
-			return true;
-		note_ask(qp);
-		return false;
-	}
-	return qp->loss.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
-}
-
-/*
  * Ends a hold. If the rate lets nothing leave, the next packet waits for its time, and will ask for an ACK then. Before
  * a wait that is long for the ACK timer a probe asks at once, because a falling rate makes the wait still longer.
  * Before a short wait no probe asks, because probes would fill the queue that the rate is to empty. more: some packets
@@ -393,7 +377,7 @@ NOINLINE void end_hold(struct rc_qp *qp, struct cc_hold hold, bool more, uint64_
 {
 	if (more && qp_is_paced(qp) && out->packet_count == hold.before &&
 	    pace_request_ns(qp) > now_ns + qp->loss.timeout_ns / LONG_WAIT)
-		ackreq_hurry(qp);
+		ask_hurry(qp);
 	cc_release(qp, CC_REQUESTS, hold, out);
 	if (cc_burst_is_full(qp))
 		loss_recovered(qp);
@@ -414,13 +398,14 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 			return false;
 	}
 	sendwin_take_posted(&qp->win);
-	more = probe(qp, false, now_ns, out);
+	more = __builtin_expect(qp->ask.due, 0) && rc_probe_transmit(qp, false, now_ns, out);
 	before = out->packet_count;
 	if (__builtin_expect(holds, 0))
 		hold = cc_hold(qp, CC_REQUESTS, out);
 	more |= send(qp, now_ns, out);
 	if (__builtin_expect(holds, 0))
 		end_hold(qp, hold, more, now_ns, out);
-	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
-	       more;
+	if (__builtin_expect(qp->ask.due, 0) && (ask_due(&qp->ask) == ASK_ACKREQ || out->packet_count == before))
+		more |= probe_behind(qp, now_ns, out);
+	return more;
 }

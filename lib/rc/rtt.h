@@ -54,12 +54,19 @@ static inline uint64_t rtt_without_queue_ns(const struct rc_rtt *trip)
 	return trip->srtt_ns > 2ull * trip->shortest_ns ? trip->shortest_ns : 0;
 }
 
-/* The shortest round trip, doubled so many times, but at most the ACK timeout if there is one. */
-static inline uint64_t rtt_shortest_doubled_ns(const struct rc_rtt *trip, uint32_t times, uint64_t timeout_ns)
-{
-	uint64_t doubled_ns = (uint64_t)trip->shortest_ns << times;
+/* The most doublings of a wait: 50 us doubled 20 times is longer than any useful ACK timer. */
+#define RTT_TRIES_MAX 20u
 
-	return timeout_ns && doubled_ns > timeout_ns ? timeout_ns : doubled_ns;
+/* One more try was in vain. Returns how many that are. */
+static inline uint8_t rtt_count_try(uint8_t tries)
+{
+	return (uint8_t)(tries + (tries < RTT_TRIES_MAX));
+}
+
+/* A wait after `tries` tries in vain: each one doubles it. */
+static inline uint64_t rtt_doubled_ns(uint64_t first_ns, uint32_t tries)
+{
+	return first_ns << tries;
 }
 
 /*

@@ -3,6 +3,7 @@
 #include "rc/sack.h"
 
 #include "rc/anomaly.h"
+#include "rc/ask.h"
 #include "rc/cc.h"
 #include "rc/emit.h"
 #include "rc/fail.h"
@@ -319,7 +320,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
 	if ((qp->loss.resending && !judgement.answered) || loss_waits_for_receiver(qp) ||
 	    psn_equal(qp->win.snd_una, qp->win.snd_max)) {
-		loss_heard(qp, now_ns);
+		ask_heard(qp, now_ns);
 		return;
 	}
 	if (qp->sack.again && !psn_before(qp->win.snd_una, qp->sack.again_end))
@@ -346,7 +347,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	else if (news) /* after a rewind a packet that comes again is no progress: the oldest packet may never come */
 		rc_loss_more_has_come(qp, psn_next(cack), !qp->loss.rewound, now_ns);
 	else if (qp->sack.map == NULL)
-		loss_heard(qp, now_ns);
+		ask_heard(qp, now_ns);
 	if (qp_spreads(qp) && qp->sack.map)
 		rc_loss_something_is_missing(
 			qp, judgement.overtaken ? RC_NEVER : rc_spread_patience(qp, psn_next(cack), now_ns), now_ns);

@@ -8,7 +8,6 @@
 #include "rc/sackmap.h"
 
 #define LATE_TRIPS 2u /* round trips: a packet that left this long before one that has come is lost */
-#define TRIES_MAX 20u
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 {
@@ -61,7 +60,7 @@ bool rc_spread_kept(struct rc_qp *qp, bool something, uint64_t now_ns)
 		spread->alone_tries = 0;
 	if (something || spread->alone_ns)
 		return false;
-	spread->alone_ns = now_ns + (SPREAD_ALONE_NS << spread->alone_tries);
+	spread->alone_ns = now_ns + rtt_doubled_ns(SPREAD_ALONE_NS, spread->alone_tries);
 	spread->alone_tries += spread->alone_tries < SPREAD_ALONE_TRIES;
 	spread->alone_end = qp->win.snd_max;
 	spread->alone_packets = psn_distance(qp->win.snd_max, qp->win.snd_una);
@@ -294,8 +293,8 @@ uint64_t rc_spread_retries(struct rc_qp *qp)
 
 		if (path->state != SPREAD_BAD || path->retry_ns > spread->now_ns)
 			continue;
-		path->tries += path->tries < TRIES_MAX;
-		path->retry_ns = spread->now_ns + (SPREAD_RETRY_NS << path->tries);
+		path->tries = rtt_count_try(path->tries) & 63;
+		path->retry_ns = spread->now_ns + rtt_doubled_ns(SPREAD_RETRY_NS, path->tries);
 		paths |= 1ull << i;
 	}
 	return paths;

@@ -21,7 +21,7 @@ INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 			(qp->replay.queue_head != REPLAY_NONE || qp->replay.has_parts ? WORK_RESPONSE : 0);
 	if ((asked & WORK_REQUESTER) && (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD))
 		work |= (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) ? WORK_SEND : 0) |
-			(qp->probe.due || qp->gaps.asks_again ? WORK_PROBE : 0);
+			(qp->ask.due || qp->gaps.asks_again ? WORK_PROBE : 0);
 	if ((asked & WORK_COMPLETION) && win->head != win->acked)
 		work |= WORK_COMPLETION;
 	if ((asked & WORK_EVENT) && qp->report.events)

@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.memory_b = 4096, /* which nothing reaches */
 	});
 	state.side = &state.pair->side[A];
-	state.side->qp->probe.enabled = options & 32;
+	state.side->qp->ask.probes = options & 32;
 	pair_cut(state.pair);
 	state.works[0].psn = state.next_psn;
 	for (uint32_t i = 1 + (options >> 6); i > 0; i--)

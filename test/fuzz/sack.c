@@ -8,8 +8,9 @@
  */
 #include <string.h>
 
+#include "rc/ask.h"
 #include "rc/cc.h"
-#include "rc/keepalive.h"
+#include "rc/emit.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
 #include "rc/ports.h"
@@ -220,12 +221,12 @@ static void forge_report(struct work *work, enum side_name name, struct input *i
 			    .flags = WIRE_ACKREQ,
 			    .psn = psn,
 			    .va = input_bytes(input, 3),
-			    .rkey = KEEPALIVE_AWAY_RKEY,
+			    .rkey = EMIT_AWAY_RKEY,
 			    .payload = (const uint8_t *)"",
 		    });
 	MUST(memcmp(&win, &qp->win, sizeof(win)) == 0 && memcmp(&loss, &qp->loss, sizeof(loss)) == 0);
 	MUST(psn_equal(qp->responder.epsn, resp.epsn) && qp->responder.msn == resp.msn);
-	MUST(qp->peer_away_ms <= KEEPALIVE_AWAY_MS_MAX && qp->peer_away_at_ns <= work->pair->now_ns);
+	MUST(qp->peer_away_ms <= ASK_AWAY_MS_MAX && qp->peer_away_at_ns <= work->pair->now_ns);
 }
 
 static void take_step(struct work *work, struct input *input)
@@ -268,7 +269,7 @@ static void take_step(struct work *work, struct input *input)
 		if (what >= 0xC0)
 			rc_kept_forget(work->pair->side[side].qp);
 		else if (what >= 0x80)
-			rc_keepalive_report_away(work->pair->side[side].qp, 1u + input_byte(input));
+			rc_ask_report_away(work->pair->side[side].qp, 1u + input_byte(input));
 		else if (what >= 0x40)
 			forge_report(work, side, input);
 		work->pair->now_ns += (what >> 5) * 30000u;

@@ -43,7 +43,7 @@ static void watch(struct work *work, const struct pair_options *options, enum ur
 			.at_given = true,
 			.any_order = repair == UROCE_READ_REPAIR_ANY_ORDER,
 			.mtu = options->mtu,
-			.silence_ns = PROBE_SHORTEST_NS,
+			.silence_ns = ASK_SHORTEST_NS,
 			.grace_ns = 5000000, /* the input lets a side send late */
 			.at[15] = (uint8_t)(i + 1),
 		};
@@ -67,7 +67,7 @@ void work_open(struct work *work, struct input *input, bool may_fail)
 	if (!may_fail)
 		watch(work, &options, repair);
 	for (int i = 0; i < 2; i++) {
-		work->pair->side[i].qp->probe.enabled = choice & 8;
+		work->pair->side[i].qp->ask.probes = choice & 8;
 		work->pair->side[i].qp->read_repair = repair;
 		memset(work->pair->side[i].memory + !i * WORK_SIDE + WORK_WORD_AT, 0, 8);
 	}

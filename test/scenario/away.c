@@ -7,7 +7,8 @@
 #include "packets.h"
 #include "patterned.h"
 #include "peek.h"
-#include "rc/keepalive.h"
+#include "rc/ask.h"
+#include "rc/emit.h"
 #include "rule.h"
 
 #define AWAY_MS 350u
@@ -21,7 +22,7 @@ static struct wire_packet report_packet(uint64_t va)
 	struct wire_packet packet = send_packet(OP_WRITE_ONLY, BEFORE_FIRST_PSN, 0);
 
 	packet.va = va;
-	packet.rkey = KEEPALIVE_AWAY_RKEY;
+	packet.rkey = EMIT_AWAY_RKEY;
 	return packet;
 }
 
@@ -36,7 +37,7 @@ static void expect_learned(struct pair *pair, uint32_t away_ms, uint64_t reports
 /* A is back. */
 static void report(struct pair *pair)
 {
-	cr_assert(rc_keepalive_report_away(pair->side[A].qp, AWAY_MS));
+	cr_assert(rc_ask_report_away(pair->side[A].qp, AWAY_MS));
 }
 
 static void set_state(struct pair *pair, enum side_name side, uint8_t state)
@@ -98,7 +99,7 @@ Test(away, peer_without_sacks_gets_no_report_and_takes_none)
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("C-33");
-	cr_expect_not(rc_keepalive_report_away(qp, AWAY_MS));
+	cr_expect_not(rc_ask_report_away(qp, AWAY_MS));
 	pair_run(pair);
 	expect_sent_count(pair, A, 0);
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_KEEPALIVE, NULL), 0);
@@ -242,9 +243,9 @@ Test(away, qp_that_may_not_send_requests_reports_nothing)
 
 	RULE("C-33");
 	set_state(pair, A, UROCE_QPS_SQD);
-	cr_expect_not(rc_keepalive_report_away(pair->side[A].qp, AWAY_MS));
+	cr_expect_not(rc_ask_report_away(pair->side[A].qp, AWAY_MS));
 	set_state(pair, A, UROCE_QPS_ERR);
-	cr_expect_not(rc_keepalive_report_away(pair->side[A].qp, AWAY_MS));
+	cr_expect_not(rc_ask_report_away(pair->side[A].qp, AWAY_MS));
 	pair_run(pair);
 	expect_sent_count(pair, A, 0);
 	close_agreed(pair);
@@ -255,7 +256,7 @@ Test(away, absence_is_reported_as_an_hour_at_most)
 	struct pair *pair = open_agreed(0);
 
 	RULE("C-33");
-	cr_assert(rc_keepalive_report_away(pair->side[A].qp, UINT32_MAX));
+	cr_assert(rc_ask_report_away(pair->side[A].qp, UINT32_MAX));
 	pair_run(pair);
 	expect_learned(pair, HOUR_MS, 1);
 	close_agreed(pair);

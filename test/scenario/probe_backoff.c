@@ -319,7 +319,7 @@ Test(probe_backoff, nak_of_the_first_flight_measures_a_round_trip)
 	pair->now_ns += USUAL_NS;
 	pair_inject(pair, A, ack_packet(0, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE), 0));
 	pair_transmit(pair, A);
-	cr_assert_eq(rc_qp_deadline(qp) - pair->now_ns, PROBE_SHORTEST_NS, "the second copy is probed for soon");
+	cr_assert_eq(rc_qp_deadline(qp) - pair->now_ns, ASK_SHORTEST_NS, "the second copy is probed for soon");
 	pair_close(pair);
 }
 
@@ -342,6 +342,6 @@ Test(probe_backoff, nak_of_a_copy_measures_no_round_trip)
 	pair_inject(pair, A, ack_packet(1, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE), 1));
 	pair_transmit(pair, A);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
-	cr_assert_gt(rc_qp_deadline(qp) - pair->now_ns, PROBE_SHORTEST_NS, "no round trip is known");
+	cr_assert_gt(rc_qp_deadline(qp) - pair->now_ns, ASK_SHORTEST_NS, "no round trip is known");
 	pair_close(pair);
 }

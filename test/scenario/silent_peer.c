@@ -203,7 +203,7 @@ Test(silent_peer, empty_write_that_cost_a_retry_always_leaves)
 	pair_forget(pair);
 	pair_timeout_at(pair, qp, peek_resend_ns(qp));
 	cr_assert_eq(peek_asked(qp), 1);
-	qp->probe.unsure = 1; /* the ACK may be the answer to an earlier copy */
+	qp->ask.unsure = 1; /* the ACK may be the answer to an earlier copy */
 	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "rc/codes.h"
-#include "rc/keepalive.h"
+#include "rc/ask.h"
 #include "rc/migration.h"
 #include "sim/actor.h"
 #include "sim/app.h"
@@ -51,7 +51,7 @@ static void jump(struct sim_world *world, uint32_t index, uint64_t jump_ns)
 
 		if (end->node != index || end->qp == NULL)
 			continue;
-		if (rc_keepalive_report_away(end->qp, 1 + (uint32_t)(jump_ns / 1000000)))
+		if (rc_ask_report_away(end->qp, 1 + (uint32_t)(jump_ns / 1000000)))
 			sim_world_wake(world, end, 0);
 		sim_world_arm(world, end);
 	}

@@ -38,7 +38,7 @@ static inline struct pair *open_with(struct pair_options options)
 		rc_store_init(store, malloc(STORED * sizeof(struct rc_kept_packet)), STORED);
 		pair->side[i].pool.store = store;
 		rc_kept_agree(qp, WINDOW_PACKETS);
-		rc_loss_set_probes(qp, true);
+		ask_set_probes(qp, true);
 		rc_ports_expect(qp);
 	}
 	return pair;

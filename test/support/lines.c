@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "pair.h"
-#include "rc/keepalive.h"
+#include "rc/emit.h"
 #include "wire/print.h"
 
 /* Shorter than uroce_wc_opcode_name(), where that is long. */
@@ -42,7 +42,7 @@ void pair_print_line(const struct pair *pair, enum side_name from, const struct 
 	char text[256];
 
 	/* without a key, and in the report of a time, the address is no memory of the peer */
-	if ((row->reth || row->atomic) && shown.rkey && shown.rkey != KEEPALIVE_AWAY_RKEY)
+	if ((row->reth || row->atomic) && shown.rkey && shown.rkey != EMIT_AWAY_RKEY)
 		shown.va -= (uintptr_t)peer->memory;
 	wire_print_packet(&shown, text, sizeof(text));
 	remove_word(text, " qp=");

@@ -36,10 +36,10 @@ static inline const char *pair_difference(const struct rc_qp *a, const struct rc
 	SAME(win.started);
 	SAME(requester.since_ackreq);
 	SAME(cc);
-	SAME(probe.due);
-	SAME(probe.behind_una);
-	SAME(probe.deadline_ns);
-	SAME(probe.tries);
+	SAME(ask.due);
+	SAME(ask.behind_una);
+	SAME(ask.deadline_ns);
+	SAME(ask.tries);
 	SAME(rtt.srtt_ns);
 	SAME(rtt.rttvar_ns);
 	SAME(loss.ack_deadline_ns);

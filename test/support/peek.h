@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 
 #include "rc/burst.h"
-#include "rc/probe.h"
+#include "rc/ask.h"
 #include "rc/qp.h"
 
 static inline enum uroce_qp_state peek_state(const struct rc_qp *qp)
@@ -92,46 +92,46 @@ static inline void poke_expected(struct rc_qp *qp, uint32_t psn)
 /* When the peer is next asked for an answer, before the ACK timer expires. */
 static inline uint64_t peek_ask_ns(const struct rc_qp *qp)
 {
-	return qp->probe.deadline_ns;
+	return qp->ask.waits > ASK_ALIVE ? qp->ask.deadline_ns : RC_NEVER;
 }
 
 /* The wait before the next question, as it is computed now: a duration. */
 static inline uint64_t peek_ask_delay_ns(const struct rc_qp *qp)
 {
-	return probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns);
+	return ask_patience_ns(qp);
 }
 
 /* A question is due at the next transmit, or once an unsignaled request has company; how many were asked in vain. */
 static inline bool peek_ask_is_due(const struct rc_qp *qp)
 {
-	return qp->probe.due;
+	return qp->ask.due;
 }
 
 static inline bool peek_ask_is_deferred(const struct rc_qp *qp)
 {
-	return qp->probe.deferred;
+	return ask_due(&qp->ask) ? ask_due(&qp->ask) == ASK_ACKREQ : qp->ask.waits == ASK_ACKREQ;
 }
 
 static inline uint32_t peek_asks(const struct rc_qp *qp)
 {
-	return qp->probe.tries;
+	return qp->ask.tries;
 }
 
 /* The last question was answered, and nothing newer was sent since. */
 static inline bool peek_ask_is_answered(const struct rc_qp *qp)
 {
-	return qp->probe.answered;
+	return qp->ask.waits == ASK_NAK;
 }
 
 /* The next ACK for the packet before peek_acked() answers a question. */
 static inline bool peek_answer_is_expected(const struct rc_qp *qp)
 {
-	return qp->probe.behind_una;
+	return qp->ask.behind_una;
 }
 
 static inline void poke_answer_is_expected(struct rc_qp *qp, bool expected)
 {
-	qp->probe.behind_una = expected;
+	qp->ask.behind_una = expected;
 }
 
 /* How many time-outs at the oldest packet only asked the peer and sent nothing again. */
@@ -143,7 +143,7 @@ static inline uint32_t peek_asked(const struct rc_qp *qp)
 /* A keep-alive or another packet of no request waits for its ACK. */
 static inline bool peek_waits_beside(const struct rc_qp *qp)
 {
-	return qp->loss.beside;
+	return qp->ask.beside;
 }
 
 /* The id of the newest PROBE. */
@@ -161,7 +161,7 @@ static inline bool peek_has_sack_map(const struct rc_qp *qp)
 /* When the ACK timer expires. */
 static inline uint64_t peek_resend_ns(const struct rc_qp *qp)
 {
-	return qp->loss.ack_deadline_ns;
+	return qp->ask.waits == ASK_ALIVE ? qp->ask.deadline_ns : qp->loss.ack_deadline_ns;
 }
 
 /* When the wait after an RNR NAK ends. */

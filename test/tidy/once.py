@@ -30,9 +30,9 @@ HOMES = [
     ("lib/api/", r"\b128u? <<|_ctz\(\w*mtu", (), "use cm_mtu_code() and cm_mtu_bytes()"),
     # Each timer of a queue pair is set by its owner: deadlines.h is the part of loss.h that more files need.
     ("lib/rc/", r"(?:->|\.)\w*(?:deadline|wake)_ns =(?!=)", tuple(
-        f"lib/rc/{name}." for name in ("loss", "deadlines", "probe", "credit", "keepalive", "pace")), CORE),
-    ("lib/rc/", r"(?<!void )(?<!bool )\bprobe_(start|defer|stop|heard|ask_now|ask_for_retry|await_reason)\(",
-     ("lib/rc/loss.", "lib/rc/deadlines.", "lib/rc/probe."), CORE),
+        f"lib/rc/{name}." for name in ("loss", "deadlines", "ask", "credit", "pace")), CORE),
+    ("lib/rc/", r"(?<!void )(?<!bool )\bask_(after_silence|later|stop|stop_untimed|now|for_retry|await_nak)\(",
+     ("lib/rc/loss.", "lib/rc/ask."), CORE),
 ]
 COPY_LINES = 3  # of code, from which on two functions with the same text are copies
 

@@ -75,17 +75,17 @@ Test(echoes, acks_are_ambiguous_from_the_first_copy_on)
 	begin(4);
 	rc_echoes_copy_sent(qp, 0, 3);
 	acknowledge(3);
-	cr_assert_eq(qp->probe.unsure, 0);
+	cr_assert_eq(qp->ask.unsure, 0);
 	acknowledge(4);
-	cr_assert_eq(qp->probe.unsure, 3);
+	cr_assert_eq(qp->ask.unsure, 3);
 	begin(4);
 	rc_echoes_copy_sent(qp, 0, 255);
 	acknowledge(4);
-	cr_assert_eq(qp->probe.unsure, 255);
+	cr_assert_eq(qp->ask.unsure, 255);
 	begin(4);
 	rc_echoes_copy_sent(qp, 0, 256);
 	acknowledge(4);
-	cr_assert_eq(qp->probe.unsure, 255, "it counts no further");
+	cr_assert_eq(qp->ask.unsure, 255, "it counts no further");
 }
 
 Test(echoes, rewind_and_drop_keep_acks_ambiguous)
@@ -94,10 +94,10 @@ Test(echoes, rewind_and_drop_keep_acks_ambiguous)
 	begin(4);
 	rc_echoes_copy_sent(qp, 0, 3);
 	rc_echoes_come_first(qp);
-	cr_assert_eq(qp->probe.unsure, 3);
+	cr_assert_eq(qp->ask.unsure, 3);
 	rc_echoes_dropped(qp);
 	acknowledge(1);
-	cr_assert_eq(qp->probe.unsure, 3);
+	cr_assert_eq(qp->ask.unsure, 3);
 }
 
 /* Beside the copies the map is told, as long as there is one. */

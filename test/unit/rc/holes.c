@@ -321,12 +321,12 @@ Test(holes, overdue_hole_is_requested_again)
 	cr_assert(qp->gaps.asks_again, "0 and 4 are overdue");
 	cr_assert_not(holes->holes[0].asked || holes->holes[2].asked);
 	cr_assert_eq(holes->look_ns, T0 + 3 * TRIP_NS, "that had been asked for twice");
-	holes->holes[1].tries = PROBE_TRIES_MAX;
+	holes->holes[1].tries = RTT_TRIES_MAX;
 	cr_assert_eq(next_index(T0), 0);
 	rc_holes_asked(qp, psn_of(0), T0);
 	rc_holes_asked(qp, psn_of(4), T0);
-	next_index(T0 + TRIP_NS + (TRIP_NS << PROBE_TRIES_MAX));
-	cr_assert_eq(holes->holes[1].tries, PROBE_TRIES_MAX);
+	next_index(T0 + TRIP_NS + (TRIP_NS << RTT_TRIES_MAX));
+	cr_assert_eq(holes->holes[1].tries, RTT_TRIES_MAX);
 	cr_assert_eq(holes->look_ns, RC_NEVER);
 }
 

@@ -70,12 +70,11 @@ Test(loss, elapsed_time_starts_with_the_oldest_packet)
 	RULE("T-1");
 	RULE("E-4");
 	open_waiting();
-	qp->loss.ack_deadline_ns = T0 - 1;
-	qp->loss.beside = true;
+	qp->ask.beside = true;
 	rc_loss_sent(qp, psn_of(0), 1, true, true, T0);
 	cr_assert_eq(qp->loss.since_ns, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
-	cr_assert_not(qp->loss.beside);
+	cr_assert_not(qp->ask.beside);
 	rc_loss_sent(qp, psn_of(1), 1, true, true, T0 + 5);
 	cr_assert_eq(qp->loss.since_ns, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
@@ -85,20 +84,21 @@ Test(loss, progress_answers_no_empty_write)
 {
 	RULE("T-6");
 	open_waiting();
-	rc_loss_empty_write_sent(qp, false);
-	cr_assert_eq(qp->probe.behind_una, 1);
+	ask_behind(&qp->ask, false, false);
+	rc_echoes_copy_sent(qp, 0, 1);
+	cr_assert_eq(qp->ask.behind_una, 1);
 	cr_assert_eq(qp->loss.owed.acks, 1);
 	qp->win.snd_una = psn_of(1);
 	qp->win.acked = 1;
-	qp->probe.unsure = 3;
+	qp->ask.unsure = 3;
 	rc_loss_acknowledged(qp, T0);
-	cr_assert_eq(qp->probe.behind_una, 0);
+	cr_assert_eq(qp->ask.behind_una, 0);
 	cr_assert_eq(qp->loss.since_ns, T0);
-	cr_assert_eq(qp->probe.unsure, 0, "the oldest in flight has left before the copy");
+	cr_assert_eq(qp->ask.unsure, 0, "the oldest in flight has left before the copy");
 	qp->win.snd_una = psn_of(4);
 	qp->win.acked = 4;
 	rc_loss_acknowledged(qp, T0);
-	cr_assert_eq(qp->probe.unsure, 1, "an answer to the copy may come before one to what leaves now");
+	cr_assert_eq(qp->ask.unsure, 1, "an answer to the copy may come before one to what leaves now");
 }
 
 Test(loss, out_of_order_response_shows_requests_the_peer_has)
@@ -129,11 +129,11 @@ Test(loss, losses_shown_by_responses_shorten_probe_waits)
 	RULE("T-6");
 	open_waiting();
 	rtt_begin(&qp->rtt, psn_of(2), T0);
-	qp->probe.tries = 3;
+	qp->ask.tries = 3;
 	rc_loss_response_came_early(qp, psn_of(3), false, T0 + 30000);
-	cr_assert_eq(qp->probe.tries, 3);
+	cr_assert_eq(qp->ask.tries, 3);
 	rc_loss_response_came_early(qp, psn_of(3), true, T0 + 30000);
-	cr_assert_eq(qp->probe.tries, 0);
+	cr_assert_eq(qp->ask.tries, 0);
 	cr_assert_eq(qp->rtt.srtt_ns, 0, "it is no measure");
 	cr_assert_not(qp->rtt.timing);
 }
@@ -194,8 +194,8 @@ Test(loss, retry_of_an_unneeded_probe_is_refunded)
 	qp->loss.retries_left = 5;
 	qp->loss.asked = 1;
 	qp->loss.silences = 2;
-	qp->probe.behind_una = 1;
-	probe_ask_for_retry(&qp->probe);
+	qp->ask.behind_una = 1;
+	ask_for_retry(&qp->ask);
 	rc_loss_una_still_missing(qp, false, T0);
 	cr_assert_eq(qp->loss.retries_left, 6);
 	cr_assert_eq(qp->loss.asked, 0);
@@ -206,15 +206,16 @@ Test(loss, keepalive_has_a_timer_and_an_answer)
 {
 	RULE("C-33");
 	open_waiting();
-	qp->probe.due = true;
-	rc_loss_asked_beside(qp, 5000, T0);
-	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 5000);
-	cr_assert_eq(qp->loss.owed.acks, 1);
-	cr_assert(qp->loss.beside);
-	cr_assert_not(qp->probe.due);
+	ask_peer(qp);
+	ask_idle_left(qp, T0);
+	rc_echoes_copy_sent(qp, 0, 1);
+	cr_assert_eq(rc_qp_deadline(qp), T0 + TIMEOUT_NS);
+	cr_assert(qp->ask.beside);
+	cr_assert_eq(qp->ask.due, ASK_NOTHING);
+	rc_loss_sent(qp, psn_of(0), 4, false, true, T0);
 	rc_loss_answered_beside(qp, T0 + 1000);
 	cr_assert_eq(qp->loss.owed.acks, 0);
-	cr_assert_not(qp->loss.beside);
+	cr_assert_not(qp->ask.beside);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1000 + TIMEOUT_NS, "others are in flight");
 }
 
@@ -240,7 +241,7 @@ Test(loss, copied_long_read_is_probed_after_silence)
 	cr_assert_eq(qp->loss.silences, 1);
 	cr_assert_eq(qp->loss.asked, 1);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
-	cr_assert(qp->probe.due && qp->probe.paid);
+	cr_assert_eq(qp->ask.due, ASK_RETRY);
 	cr_assert_eq(qp->win.snd_nxt.v, qp->win.snd_max.v, "nothing is sent again");
 }
 
@@ -252,7 +253,7 @@ Test(loss, sign_of_life_postpones_a_running_timer_and_starts_none)
 	rc_loss_more_has_come(qp, psn_of(3), false, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
 	qp->loss.timeout_ns = 0;
-	qp->loss.ack_deadline_ns = T0 + 5; /* of a keep-alive */
+	qp->loss.ack_deadline_ns = T0 + 5; /* of the time before */
 	rc_loss_more_has_come(qp, psn_of(3), false, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 5);
 }
@@ -366,7 +367,7 @@ Test(loss, rewind_makes_acks_before_the_oldest_packet_ambiguous)
 	open_waiting();
 	rc_echoes_copy_sent(qp, 0, 3);
 	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
-	cr_assert_eq(qp->probe.unsure, 3);
+	cr_assert_eq(qp->ask.unsure, 3);
 }
 
 /* With the last retry spent the QP migrates, and that is all that the loss does. */
@@ -393,7 +394,7 @@ Test(loss, nak_refunds_the_retry_of_a_waiting_probe)
 	qp->loss.retries_left = 5;
 	qp->loss.asked = 1;
 	qp->loss.silences = 2;
-	probe_ask_for_retry(&qp->probe);
+	ask_for_retry(&qp->ask);
 	rc_loss_sequence_nak(qp, T0);
 	cr_assert_eq(qp->loss.retries_left, 5);
 	cr_assert(loss_is_losing(qp));
@@ -448,7 +449,7 @@ Test(loss, slow_peer_receives_the_rest_once)
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(4).v, "what was not sent again is answered");
 	open_resending(1);
-	qp->probe.enabled = false;
+	qp->ask.probes = false;
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "no probe would tell");
 	open_resending(1);

@@ -139,16 +139,16 @@ Test(loss_answers, a_response_of_the_old_flight_ends_the_wait_for_a_reason)
 	RULE("T-6");
 	open_rewound();
 	qp->rtt.srtt_ns = 10000;
-	probe_await_reason(&qp->probe, &qp->rtt, T0);
+	ask_await_nak(qp, T0);
 	rc_loss_response_hole(qp, psn_of(1), T0);
-	cr_assert_not(qp->probe.answered);
+	cr_assert_neq(qp->ask.waits, ASK_NAK);
 	open_rewound();
 	qp->rtt.srtt_ns = 10000;
 	qp->loss.heard = psn_of(3);
 	qp->loss.resent_ns = T0;
-	probe_await_reason(&qp->probe, &qp->rtt, T0);
+	ask_await_nak(qp, T0);
 	rc_loss_response_hole(qp, psn_of(1), T0);
-	cr_assert(qp->probe.answered);
+	cr_assert_eq(qp->ask.waits, ASK_NAK);
 }
 
 Test(loss_answers, responses_and_acks_after_a_gap_are_counted_as_echoes)
@@ -174,17 +174,17 @@ Test(loss_answers, an_ack_that_skips_a_response_shows_a_loss)
 	RULE("Q-8");
 	open_rewound();
 	qp->loss.resent_ns = T0 - TIMEOUT_NS;
-	qp->probe.behind_una = 0;
+	qp->ask.behind_una = 0;
 	rc_loss_ack_skipped_response(qp, psn_of(2), T0);
 	cr_assert_eq(qp->loss.retries_left, 6, "of the old flight");
 	rc_loss_ack_skipped_response(qp, psn_of(1), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "of the new one");
 	open_rewound();
 	qp->loss.resent_ns = T0 - TIMEOUT_NS;
-	qp->probe.behind_una = 2;
+	qp->ask.behind_una = 2;
 	rc_loss_ack_skipped_response(qp, psn_of(2), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "of a probe");
-	cr_assert_eq(qp->probe.behind_una, 0);
+	cr_assert_eq(qp->ask.behind_una, 0);
 }
 
 /* A sign of life restarts the wait of a probe. */
@@ -197,19 +197,19 @@ Test(loss_answers, each_sign_of_life_postpones_the_probe)
 	for (unsigned i = 0; i < 4; i++) {
 		open_rewound();
 		qp->rtt.srtt_ns = 10000;
-		qp->probe.deadline_ns = T0 + 1;
+		ask_wait(&qp->ask, ASK_SILENCE, T0 + 1);
 		if (i < 2)
 			signs[i](qp, psn_of(1), T0);
 		else if (i == 2)
 			rc_loss_una_still_missing(qp, true, T0);
 		else
 			rc_loss_more_has_come(qp, psn_of(2), false, T0);
-		cr_assert_eq(qp->probe.deadline_ns, T0 + probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS), "%u", i);
+		cr_assert_eq(qp->ask.deadline_ns, T0 + ask_patience_ns(qp), "%u", i);
 	}
 	open_waiting();
-	qp->probe.deadline_ns = T0 + 1;
+	ask_wait(&qp->ask, ASK_SILENCE, T0 + 1);
 	rc_loss_sequence_nak(qp, T0);
-	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER, "all goes out again");
+	cr_assert_eq(qp->ask.deadline_ns, RC_NEVER, "all goes out again");
 }
 
 /* The empty WRITE was answered: the NAK that says why is waited for, unless the path is known to lose. */
@@ -218,10 +218,10 @@ Test(loss_answers, probe_answer_is_given_time_for_its_reason)
 	RULE("T-6");
 	open_waiting();
 	qp->rtt.srtt_ns = 80000000;
-	qp->probe.behind_una = 1;
+	qp->ask.behind_una = 1;
 	rc_loss_una_still_missing(qp, false, T0);
-	cr_assert(qp->probe.answered);
-	cr_assert_eq(qp->probe.deadline_ns, T0 + 10000000);
+	cr_assert_eq(qp->ask.waits, ASK_NAK);
+	cr_assert_eq(qp->ask.deadline_ns, T0 + 10000000);
 	cr_assert_not(rc_loss_timer(qp, T0 + 9999999));
 	cr_assert_eq(qp->loss.retries_left, 7);
 	rc_loss_timer(qp, T0 + 10000000);
@@ -230,18 +230,18 @@ Test(loss_answers, probe_answer_is_given_time_for_its_reason)
 	open_waiting();
 	qp->loss.lately = LATELY_LOSS;
 	rc_cc_lost(qp, T0);
-	qp->probe.behind_una = 1;
+	qp->ask.behind_una = 1;
 	rc_loss_una_still_missing(qp, false, T0);
 	cr_assert_eq(qp->loss.retries_left, 6);
 	open_waiting();
 	qp->loss.lately = LATELY_LOSS;
 	rc_cc_lost(qp, T0);
 	qp->kept.window = 256;
-	qp->probe.behind_una = 1;
+	qp->ask.behind_una = 1;
 	rc_loss_una_still_missing(qp, false, T0);
 	cr_assert_eq(qp->loss.retries_left, 7, "SACKs will say what is missing");
-	cr_assert(qp->probe.due);
-	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
+	cr_assert(qp->ask.due);
+	cr_assert_eq(qp->ask.deadline_ns, RC_NEVER);
 }
 
 Test(loss_answers, repair_request_starts_a_probe_but_no_deferred_ackreq)
@@ -250,10 +250,10 @@ Test(loss_answers, repair_request_starts_a_probe_but_no_deferred_ackreq)
 	open_waiting();
 	qp->rtt.srtt_ns = 10000;
 	rc_loss_hole_asked(qp, 1, T0);
-	cr_assert_eq(qp->probe.deadline_ns, T0 + probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS));
-	probe_defer(&qp->probe, &qp->rtt, TIMEOUT_NS, T0);
+	cr_assert_eq(qp->ask.deadline_ns, T0 + ask_patience_ns(qp));
+	ask_later(qp, T0);
 	rc_loss_hole_asked(qp, 1, T0 + 7);
-	cr_assert(qp->probe.deferred);
+	cr_assert_eq(qp->ask.waits, ASK_ACKREQ);
 }
 
 Test(loss_answers, rnr_naks_spend_the_rnr_budget)
@@ -273,7 +273,7 @@ Test(loss_answers, rnr_naks_spend_the_rnr_budget)
 	open_waiting();
 	qp->loss.retries_left = 5;
 	qp->loss.asked = qp->loss.silences = 1;
-	probe_ask_for_retry(&qp->probe);
+	ask_for_retry(&qp->ask);
 	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
 	cr_assert_eq(qp->loss.retries_left, 6, "the probe that waits is not needed");
 }
@@ -285,21 +285,24 @@ Test(loss_answers, keepalive_answer_stops_its_timer_when_nothing_is_in_flight)
 	qp->win.snd_una = psn_of(4);
 	qp->win.acked = 4;
 	qp->loss.retries_left = 2;
-	rc_loss_asked_beside(qp, 5000, T0);
-	cr_assert(loss_waits_beside(qp));
+	ask_peer(qp);
+	ask_idle_left(qp, T0);
+	cr_assert_eq(rc_qp_deadline(qp), T0 + TIMEOUT_NS);
 	rc_loss_answered_beside(qp, T0 + 1000);
-	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
 	cr_assert_eq(qp->loss.since_ns, T0 + 1000);
 	cr_assert_eq(qp->loss.retries_left, 7);
-	rc_loss_asked_beside(qp, 5000, T0);
+	ask_peer(qp);
+	ask_idle_left(qp, T0);
 	qp->loss.retries_left = 1;
-	cr_assert(rc_loss_take_retry_beside(qp));
+	rc_loss_timer(qp, T0 + TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 0);
-	cr_assert(qp->probe.due);
-	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
-	qp->probe.due = false;
-	cr_assert_not(rc_loss_take_retry_beside(qp));
-	cr_assert_not(qp->probe.due);
+	cr_assert_eq(qp->ask.due, ASK_IDLE);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	ask_idle_left(qp, T0 + TIMEOUT_NS);
+	rc_loss_timer(qp, T0 + 2 * TIMEOUT_NS);
+	cr_assert_eq(qp->ask.due, ASK_NOTHING, "nobody waits for an answer");
+	cr_assert_eq(qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 2);
 }
 
 /* Each deadline has its own end. */
@@ -312,12 +315,12 @@ Test(loss_answers, each_wait_ends_at_its_deadline)
 	cr_assert_eq(qp->loss.rnr_deadline_ns, T0);
 	cr_assert_not(rc_loss_timer(qp, T0));
 	cr_assert_eq(qp->loss.rnr_deadline_ns, RC_NEVER);
-	qp->probe.deadline_ns = T0;
+	ask_wait(&qp->ask, ASK_SILENCE, T0);
 	rc_loss_timer(qp, T0 - 1);
-	cr_assert_not(qp->probe.due);
+	cr_assert_not(qp->ask.due);
 	rc_loss_timer(qp, T0);
-	cr_assert(qp->probe.due);
-	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
+	cr_assert(qp->ask.due);
+	cr_assert_eq(qp->ask.deadline_ns, RC_NEVER);
 	qp->loss.ack_deadline_ns = T0;
 	cr_assert_not(rc_loss_timer(qp, T0 - 1));
 	cr_assert(rc_loss_timer(qp, T0));
@@ -363,23 +366,23 @@ Test(loss_answers, holes_are_requested_again_instead_of_a_loss_or_a_probe)
 
 	RULE("Q-15");
 	open_with_hole();
-	wait_ns = probe_pto_ns(&qp->probe, &qp->rtt, TIMEOUT_NS);
-	probe_await_reason(&qp->probe, &qp->rtt, T0 - PROBE_SHORTEST_NS);
-	qp->probe.deadline_ns = T0;
+	wait_ns = ask_patience_ns(qp);
+	ask_await_nak(qp, T0 - ASK_SHORTEST_NS);
+	ask_wait(&qp->ask, ASK_NAK, T0);
 	rc_loss_timer(qp, T0);
 	cr_assert_not(boards[0].holes.holes[0].asked);
 	cr_assert(qp->gaps.asks_again);
 	cr_assert_eq(qp->loss.retries_left, 7);
-	cr_assert_eq(qp->probe.deadline_ns, T0 + wait_ns);
-	cr_assert_not(qp->probe.answered);
-	cr_assert_eq(qp->probe.tries, 0);
+	cr_assert_eq(qp->ask.deadline_ns, T0 + wait_ns);
+	cr_assert_neq(qp->ask.waits, ASK_NAK);
+	cr_assert_eq(qp->ask.tries, 0);
 	open_with_hole();
 	qp->rtt.timing = true;
-	qp->probe.deadline_ns = T0;
+	ask_wait(&qp->ask, ASK_SILENCE, T0);
 	rc_loss_timer(qp, T0);
 	cr_assert_not(boards[0].holes.holes[0].asked);
-	cr_assert_not(qp->probe.due, "asking for the hole is the probe");
-	cr_assert_eq(qp->probe.tries, 1);
-	cr_assert_eq(qp->probe.deadline_ns, T0 + 2 * wait_ns);
+	cr_assert_not(qp->ask.due, "asking for the hole is the probe");
+	cr_assert_eq(qp->ask.tries, 1);
+	cr_assert_eq(qp->ask.deadline_ns, T0 + 2 * wait_ns);
 	cr_assert_not(qp->rtt.timing);
 }

@@ -51,7 +51,7 @@ static void open_waiting(void)
 	qp->loss.timeout_ns = TIMEOUT_NS;
 	qp->loss.retry_cnt = qp->loss.rnr_retry = 7;
 	rc_loss_reset(qp);
-	rc_loss_set_probes(qp, true);
+	ask_set_probes(qp, true);
 	rc_cc_reset(qp);
 }
 

@@ -251,7 +251,7 @@ Test(qp_state, credit_and_keepalive_timers_set_the_deadline_when_enabled)
 		if (bits & 1)
 			qp->credit.probe_deadline_ns = 1000;
 		if (bits & 2)
-			qp->keepalive.deadline_ns = 2000;
+			ask_wait(&qp->ask, ASK_IDLE, 2000);
 		cr_assert_eq(rc_qp_deadline(qp), bits & 1 ? 1000 : bits & 2 ? 2000 : RC_NEVER, "%u", bits);
 		qp_set_flow_control(qp, false);
 		qp->credit.probe_deadline_ns = RC_NEVER;

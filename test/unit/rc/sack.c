@@ -105,13 +105,13 @@ Test(sack, sack_is_ignored_during_resend_rnr_wait_or_when_idle)
 		qp->loss.rnr_deadline_ns = i == 1 ? T0 + 1 : RC_NEVER;
 		if (i == 2)
 			acknowledge(3);
-		qp->probe.deadline_ns = T0;
+		ask_wait(&qp->ask, ASK_SILENCE, T0);
 		qp->sack.probing = true;
 		tell(0, 2, 1 << 2);
 		cr_assert_eq(qp->counters[CNT_BAD_SACK], 0, "row %u", i);
 		cr_assert_str_eq(known(), "none", "row %u", i);
 		cr_assert_eq(qp->sack.newest.v, psn_of(NONE).v, "row %u", i);
-		cr_assert_gt(qp->probe.deadline_ns, T0, "row %u", i);
+		cr_assert_gt(qp->ask.deadline_ns, T0, "row %u", i);
 	}
 }
 
@@ -189,10 +189,10 @@ Test(sack, new_information_refills_the_budget_and_restarts_the_timer)
 	cr_assert_eq(qp->loss.heard.v, psn_of(1).v);
 	cr_assert(qp->loss.echoes.expected, "the map is told when more is acknowledged");
 	qp->loss.ack_deadline_ns = T0;
-	qp->probe.deadline_ns = T0;
+	ask_wait(&qp->ask, ASK_SILENCE, T0);
 	tell(1, 2, 1 << 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0, "that is no news");
-	cr_assert_eq(qp->probe.deadline_ns, T0);
+	cr_assert_eq(qp->ask.deadline_ns, T0);
 	qp->loss.retries_left = 2;
 	qp->loss.rewound = true;
 	tell(1, 3, 3 << 2);
@@ -204,11 +204,11 @@ Test(sack, sack_without_a_gap_is_a_sign_of_life)
 {
 	RULE("T-6");
 	open_flight(4);
-	qp->probe.deadline_ns = T0;
+	ask_wait(&qp->ask, ASK_SILENCE, T0);
 	qp->loss.ack_deadline_ns = T0;
 	tell(1, 0, 0);
 	cr_assert_str_eq(known(), "none");
-	cr_assert_gt(qp->probe.deadline_ns, T0);
+	cr_assert_gt(qp->ask.deadline_ns, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0);
 }
 
@@ -218,15 +218,15 @@ Test(sack, received_timed_packet_ends_its_round_trip)
 	open_flight(4);
 	rc_cc_choose(qp, UROCE_CC_DELAY);
 	rtt_begin(&qp->rtt, psn_of(2), T0 - 500);
-	qp->probe.tries = 3;
+	qp->ask.tries = 3;
 	tell(0, 1, 2);
 	cr_assert_eq(qp->delay.last_ns, 0);
 	cr_assert(qp->rtt.timing, "something else has come, and it is still on its way");
-	cr_assert_eq(qp->probe.tries, 3);
+	cr_assert_eq(qp->ask.tries, 3);
 	tell(0, 2, 3 << 1);
 	cr_assert_eq(qp->rtt.srtt_ns, 500);
 	cr_assert_neq(qp->delay.last_ns, 0);
-	cr_assert_eq(qp->probe.tries, 0);
+	cr_assert_eq(qp->ask.tries, 0);
 }
 
 Test(sack, probe_answer_ends_no_round_trip)

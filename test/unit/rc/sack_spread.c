@@ -179,15 +179,15 @@ Test(sack_spread, overtaken_packets_are_probed_soon)
 	RULE("S-23");
 	open_spread_flight(8);
 	qp->rtt.srtt_ns = 10000;
-	qp->probe.deadline_ns = far_ns;
+	ask_wait(&qp->ask, ASK_SILENCE, far_ns);
 	tell(0, 3, 1 << 3);
-	cr_assert_eq(qp->probe.deadline_ns, T0 + 5000);
+	cr_assert_eq(qp->ask.deadline_ns, T0 + 5000);
 	open_flight(8);
 	qp->rtt.srtt_ns = 10000;
 	tell(1, 3, 1 << 3);
-	qp->probe.deadline_ns = far_ns;
+	ask_wait(&qp->ask, ASK_SILENCE, far_ns);
 	tell(1, 3, 1 << 3);
-	cr_assert_eq(qp->probe.deadline_ns, far_ns, "with one path that is a loss");
+	cr_assert_eq(qp->ask.deadline_ns, far_ns, "with one path that is a loss");
 }
 
 Test(sack_spread, no_probe_is_scheduled_without_missing_packets)
@@ -208,10 +208,10 @@ Test(sack_spread, overtaken_sack_schedules_no_probe)
 	qp->rtt.srtt_ns = 10000;
 	spread->seen = psn_of(6);
 	spread->seen_is_known = true;
-	qp->probe.deadline_ns = T0 + 1000000;
+	ask_wait(&qp->ask, ASK_SILENCE, T0 + 1000000);
 	tell(0, 3, 1 << 3);
 	cr_assert_not(spread->suspects);
-	cr_assert_eq(qp->probe.deadline_ns, T0 + 10000, "when an answer must have come, and not sooner");
+	cr_assert_eq(qp->ask.deadline_ns, T0 + 10000, "when an answer must have come, and not sooner");
 }
 
 /* Packets 5 and 6 have come: 1 and 2, which left before them over their paths, have not. */

@@ -161,14 +161,14 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 	for (int i = 0; i < 2; i++) {
 		struct trace_options options = { .at_given = true,
 						 .any_order = repair == UROCE_READ_REPAIR_ANY_ORDER,
-						 .silence_ns = PROBE_SHORTEST_NS,
+						 .silence_ns = ASK_SHORTEST_NS,
 						 .at[15] = (uint8_t)(i + 1) };
 
 		storm.traces[i] = trace_open(&options);
 		trace_begins(storm.traces[i], (uint8_t[16]){ [15] = 1 }, (uint8_t[16]){ [15] = 2 },
 			     pair->side[A].qp->dest_qpn, pair->side[A].qp->win.snd_una.v);
 		storm.captures[i] = open_capture(seed, "AB"[i]);
-		pair->side[i].qp->probe.enabled = seed & 1;
+		pair->side[i].qp->ask.probes = seed & 1;
 		pair->side[i].qp->read_repair = repair;
 	}
 	pair->user = &storm;

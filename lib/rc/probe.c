@@ -1,13 +1,13 @@
-/* tail_probe.c - writes the packets of a probe */
+/* probe.c - writes the packets that are sent only to get an answer */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rc/tail_probe.h"
+#include "rc/probe.h"
 
+#include "rc/ask.h"
 #include "rc/credit.h"
 #include "rc/emit.h"
-#include "rc/keepalive.h"
-#include "rc/request.h"
 #include "rc/kept.h"
 #include "rc/loss.h"
+#include "rc/request.h"
 #include "rc/sack.h"
 
 /* The newest packet that has left and, if the window was rewound, has left again. */
@@ -63,10 +63,11 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 /* An empty WRITE to this memory, which it does not touch, or the report that our lcore was away (C-33). */
 static void write_empty(struct rc_qp *qp, uint64_t va, uint32_t rkey, struct rc_outbox *out)
 {
-	uint32_t away_ms = keepalive_take_report(qp);
+	uint32_t away_ms = ask_take_report(qp);
 
+	rc_echoes_copy_sent(qp, 0, 1);
 	if (away_ms)
-		emit_empty_write(qp, away_ms, KEEPALIVE_AWAY_RKEY, out);
+		emit_empty_write(qp, away_ms, EMIT_AWAY_RKEY, out);
 	else
 		emit_empty_write(qp, va, rkey, out);
 }
@@ -75,47 +76,33 @@ static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc
 {
 	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
 
-	rc_loss_empty_write_sent(qp, rc_credit_may_come_unasked(qp));
+	ask_behind(&qp->ask, loss_is_losing(qp), rc_credit_may_come_unasked(qp));
 	write_empty(qp, oldest->remote_va, oldest->rkey, out);
 	qp->counters[counter]++;
 }
 
-bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+/* An empty WRITE asks for an ACK of everything in flight. */
+static void send_ackreq(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	if (!outbox_has_packet_room(out))
-		return false;
 	add_empty_write(qp, CNT_DEFERRED_ACKREQS, out);
-	rc_loss_ask_sent(qp, now_ns);
-	return true;
+	ask_left(qp, now_ns);
 }
 
 /* With nothing in flight the probe is a keep-alive (C-33). */
 static void send_keepalive(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	rc_keepalive_sent(qp, now_ns);
+	ask_idle_left(qp, now_ns);
 	write_empty(qp, 0, 0, out);
 	qp->counters[CNT_KEEPALIVES]++;
 }
 
-bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+/* The oldest and the newest packet, or an empty WRITE in place of what must not be sent again. */
+static void send_copies(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 	psn_t oldest = qp->win.snd_una, newest = newest_psn(&qp->win);
 	bool sent = false, alone = psn_equal(oldest, newest), small;
 
-	if (!outbox_has_packet_room(out))
-		return false;
-	if (psn_equal(qp->win.snd_una, qp->win.snd_max)) {
-		send_keepalive(qp, now_ns, out);
-		return true;
-	}
-	if (qp->keepalive.away_ms)
-		return rc_tail_probe_ask(qp, now_ns, out);
-	if (qp_keeps(qp)) {
-		rc_sack_probe(qp, CNT_EARLY_PROBES, out);
-		rc_loss_probe_sent(qp, now_ns);
-		return true;
-	}
 	if (wqe_needs_response(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
 		newest = oldest;
 	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
@@ -127,6 +114,34 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		sent |= add_probe(qp, newest, out);
 	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, CNT_EARLY_PROBES, out);
-	rc_loss_probe_sent(qp, now_ns);
-	return true;
+}
+
+static void send_probe(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	if (ask_is_idle(qp)) {
+		send_keepalive(qp, now_ns, out);
+	} else if (qp->keepalive.away_ms) {
+		send_ackreq(qp, now_ns, out);
+	} else {
+		if (qp_keeps(qp))
+			rc_sack_probe(qp, CNT_EARLY_PROBES, out);
+		else
+			send_copies(qp, out);
+		ask_probe_left(qp, now_ns);
+	}
+}
+
+bool rc_probe_transmit(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
+{
+	bool ackreq = ask_due(&qp->ask) == ASK_ACKREQ;
+
+	if (!qp->ask.due || (ackreq ? !sent : qp->loss.resending != sent))
+		return false;
+	if (!outbox_has_packet_room(out))
+		return true;
+	if (ackreq)
+		send_ackreq(qp, now_ns, out);
+	else
+		send_probe(qp, now_ns, out);
+	return false;
 }
