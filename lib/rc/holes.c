@@ -125,7 +125,7 @@ static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
 
-	hole.asked = qp->loss.rewound && ahead(qp, hole.psn) < ahead(qp, qp->win.snd_nxt);
+	hole.asked = qp->flight.rewound && ahead(qp, hole.psn) < ahead(qp, qp->win.snd_nxt);
 	hole.asked_us = (uint32_t)(now_ns / 1000);
 	holes->holes[holes->count++] = hole;
 }

@@ -28,6 +28,7 @@ void rc_loss_reset(struct rc_qp *qp)
 		.rnr_retry = loss->rnr_retry,
 		.rnr_left = loss->rnr_retry,
 	};
+	flight_reset(qp);
 	ask_reset(&qp->ask);
 	rc_rtt_reset(&qp->rtt);
 }
@@ -46,9 +47,11 @@ static void put_off_timer(struct rc_qp *qp, uint64_t now_ns)
  * are given back. How often that may happen is fixed at the first time-out, so that a peer that repeats itself for ever
  * does not keep the QP alive.
  */
-static void take_back_silence(struct rc_loss *loss)
+static void take_back_silence(struct rc_qp *qp)
 {
-	if (!loss->rewound || loss->silences == 0 || loss->reprieves == 0)
+	struct rc_loss *loss = &qp->loss;
+
+	if (!qp->flight.rewound || loss->silences == 0 || loss->reprieves == 0)
 		return;
 	loss->reprieves--;
 	loss->retries_left += loss->silences;
@@ -58,7 +61,7 @@ static void take_back_silence(struct rc_loss *loss)
 /* Takes a response or ACK that copies may have drawn as a sign of life. Returns false if no copy can have drawn it. */
 static bool take_echo(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
-	bool echo = rc_echoes_take(qp, ack);
+	bool echo = rc_flight_take_echo(qp, ack);
 
 	if (echo)
 		put_off_timer(qp, now_ns);
@@ -70,7 +73,7 @@ bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
 	bool echo = take_echo(qp, ack, now_ns);
 
 	if (echo && !ack)
-		take_back_silence(&qp->loss);
+		take_back_silence(qp);
 	return echo;
 }
 
@@ -85,20 +88,15 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 		loss->since_ns = now_ns;
 		loss->retries_left = loss->retry_cnt;
 		ask_forget_beside(&qp->ask);
-		if (loss->echoes.expected) /* the answers to keep-alives come before the answer to this packet (C-33) */
-			rc_echoes_come_first(qp);
+		if (qp->flight.echoes) /* the answers to keep-alives come before the answer to this packet (C-33) */
+			flight_echoes_come_first(qp);
 	}
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	if (asks && ask_is_open(&qp->ask))
 		ask_after_silence(qp, now_ns);
-	if (loss->rewound && !loss->resent && psn_equal(psn, loss->rewind_psn)) {
-		loss->resent = true;
-		loss->resent_ns = now_ns;
-	}
-	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
-		loss->resending = false;
-	if (first && !loss->rewound && rtt_wants(&qp->rtt, asks)) {
+	flight_sent(qp, psn, now_ns);
+	if (first && !qp->flight.rewound && rtt_wants(&qp->rtt, asks)) {
 		packets = qp->rtt.srtt_ns ? packets : 1;
 		rtt_begin(&qp->rtt, psn_add(psn, packets - 1), now_ns);
 		cc_timed(qp, packets);
@@ -106,35 +104,14 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 }
 
 /*
- * Is the peer answering packets that were sent before the time-out? Surely, once it has answered a packet that was not
- * sent again. If it has answered just the packets that were sent again, and a READ is next, it probably is: a probe
- * would have found a loss, and a probe finds out if this guess is wrong. But if a request that needs a receive was sent
- * again, the peer may have refused the first copy, dropped everything behind that, and taken the second copy.
- */
-static bool goes_on_with_first_flight(const struct rc_qp *qp)
-{
-	const struct rc_loss *loss = &qp->loss;
-	psn_t snd_una = qp->win.snd_una;
-
-	if (!loss->timed_out || loss->refusable || !psn_before(snd_una, loss->flight_end))
-		return false;
-	if (psn_before(loss->resent_end, snd_una))
-		return true;
-	return psn_equal(loss->resent_end, snd_una) && qp->ask.probes && qp->rtt.srtt_ns &&
-	       wqe_needs_response(sendwin_slot(&qp->win, qp->win.acked));
-}
-
-/*
- * The window was rewound after silence alone. If the peer was only slow, the rest of the first flight is not sent
+ * The window was rewound after silence alone. If the peer was only slow, the rest of the old flight is not sent
  * again. Returns how many packets are in flight.
  */
 NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 {
-	struct rc_loss *loss = &qp->loss;
-
-	if (!goes_on_with_first_flight(qp))
+	if (!rc_flight_peer_was_slow(qp))
 		return in_flight;
-	loss->resending = rc_sendwin_go_to(&qp->win, loss->flight_end);
+	flight_go_to(qp, qp->flight_past.flight_end);
 	if (!loss_is_losing(qp)) {
 		rc_cc_undo(qp);
 		loss_recovered(qp);
@@ -156,12 +133,10 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	cc_delivered(qp);
 	loss->retries_left = loss->retry_cnt;
 	loss->rnr_left = loss->rnr_retry;
-	loss->rewound = false;
 	loss->since_ns = now_ns;
 	ask_forget_behind(&qp->ask);
-	if (__builtin_expect(loss->echoes.expected, 0))
-		rc_echoes_acknowledged(qp);
-	if (__builtin_expect(loss->resending, 0))
+	flight_acknowledged(qp);
+	if (__builtin_expect(qp->flight.resending, 0))
 		in_flight = look_back(qp, in_flight);
 	if (loss_waits_for_receiver(qp) && psn_distance(loss->rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win))
 		return; /* the packet that drew the RNR NAK is not answered yet */
@@ -183,34 +158,19 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 {
 	struct rc_loss *loss = &qp->loss;
-	bool first = !loss->rewound;
+	bool first = !qp->flight.rewound;
 	psn_t from = qp_has_holes(qp) ? rc_holes_rewind(qp) : qp->win.snd_una;
 
-	loss->rewound = true;
-	loss->resent = false;
-	loss->rewind_psn = from;
-	loss->rewind_limit = qp->win.snd_max;
-	loss->heard = heard;
-	if (!loss->resending || !loss->timed_out) {
-		loss->flight_end = qp->win.snd_nxt;
-		loss->refusable = false;
-	}
-	loss->resent_end = from;
-	loss->timed_out = timed_out;
-	loss->after_rnr = false;
 	rtt_forget(&qp->rtt);
 	rc_sackmap_forget(qp);
 	rc_spread_rewound(qp);
 	loss->ack_deadline_ns = RC_NEVER;
 	ask_stop_untimed(qp);
-	rc_echoes_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
-	loss->again = !first;
-	if (first) {
-		loss->silences = loss->asked = 0;
-		loss->reprieves = loss->owed.responses;
-	}
-	rc_echoes_come_first(qp);
-	loss->resending = rc_sendwin_go_to(&qp->win, from);
+	rc_flight_rewound(qp, from, heard, timed_out);
+	if (!first)
+		return;
+	loss->silences = loss->asked = 0;
+	loss->reprieves = qp->flight_past.owed.responses;
 }
 
 /* An RNR wait means that the window is rewound already, and nothing has been asked for since. */
@@ -222,18 +182,15 @@ void rc_loss_go_back(struct rc_qp *qp)
 
 void rc_loss_path_changed(struct rc_qp *qp)
 {
-	struct rc_loss *loss = &qp->loss;
-
-	loss->timeout_ns = rc_codes_timeout_ns(qp->timeout);
-	loss_fill_budget(loss); /* a full budget: time-outs on the old path do not count on the new one */
+	qp->loss.timeout_ns = rc_codes_timeout_ns(qp->timeout);
+	loss_fill_budget(&qp->loss); /* a full budget: time-outs on the old path do not count on the new one */
 	loss_recovered(qp);
 	rc_rtt_reset(&qp->rtt);
 	rc_spread_path_changed(qp);
 	rc_cc_reset(qp);
 	ask_forget_tries(&qp->ask);
 	rc_loss_go_back(qp);
-	loss->moved = true;
-	loss->moved_end = qp->win.snd_max;
+	flight_path_changed(qp);
 }
 
 void rc_loss_migrate(struct rc_qp *qp)
@@ -308,31 +265,20 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
  */
 static bool asking_suffices(const struct rc_qp *qp)
 {
-	const struct rc_loss *loss = &qp->loss;
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 
-	return loss->rewound && loss->resent && loss->timed_out && qp->ask.probes && loss->retries_left > 1 &&
-	       !loss_is_losing(qp) && wqe_is_read(wqe) && wqe->psn_count > CC_LEAST &&
-	       !rc_loss_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
+	return qp->flight.rewound && qp->flight.resent && qp->flight_past.timed_out && qp->ask.probes &&
+	       qp->loss.retries_left > 1 && !loss_is_losing(qp) && wqe_is_read(wqe) && wqe->psn_count > CC_LEAST &&
+	       !rc_flight_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
 }
 
-/*
- * Did the response come too early to answer the last packet sent for snd_una (T-5)? Then it is an echo of an earlier
- * flight, and the new packet is on its way, or about to leave.
- */
+/* Is the response that shows a loss an echo of an earlier flight (T-5)? */
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
-	const struct rc_loss *loss = &qp->loss;
-	uint64_t bound_ns = rtt_bound_ns(&qp->rtt, loss->timeout_ns);
-	uint32_t restarts;
-
-	if (loss->resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
-		return true;
-	if (!loss->rewound)
-		return false;
 	/* retransmissions of snd_una: RNR waits spend no retry, and a retry that only asked (`asked`) does not count */
-	restarts = (uint32_t)(loss->retry_cnt - loss->retries_left - loss->asked);
-	return !loss->resent || now_ns - loss->resent_ns < rtt_doubled_ns(bound_ns, restarts > 1 ? restarts - 1 : 0);
+	uint32_t restarts = (uint32_t)(qp->loss.retry_cnt - qp->loss.retries_left - qp->loss.asked);
+
+	return rc_flight_is_echo(qp, restarts > 1 ? restarts - 1 : 0, now_ns);
 }
 
 void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
@@ -349,41 +295,6 @@ void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
 	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
 }
 
-/*
- * Does this response belong to the flight before the last rewind, however far that has got (Q-9)? Yes if its PSN is
- * `snd_nxt` or later, because those packets have not been sent again yet. Yes also if the response is newer than all
- * responses since the rewind, and was asked for before the rewind: a flight moves forward, and the new flight has
- * started at snd_una.
- */
-static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
-{
-	const struct rc_sendwin *win = &qp->win;
-	struct rc_loss *loss = &qp->loss;
-	uint32_t ahead = psn_distance(psn, win->snd_una), heard = psn_distance(loss->heard, win->snd_una);
-	bool newer = heard > sendwin_outstanding(win) || ahead >= heard;
-
-	if (newer)
-		loss->heard = psn_next(psn);
-	if (loss->resending && ahead >= psn_distance(win->snd_nxt, win->snd_una))
-		return true;
-	return loss->rewound && newer && ahead < psn_distance(loss->rewind_limit, win->snd_una);
-}
-
-/*
- * Was the packet at psn first sent before the path last changed? The peer may have answered requests before that packet
- * over the old path, where responses are dropped. These requests have been sent again over the new path, and no loss
- * shows until a response to that can have arrived (A-4).
- */
-static bool is_from_old_path(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
-{
-	struct rc_loss *loss = &qp->loss;
-
-	if (loss->moved && !psn_before(qp->win.snd_una, loss->moved_end))
-		loss->moved = false;
-	return loss->moved && psn_before(psn, loss->moved_end) &&
-	       (!loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns));
-}
-
 /* The response at snd_una was lost, unless this is an echo. Everything before `heard` has reached the peer. */
 static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
@@ -394,39 +305,36 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * Does the response answer a packet that was sent before the last rewind? If responses overtake each other it may
- * belong to the old flight or to the new one. The response shows that the peer lives, so only the ACK timer may find
- * that the last retry was in vain.
+ * Was the packet at psn sent before the last rewind, and is no retry left? If responses overtake each other, this one
+ * may belong to the old flight or to the new one. It shows that the peer lives, so only the ACK timer may find that the
+ * last retry was in vain.
  */
 static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 {
-	const struct rc_loss *loss = &qp->loss;
-
-	return loss->rewound && loss->retries_left == 0 && loss->timeout_ns &&
-	       psn_distance(psn, qp->win.snd_una) < psn_distance(loss->rewind_limit, qp->win.snd_una);
+	return qp->loss.retries_left == 0 && qp->loss.timeout_ns && flight_left_before_rewind(qp, psn);
 }
 
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	bool old = goes_on_with_old_flight(qp, trigger);
+	bool old = rc_flight_take_response(qp, trigger);
 
 	/* the probe's wait was to end with the finding that the peer lacks snd_una, but the peer is answering */
 	if (old && qp->ask.waits == ASK_NAK)
 		ask_after_silence(qp, now_ns);
 	ask_heard(qp, now_ns);
 	take_echo(qp, false, now_ns);
-	if (!old && !is_for_the_timer(qp, trigger) && !is_from_old_path(qp, trigger, now_ns))
+	if (!old && !is_for_the_timer(qp, trigger) && !rc_flight_is_from_old_path(qp, trigger, now_ns))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
 void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->ask.behind_una > 0;
+	bool old = rc_flight_take_response(qp, trigger), probed = qp->ask.behind_una > 0;
 
 	ask_forget_behind(&qp->ask);
 	take_echo(qp, true, now_ns);
 	ask_heard(qp, now_ns);
-	if ((!old || probed) && !is_from_old_path(qp, trigger, now_ns))
+	if ((!old || probed) && !rc_flight_is_from_old_path(qp, trigger, now_ns))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
@@ -434,9 +342,9 @@ void rc_loss_skip_taken(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
-	if (!loss->resending || !qp_has_holes(qp))
+	if (!qp->flight.resending || !qp_has_holes(qp))
 		return;
-	loss->resending = rc_holes_skip(qp);
+	flight_note_resending(qp, rc_holes_skip(qp));
 	/* a request for a hole that has still to leave starts the timer, as the first packet after any rewind does */
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns && !loss_waits_for_receiver(qp) &&
 	    !rc_holes_asks_for_oldest(qp))
@@ -447,7 +355,7 @@ void rc_loss_more_has_come(struct rc_qp *qp, psn_t end, bool progress, uint64_t 
 {
 	struct rc_loss *loss = &qp->loss;
 
-	loss->heard = end;
+	flight_heard(qp, end);
 	if (progress)
 		loss_fill_budget(loss);
 	put_off_timer(qp, now_ns);
@@ -458,7 +366,7 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
-	rc_echoes_copy_sent(qp, responses, 0);
+	rc_flight_copy_sent(qp, responses, 0);
 	rtt_forget(&qp->rtt); /* the packet that is being timed may be in the hole */
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the rewind has stopped the timer */
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
@@ -503,7 +411,7 @@ static uint64_t rnr_wait_ns(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 	uint64_t wait_ns = rc_codes_rnr_ns(code), least_ns = rtt_doubled_ns(qp->rtt.shortest_ns, loss->rnr_early);
 
-	if (!loss->rewound || (loss->resent && now_ns - loss->resent_ns >= qp->rtt.shortest_ns)) {
+	if (flight_may_answer_copy(qp, qp->rtt.shortest_ns, now_ns)) {
 		loss->rnr_early = 0;
 		return wait_ns;
 	}
@@ -532,8 +440,7 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 	wait_ns = rnr_wait_ns(qp, code, now_ns);
 	take_back_ask(qp);
 	rewind_window(qp, qp->win.snd_una, false);
-	rc_echoes_dropped(qp);
-	loss->after_rnr = true;
+	flight_was_refused(qp);
 	loss->rnr_psn = psn;
 	loss->rnr_deadline_ns = now_ns + wait_ns;
 }

@@ -3,7 +3,7 @@
 /*
  * Loss detection owns the deadlines of the packets in flight, both budgets and the round trip (rtt.h), and says when
  * a wait for an answer begins and what its end means (ask.h). Besides loss.c and this header only deadlines.h writes
- * struct rc_loss: it ends all deadlines in ERR. Two structs in it, rc_owed and rc_echoes, belong to echoes.c.
+ * struct rc_loss: it ends all deadlines in ERR. Which transmission an answer belongs to is decided in flight.h.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay for each
  * other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or fails the request
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "rc/ask.h"
-#include "rc/echoes.h"
+#include "rc/flight.h"
 #include "rc/qp_state.h"
 
 #define LOSS_AT_ONCE 0u /* a deadline of this value: the timer starts at the next call that knows the time */
@@ -91,19 +91,6 @@ static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool as
 	return psn_equal(psn, qp->win.snd_una) || rtt_wants(&qp->rtt, asks) || (asks && ask_is_open(&qp->ask));
 }
 
-/*
- * Packets up to `end` have gone out once more, `messages` of them of SENDs and WRITEs. A peer that has such a packet
- * already answers each copy, even one that does not ask for an ACK (S-8). takes_receive: the peer may refuse the
- * request (R-1).
- */
-static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, bool takes_receive)
-{
-	qp->loss.resent_end = end;
-	qp->loss.refusable |= takes_receive;
-	if (messages > 0)
-		rc_echoes_copy_sent(qp, 0, messages);
-}
-
 /* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns);
 
@@ -163,7 +150,7 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
  */
 static inline void rc_loss_sent_again(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 {
-	rc_echoes_copy_sent(qp, responses, responses == 0);
+	rc_flight_copy_sent(qp, responses, responses == 0);
 	if (qp->ask.waits == ASK_NOTHING)
 		rc_loss_hole_asked(qp, 0, now_ns); /* after a rewind no timer runs */
 }
@@ -239,16 +226,6 @@ static inline void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
 static inline bool loss_waits_for_receiver(const struct rc_qp *qp)
 {
 	return qp->loss.rnr_deadline_ns != RC_NEVER;
-}
-
-/* Has the peer received the unanswered packet at psn? That is known once the peer has answered a packet behind psn. */
-static inline bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
-{
-	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
-
-	/* a psn before snd_una: the peer has answered a part of the READ that owns it */
-	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
-	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
 }
 
 #endif

@@ -44,7 +44,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	}
 	if (cause != UROCE_CAUSE_NONE)
 		return false;
-	rc_echoes_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
+	rc_flight_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
 	qp->counters[CNT_EARLY_PROBES]++;
 	return true;
 }
@@ -65,7 +65,7 @@ static void write_empty(struct rc_qp *qp, uint64_t va, uint32_t rkey, struct rc_
 {
 	uint32_t away_ms = ask_take_report(qp);
 
-	rc_echoes_copy_sent(qp, 0, 1);
+	rc_flight_copy_sent(qp, 0, 1);
 	if (away_ms)
 		emit_empty_write(qp, away_ms, EMIT_AWAY_RKEY, out);
 	else
@@ -135,7 +135,7 @@ bool rc_probe_transmit(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_o
 {
 	bool ackreq = ask_due(&qp->ask) == ASK_ACKREQ;
 
-	if (!qp->ask.due || (ackreq ? !sent : qp->loss.resending != sent))
+	if (!qp->ask.due || (ackreq ? !sent : qp->flight.resending != sent))
 		return false;
 	if (!outbox_has_packet_room(out))
 		return true;

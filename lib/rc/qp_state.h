@@ -266,11 +266,6 @@ struct rc_owed {
 		limit;
 };
 
-/* expected: `owed` is not empty, or a map tells of packets in flight. Then both are looked at when snd_una moves. */
-struct rc_echoes {
-	bool expected;
-};
-
 /* The reason for recent retransmissions: a loss shows that the path loses packets, a time-out need not. */
 enum rc_lately { LATELY_NOTHING, LATELY_TIMEOUT, LATELY_LOSS };
 
@@ -281,18 +276,29 @@ struct rc_loss {
 	uint64_t since_ns;        /* when snd_una was first sent, or became snd_una: the error record has it (E-4) */
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
-
-	/* the last rewind, and whether the PSN that it went back to has left again */
-	bool rewound : 1; /* the window was rewound and snd_una has not moved since: `resent` is valid */
-	bool resent : 1;
 	uint8_t lately; /* enum rc_lately: reset when many packets have been sent since */
-	bool resending; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
-	struct rc_echoes echoes;
 
-	/* the fields from here on are read only after a loss, so a cache line of their own begins */
-	uint64_t resent_ns;
-	psn_t rewind_psn;
+	/* the fields from here on, and flight_past, are read only after a loss: a cache line ends close behind here */
+	uint8_t rnr_early;  /* RNR NAKs in a row that cannot answer the last copy of their packet */
+	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
+	uint8_t asked;      /* time-outs among `silences` that only asked the peer and sent nothing again (T-3) */
+	uint32_t reprieves; /* how often a sign of life may still give retries back at this snd_una */
 	psn_t rnr_psn;      /* PSN that the last RNR NAK named */
+};
+
+/* What each packet reads about packets that were sent again (flight.h). */
+struct rc_flight {
+	bool rewound : 1;   /* the window was rewound, and snd_una has not moved since */
+	bool resent : 1;    /* the PSN that the last rewind went back to has left again */
+	bool resending : 1; /* packets from win.snd_nxt on wait to be sent again; a probe is no resend */
+	/* `owed` is not empty, or a map tells of packets in flight: both are looked at when snd_una moves */
+	bool echoes : 1;
+};
+
+/* The last rewind, and what was sent again since: read only after a loss. */
+struct rc_flight_past {
+	uint64_t resent_ns; /* when rewind_psn left again */
+	psn_t rewind_psn;   /* the PSN that the window went back to */
 	psn_t rewind_limit; /* snd_max when the window was rewound */
 	/* the peer has received everything before this PSN, as known at the rewind or shown since */
 	psn_t heard;
@@ -304,10 +310,6 @@ struct rc_loss {
 	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */
 	bool again;       /* the window had been rewound to the same PSN before */
 	bool refusable; /* a request that needs a receive was sent again while its first copy may still be on its way */
-	uint8_t rnr_early;  /* RNR NAKs in a row that cannot answer the last copy of their packet */
-	uint8_t silences;   /* time-outs at snd_una since a sign of life; the next sign gives back so many retries */
-	uint8_t asked;      /* time-outs among `silences` that only asked the peer and sent nothing again (T-3) */
-	uint32_t reprieves; /* how often a sign of life may still give retries back at this snd_una */
 	struct rc_owed owed;
 };
 
@@ -416,10 +418,12 @@ struct rc_qp {
 	uint32_t last_aeth;
 	uint8_t checked_needs; /* enum rc_send_needs: a request with one of these must be checked before it begins */
 	struct rc_gaps gaps;
+	struct rc_flight flight;
 	void *send_cq;
 	struct rc_ask ask;
 	struct rc_rtt rtt;
-	struct rc_loss loss; /* this cache line ends inside: the rest of rc_loss is read only after a loss */
+	struct rc_loss loss; /* this cache line ends inside: the rest is read only after a loss */
+	struct rc_flight_past flight_past;
 	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
@@ -455,7 +459,7 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, responder) + 64 &&
 		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, mr_cache) + 64 &&
 		      offsetof(struct rc_qp, requester) % 64 == 0 &&
-		      offsetof(struct rc_qp, loss) + offsetof(struct rc_loss, resent_ns) <=
+		      offsetof(struct rc_qp, loss) + offsetof(struct rc_loss, rnr_early) <=
 			      offsetof(struct rc_qp, requester) + 128 &&
 		      offsetof(struct rc_qp, recvq) % 64 == RECVQ_AT,
 	      "lines of their own");

@@ -106,10 +106,10 @@ NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wq
 
 	if (window >= CC_OPEN)
 		return rest;
-	if (owed > 0 && qp->loss.timed_out && qp->loss.again)
+	if (owed > 0 && qp->flight_past.timed_out && qp->flight_past.again)
 		return 0;
-	if (!rc_loss_peer_has(qp, wqe->first_psn))
-		return owed > 0 && owed + rest > window && qp->loss.timed_out ? 0 : rest;
+	if (!rc_flight_peer_has(qp, wqe->first_psn))
+		return owed > 0 && owed + rest > window && qp->flight_past.timed_out ? 0 : rest;
 	if (owed > 0 && (!psn_equal(win->snd_nxt, wqe->first_psn) || owed + rest > window))
 		return 0;
 	return rest < window ? rest : window;
@@ -157,7 +157,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 /* Counts packets that go out once more, and moves the window over them. */
 NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
-	qp->counters[qp->loss.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
+	qp->counters[qp->flight_past.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
 	if (wqe_is_read(wqe))
 		qp_note_read_restart(qp, end);
 	rc_sendwin_advance(&qp->win, end);
@@ -191,7 +191,7 @@ INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, u
 	if (asks)
 		qp->requester.since_ackreq = 0;
 	if (__builtin_expect(resent, 0))
-		loss_resent(qp, end, answered ? 0 : packets, wqe->needs & NEEDS_RECEIVE);
+		flight_sent_again(qp, end, answered ? 0 : packets, wqe->needs & NEEDS_RECEIVE);
 	if (loss_wants_to_know(qp, psn, asks))
 		rc_loss_sent(qp, psn, packets, !resent, asks, now_ns);
 	return asks;

@@ -191,7 +191,7 @@ static bool learn(struct rc_qp *qp, psn_t psn, uint16_t state)
 	if (qp->sack.map == NULL) {
 		if (!rc_sackmap_borrow(qp))
 			return false;
-		rc_echoes_copy_sent(qp, 0, 0); /* sets echoes.expected, so that the map is told when snd_una moves */
+		rc_flight_copy_sent(qp, 0, 0); /* sets flight.echoes, so that the map is told when snd_una moves */
 	}
 	rc_sackmap_set(qp, psn, state);
 	return true;
@@ -318,7 +318,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	 */
 	if (packet->ooo_count > 0)
 		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
-	if ((qp->loss.resending && !judgement.answered) || loss_waits_for_receiver(qp) ||
+	if ((qp->flight.resending && !judgement.answered) || loss_waits_for_receiver(qp) ||
 	    psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		ask_heard(qp, now_ns);
 		return;
@@ -345,7 +345,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	if (!handle_map(qp, packet, judgement, &news))
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* after a rewind a packet that comes again is no progress: the oldest packet may never come */
-		rc_loss_more_has_come(qp, psn_next(cack), !qp->loss.rewound, now_ns);
+		rc_loss_more_has_come(qp, psn_next(cack), !qp->flight.rewound, now_ns);
 	else if (qp->sack.map == NULL)
 		ask_heard(qp, now_ns);
 	if (qp_spreads(qp) && qp->sack.map)

@@ -172,6 +172,6 @@ Test(flight, restart_time_is_that_of_its_first_packet)
 	pair_transmit_some(pair, A, 1);
 	pair->now_ns += 5000;
 	pair_transmit(pair, A);
-	cr_assert_eq(pair->side[A].qp->loss.resent_ns, began_ns);
+	cr_assert_eq(pair->side[A].qp->flight_past.resent_ns, began_ns);
 	pair_close(pair);
 }

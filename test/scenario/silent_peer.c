@@ -480,7 +480,7 @@ Test(silent_peer, late_answers_to_copies_raise_no_alarm)
 		answer(pair, psn, 1, packets);
 	pair_transmit(pair, A);
 	expect_events(pair, A);
-	pair->side[A].qp->loss.owed.responses = 0;
+	pair->side[A].qp->flight_past.owed.responses = 0;
 	for (uint32_t psn = 1; psn <= ANOMALY_PACKETS; psn++)
 		answer(pair, psn, 1, packets);
 	pair_transmit(pair, A);

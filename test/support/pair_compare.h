@@ -47,9 +47,10 @@ static inline const char *pair_difference(const struct rc_qp *a, const struct rc
 	SAME(loss.since_ns);
 	SAME(loss.retries_left);
 	SAME(loss.rnr_left);
-	if (a->loss.rewound != b->loss.rewound || a->loss.resent != b->loss.resent)
-		return "loss.rewound, loss.resent";
-	SAME(loss.resending);
+	if (a->flight.rewound != b->flight.rewound || a->flight.resent != b->flight.resent)
+		return "flight.rewound, flight.resent";
+	if (a->flight.resending != b->flight.resending)
+		return "flight.resending";
 	SAME(cc_past);
 	SAME(responder.epsn);
 	SAME(responder.msn);

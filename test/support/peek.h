@@ -70,7 +70,7 @@ static inline uint32_t peek_outstanding(const struct rc_qp *qp)
 /* Packets before peek_sent() wait to be sent again. */
 static inline bool peek_resends(const struct rc_qp *qp)
 {
-	return qp->loss.resending;
+	return qp->flight.resending;
 }
 
 /* The responder's ePSN and MSN. */

@@ -208,7 +208,7 @@ Test(holes, resent_packets_count_as_requested_holes)
 	for (uint32_t rewound = 0; rewound < 2; rewound++) {
 		open_window(UROCE_READ_REPAIR_ANY_ORDER);
 		add_reads(3, 4);
-		qp->loss.rewound = rewound;
+		qp->flight.rewound = rewound;
 		qp->win.snd_nxt = psn_of(8);
 		take_at(10, T0);
 		cr_assert_eq(list()->holes[0].asked, rewound);

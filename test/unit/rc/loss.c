@@ -14,12 +14,12 @@ Test(loss, rnr_nak_restarts_at_the_refused_packet)
 {
 	RULE("R-3");
 	open_waiting();
-	rc_echoes_copy_sent(qp, 0, 1);
-	cr_assert_eq(qp->loss.owed.first.v, psn_of(4).v);
+	rc_flight_copy_sent(qp, 0, 1);
+	cr_assert_eq(qp->flight_past.owed.first.v, psn_of(4).v);
 	rc_loss_rnr_nak(qp, psn_of(1), 1, T0);
-	cr_assert_eq(qp->loss.owed.first.v, psn_of(0).v);
+	cr_assert_eq(qp->flight_past.owed.first.v, psn_of(0).v);
 	cr_assert_eq(qp->loss.rnr_psn.v, psn_of(1).v);
-	cr_assert(qp->loss.after_rnr);
+	cr_assert(qp->flight_past.after_rnr);
 	cr_assert_eq(qp->loss.rnr_left, 7, "7 is without limit");
 	cr_assert_eq(qp->loss.rnr_deadline_ns, T0 + 10000);
 	rc_loss_rnr_nak(qp, psn_of(1), 1, T0);
@@ -45,7 +45,7 @@ Test(loss, repair_request_starts_the_timer)
 	open_waiting();
 	rc_loss_hole_asked(qp, 2, T0);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
-	cr_assert_eq(qp->loss.owed.responses, 2);
+	cr_assert_eq(qp->flight_past.owed.responses, 2);
 	rc_loss_hole_asked(qp, 2, T0 + 5);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	qp->loss.timeout_ns = 0;
@@ -85,9 +85,9 @@ Test(loss, progress_answers_no_empty_write)
 	RULE("T-6");
 	open_waiting();
 	ask_behind(&qp->ask, false, false);
-	rc_echoes_copy_sent(qp, 0, 1);
+	rc_flight_copy_sent(qp, 0, 1);
 	cr_assert_eq(qp->ask.behind_una, 1);
-	cr_assert_eq(qp->loss.owed.acks, 1);
+	cr_assert_eq(qp->flight_past.owed.acks, 1);
 	qp->win.snd_una = psn_of(1);
 	qp->win.acked = 1;
 	qp->ask.unsure = 3;
@@ -108,14 +108,14 @@ Test(loss, out_of_order_response_shows_requests_the_peer_has)
 	qp->loss.ack_deadline_ns = T0;
 	qp->loss.retries_left = 2;
 	rc_loss_more_has_come(qp, psn_of(2), false, T0);
-	cr_assert_eq(qp->loss.heard.v, psn_of(2).v);
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(2).v);
 	cr_assert_eq(qp->loss.retries_left, 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	rc_loss_more_has_come(qp, psn_of(2), true, T0);
 	cr_assert_eq(qp->loss.retries_left, 7);
 	qp->loss.retries_left = 2;
 	rc_loss_response_came_early(qp, psn_of(3), true, T0 + 1);
-	cr_assert_eq(qp->loss.heard.v, psn_of(3).v);
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(3).v);
 	cr_assert_eq(qp->loss.retries_left, 7);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1 + TIMEOUT_NS);
 }
@@ -161,8 +161,8 @@ Test(loss, timer_runs_for_holes_while_the_window_continues)
 			sendwin_slot(&qp->win, i)->opcode = UROCE_WR_RDMA_READ;
 			sendwin_slot(&qp->win, i)->needs = rc_ops[UROCE_WR_RDMA_READ].needs;
 		}
-		qp->loss.resending = rc_sendwin_go_to(&qp->win, psn_of(0));
-		cr_assert(qp->loss.resending);
+		qp->flight.resending = rc_sendwin_go_to(&qp->win, psn_of(0));
+		cr_assert(qp->flight.resending);
 		rc_holes_take(qp, psn_of(2), 2, T0);
 		qp->loss.rnr_deadline_ns = waits ? T0 + 1 : RC_NEVER;
 		cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
@@ -208,13 +208,13 @@ Test(loss, keepalive_has_a_timer_and_an_answer)
 	open_waiting();
 	ask_peer(qp);
 	ask_idle_left(qp, T0);
-	rc_echoes_copy_sent(qp, 0, 1);
+	rc_flight_copy_sent(qp, 0, 1);
 	cr_assert_eq(rc_qp_deadline(qp), T0 + TIMEOUT_NS);
 	cr_assert(qp->ask.beside);
 	cr_assert_eq(qp->ask.due, ASK_NOTHING);
 	rc_loss_sent(qp, psn_of(0), 4, false, true, T0);
 	rc_loss_answered_beside(qp, T0 + 1000);
-	cr_assert_eq(qp->loss.owed.acks, 0);
+	cr_assert_eq(qp->flight_past.owed.acks, 0);
 	cr_assert_not(qp->ask.beside);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1000 + TIMEOUT_NS, "others are in flight");
 }
@@ -232,8 +232,8 @@ Test(loss, copied_long_read_is_probed_after_silence)
 	wqe->psn_count = CC_LEAST + 1;
 	qp->win.started = qp->win.tail = qp->win.cursor = 1;
 	qp->win.snd_nxt = qp->win.snd_max = psn_of(CC_LEAST + 1);
-	qp->loss.rewound = qp->loss.resent = qp->loss.timed_out = true;
-	qp->loss.heard = qp->win.snd_una;
+	qp->flight.rewound = qp->flight.resent = qp->flight_past.timed_out = true;
+	qp->flight_past.heard = qp->win.snd_una;
 	qp->loss.retries_left = 3;
 	rc_loss_timer_expired(qp, T0);
 	cr_assert_eq(qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 1);
@@ -262,8 +262,8 @@ Test(loss, sign_of_life_postpones_a_running_timer_and_starts_none)
 static void open_silent(uint8_t silences, uint32_t reprieves, uint32_t responses, uint32_t acks)
 {
 	open_waiting();
-	rc_echoes_copy_sent(qp, responses, acks);
-	qp->loss.rewound = true;
+	rc_flight_copy_sent(qp, responses, acks);
+	qp->flight.rewound = true;
 	qp->loss.retries_left = 3;
 	qp->loss.silences = silences;
 	qp->loss.reprieves = reprieves;
@@ -290,7 +290,7 @@ Test(loss, echo_refunds_retries_of_silence)
 	cr_assert(rc_loss_echo_arrived(qp, false, T0));
 	cr_assert_eq(qp->loss.reprieves, 1, "silence has cost nothing");
 	open_silent(2, 1, 1, 0);
-	qp->loss.rewound = false;
+	qp->flight.rewound = false;
 	cr_assert(rc_loss_echo_arrived(qp, false, T0));
 	cr_assert_eq(qp->loss.retries_left, 3);
 }
@@ -312,17 +312,17 @@ Test(loss, departure_of_the_rewound_packet_is_recorded_once)
 {
 	RULE("T-5");
 	open_waiting();
-	qp->loss.rewind_psn = psn_of(1);
+	qp->flight_past.rewind_psn = psn_of(1);
 	rc_loss_sent(qp, psn_of(1), 1, false, false, T0);
-	cr_assert_not(qp->loss.resent, "nothing was rewound");
-	qp->loss.rewound = true;
+	cr_assert_not(qp->flight.resent, "nothing was rewound");
+	qp->flight.rewound = true;
 	rc_loss_sent(qp, psn_of(2), 1, false, false, T0);
-	cr_assert_not(qp->loss.resent, "that is another one");
+	cr_assert_not(qp->flight.resent, "that is another one");
 	rc_loss_sent(qp, psn_of(1), 1, false, false, T0 + 1);
-	cr_assert(qp->loss.resent);
-	cr_assert_eq(qp->loss.resent_ns, T0 + 1);
+	cr_assert(qp->flight.resent);
+	cr_assert_eq(qp->flight_past.resent_ns, T0 + 1);
 	rc_loss_sent(qp, psn_of(1), 1, false, false, T0 + 2);
-	cr_assert_eq(qp->loss.resent_ns, T0 + 1);
+	cr_assert_eq(qp->flight_past.resent_ns, T0 + 1);
 }
 
 /* While no round trip is known the first packet of a request is timed; then the last, and delay is told how many. */
@@ -351,13 +351,13 @@ Test(loss, rewind_restarts_the_resend_state)
 {
 	RULE("T-2");
 	open_waiting();
-	qp->loss.refusable = true;
-	qp->loss.resent_end = psn_of(3);
+	qp->flight_past.refusable = true;
+	qp->flight_past.resent_end = psn_of(3);
 	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
-	cr_assert_not(qp->loss.refusable);
-	cr_assert_eq(qp->loss.resent_end.v, psn_of(0).v);
-	cr_assert_eq(qp->loss.flight_end.v, psn_of(4).v);
-	cr_assert_eq(qp->loss.rewind_limit.v, psn_of(4).v);
+	cr_assert_not(qp->flight_past.refusable);
+	cr_assert_eq(qp->flight_past.resent_end.v, psn_of(0).v);
+	cr_assert_eq(qp->flight_past.flight_end.v, psn_of(4).v);
+	cr_assert_eq(qp->flight_past.rewind_limit.v, psn_of(4).v);
 }
 
 /* A rewind doubts the ACKs that copies may draw (T-6). */
@@ -365,7 +365,7 @@ Test(loss, rewind_makes_acks_before_the_oldest_packet_ambiguous)
 {
 	RULE("T-6");
 	open_waiting();
-	rc_echoes_copy_sent(qp, 0, 3);
+	rc_flight_copy_sent(qp, 0, 3);
 	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
 	cr_assert_eq(qp->ask.unsure, 3);
 }
@@ -406,7 +406,7 @@ Test(loss, nak_of_an_unsent_packet_counts_as_repetition)
 {
 	RULE("T-5");
 	open_waiting();
-	qp->loss.resending = true;
+	qp->flight.resending = true;
 	qp->win.snd_nxt = psn_of(0);
 	rc_loss_sequence_nak(qp, T0);
 	cr_assert_eq(qp->counters[CNT_REPEATED_NAK], 1);
@@ -423,9 +423,9 @@ static void open_resending(uint32_t resent_end)
 	open_waiting();
 	sendwin_slot(&qp->win, 1)->opcode = UROCE_WR_RDMA_READ;
 	sendwin_slot(&qp->win, 1)->needs = NEEDS_RESPONSE;
-	qp->loss.timed_out = qp->loss.resending = true;
-	qp->loss.flight_end = psn_of(4);
-	qp->loss.resent_end = psn_of(resent_end);
+	qp->flight_past.timed_out = qp->flight.resending = true;
+	qp->flight_past.flight_end = psn_of(4);
+	qp->flight_past.resent_end = psn_of(resent_end);
 	qp->rtt.srtt_ns = 10000;
 	qp->win.snd_una = psn_of(1);
 	qp->win.acked = 1;
@@ -440,11 +440,11 @@ Test(loss, slow_peer_receives_the_rest_once)
 	open_resending(1);
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(4).v);
-	cr_assert_not(qp->loss.resending);
+	cr_assert_not(qp->flight.resending);
 	open_resending(2);
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "more has been sent again than is answered");
-	cr_assert(qp->loss.resending);
+	cr_assert(qp->flight.resending);
 	open_resending(0);
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(4).v, "what was not sent again is answered");
@@ -461,11 +461,11 @@ Test(loss, slow_peer_receives_the_rest_once)
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "no READ is next");
 	open_resending(0);
-	qp->loss.refusable = true;
+	qp->flight_past.refusable = true;
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "the peer may have refused the first copy");
 	open_resending(0);
-	qp->loss.timed_out = false;
+	qp->flight_past.timed_out = false;
 	rc_loss_acknowledged(qp, T0);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(2).v, "a response has shown a loss");
 }

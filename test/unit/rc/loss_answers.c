@@ -6,31 +6,14 @@
 #include "loss_waiting.h"
 #include "rule.h"
 
-/* The peer has the requests before an answered one, and those not in flight. */
-Test(loss_answers, peer_has_the_requests_before_an_answered_one)
-{
-	RULE("Q-9");
-	open_waiting();
-	qp->loss.heard = psn_of(2);
-	cr_assert(rc_loss_peer_has(qp, psn_of(0)));
-	cr_assert(rc_loss_peer_has(qp, psn_of(1)));
-	cr_assert_not(rc_loss_peer_has(qp, psn_of(2)));
-	cr_assert_not(rc_loss_peer_has(qp, psn_of(3)));
-	cr_assert(rc_loss_peer_has(qp, psn_of(5)));
-	qp->loss.heard = psn_of(4);
-	cr_assert(rc_loss_peer_has(qp, psn_of(3)));
-	qp->loss.heard = psn_of(9);
-	cr_assert_not(rc_loss_peer_has(qp, psn_of(0)), "that is long ago");
-}
-
 /* Four responses are owed, nothing is known of their round trips, and a rewind has sent the first one again. */
 static void open_rewound(void)
 {
 	open_waiting();
-	qp->loss.rewound = qp->loss.resent = true;
-	qp->loss.resent_ns = T0 - 1;
-	qp->loss.rewind_limit = psn_of(4);
-	qp->loss.heard = qp->win.snd_una;
+	qp->flight.rewound = qp->flight.resent = true;
+	qp->flight_past.resent_ns = T0 - 1;
+	qp->flight_past.rewind_limit = psn_of(4);
+	qp->flight_past.heard = qp->win.snd_una;
 	qp->loss.retries_left = 6;
 	qp->loss.ack_deadline_ns = T0 + 10;
 }
@@ -40,20 +23,20 @@ Test(loss_answers, responses_of_the_flight_before_the_rewind_show_no_loss)
 {
 	RULE("Q-9");
 	open_rewound();
-	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->flight_past.resent_ns = T0 - TIMEOUT_NS;
 	rc_loss_response_hole(qp, psn_of(1), T0);
-	cr_assert_eq(qp->loss.heard.v, psn_of(2).v);
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(2).v);
 	cr_assert_eq(qp->loss.retries_left, 6);
 	rc_loss_response_hole(qp, psn_of(3), T0);
-	cr_assert_eq(qp->loss.heard.v, psn_of(4).v);
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(4).v);
 	cr_assert_eq(qp->loss.retries_left, 6);
 	rc_loss_response_hole(qp, psn_of(2), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "the new flight has passed it");
 	cr_assert_eq(qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1);
-	cr_assert_eq(qp->loss.heard.v, psn_of(3).v);
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(3).v);
 	open_rewound();
-	qp->loss.rewind_limit = psn_of(2);
-	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->flight_past.rewind_limit = psn_of(2);
+	qp->flight_past.resent_ns = T0 - TIMEOUT_NS;
 	rc_loss_response_hole(qp, psn_of(3), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "it was asked for after the rewind");
 }
@@ -63,9 +46,9 @@ Test(loss_answers, responses_to_unsent_resends_are_of_the_old_flight)
 {
 	RULE("Q-9");
 	open_rewound();
-	qp->loss.resent_ns = T0 - TIMEOUT_NS;
-	qp->loss.rewound = false;
-	qp->loss.resending = true;
+	qp->flight_past.resent_ns = T0 - TIMEOUT_NS;
+	qp->flight.rewound = false;
+	qp->flight.resending = true;
 	qp->win.snd_nxt = psn_of(2);
 	rc_loss_response_hole(qp, psn_of(2), T0);
 	cr_assert_eq(qp->loss.retries_left, 6);
@@ -79,22 +62,22 @@ Test(loss_answers, response_too_early_for_the_copy_is_an_echo)
 	RULE("T-5");
 	open_rewound();
 	qp->loss.retries_left = 4;
-	qp->loss.heard = psn_of(3);
-	qp->loss.resent_ns = T0;
+	qp->flight_past.heard = psn_of(3);
+	qp->flight_past.resent_ns = T0;
 	rc_loss_response_hole(qp, psn_of(1), T0 + 4 * TIMEOUT_NS - 1);
 	cr_assert_eq(qp->loss.retries_left, 4);
 	rc_loss_response_hole(qp, psn_of(1), T0 + 4 * TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 3);
 	open_rewound();
-	qp->loss.resent = false;
-	qp->loss.heard = psn_of(3);
+	qp->flight.resent = false;
+	qp->flight_past.heard = psn_of(3);
 	rc_loss_response_hole(qp, psn_of(1), T0 + 9 * TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 6, "the copy has not left");
 	open_rewound();
 	qp->loss.retries_left = 5;
 	qp->loss.asked = 1;
-	qp->loss.heard = psn_of(3);
-	qp->loss.resent_ns = T0;
+	qp->flight_past.heard = psn_of(3);
+	qp->flight_past.resent_ns = T0;
 	rc_loss_response_hole(qp, psn_of(1), T0 + TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 4, "what asked instead of a resend is no restart");
 }
@@ -105,7 +88,7 @@ Test(loss_answers, last_retry_leaves_old_responses_to_the_timer)
 	RULE("T-4");
 	open_rewound();
 	qp->loss.retries_left = 0;
-	qp->loss.heard = psn_of(3);
+	qp->flight_past.heard = psn_of(3);
 	rc_loss_response_hole(qp, psn_of(1), T0 + 200 * TIMEOUT_NS);
 	cr_assert_eq(qp->state, UROCE_QPS_RTS);
 	qp->loss.timeout_ns = 0;
@@ -113,7 +96,7 @@ Test(loss_answers, last_retry_leaves_old_responses_to_the_timer)
 	cr_assert_eq(qp->report.send_failed, true, "there is no timer");
 	open_rewound();
 	qp->loss.retries_left = 0;
-	qp->loss.rewind_limit = psn_of(1);
+	qp->flight_past.rewind_limit = psn_of(1);
 	rc_loss_response_hole(qp, psn_of(1), T0 + 200 * TIMEOUT_NS);
 	cr_assert_eq(qp->report.send_failed, true, "it was asked for after the rewind");
 }
@@ -127,7 +110,7 @@ Test(loss_answers, rnr_wait_counts_no_losses)
 	qp->loss.retries_left = 5;
 	rc_loss_sequence_nak(qp, T0 + 9 * TIMEOUT_NS);
 	cr_assert_eq(qp->counters[CNT_REPEATED_NAK], 1);
-	qp->loss.rewound = qp->loss.resending = false;
+	qp->flight.rewound = qp->flight.resending = false;
 	rc_loss_response_hole(qp, psn_of(2), T0 + 9 * TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 5);
 	cr_assert_eq(qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 0);
@@ -144,8 +127,8 @@ Test(loss_answers, a_response_of_the_old_flight_ends_the_wait_for_a_reason)
 	cr_assert_neq(qp->ask.waits, ASK_NAK);
 	open_rewound();
 	qp->rtt.srtt_ns = 10000;
-	qp->loss.heard = psn_of(3);
-	qp->loss.resent_ns = T0;
+	qp->flight_past.heard = psn_of(3);
+	qp->flight_past.resent_ns = T0;
 	ask_await_nak(qp, T0);
 	rc_loss_response_hole(qp, psn_of(1), T0);
 	cr_assert_eq(qp->ask.waits, ASK_NAK);
@@ -155,17 +138,17 @@ Test(loss_answers, responses_and_acks_after_a_gap_are_counted_as_echoes)
 {
 	RULE("T-3");
 	open_rewound();
-	rc_echoes_copy_sent(qp, 2, 3);
+	rc_flight_copy_sent(qp, 2, 3);
 	rc_loss_response_hole(qp, psn_of(1), T0);
-	cr_assert_eq(qp->loss.owed.responses, 1);
+	cr_assert_eq(qp->flight_past.owed.responses, 1);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	rc_loss_ack_skipped_response(qp, psn_of(2), T0 + 1);
-	cr_assert_eq(qp->loss.owed.acks, 2);
+	cr_assert_eq(qp->flight_past.owed.acks, 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + 1 + TIMEOUT_NS);
 	rc_loss_una_still_missing(qp, false, T0 + 2);
-	cr_assert_eq(qp->loss.owed.acks, 1);
+	cr_assert_eq(qp->flight_past.owed.acks, 1);
 	rc_loss_una_still_missing(qp, true, T0 + 3);
-	cr_assert_eq(qp->loss.owed.acks, 1, "it came unasked");
+	cr_assert_eq(qp->flight_past.owed.acks, 1, "it came unasked");
 }
 
 /* An ACK that skips a response shows a loss if it is of the new flight, or if it answers a probe. */
@@ -173,14 +156,14 @@ Test(loss_answers, an_ack_that_skips_a_response_shows_a_loss)
 {
 	RULE("Q-8");
 	open_rewound();
-	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->flight_past.resent_ns = T0 - TIMEOUT_NS;
 	qp->ask.behind_una = 0;
 	rc_loss_ack_skipped_response(qp, psn_of(2), T0);
 	cr_assert_eq(qp->loss.retries_left, 6, "of the old flight");
 	rc_loss_ack_skipped_response(qp, psn_of(1), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "of the new one");
 	open_rewound();
-	qp->loss.resent_ns = T0 - TIMEOUT_NS;
+	qp->flight_past.resent_ns = T0 - TIMEOUT_NS;
 	qp->ask.behind_una = 2;
 	rc_loss_ack_skipped_response(qp, psn_of(2), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "of a probe");
@@ -335,13 +318,13 @@ Test(loss_answers, timeout_costs_a_retry_and_counts_a_silence)
 	rc_loss_timer_expired(qp, T0);
 	cr_assert_eq(qp->loss.retries_left, 0);
 	cr_assert_eq(qp->loss.silences, 1);
-	cr_assert(qp->loss.timed_out && qp->loss.rewound && qp->loss.resending && !qp->loss.resent);
-	cr_assert_not(qp->loss.again);
+	cr_assert(qp->flight_past.timed_out && qp->flight.rewound && qp->flight.resending && !qp->flight.resent);
+	cr_assert_not(qp->flight_past.again);
 	cr_assert_not(loss_is_losing(qp), "silence alone shows no loss");
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v);
 	qp->loss.retries_left = 1;
 	rc_loss_timer_expired(qp, T0);
-	cr_assert(qp->loss.again);
+	cr_assert(qp->flight_past.again);
 	cr_assert_eq(qp->loss.silences, 2);
 	rc_loss_timer_expired(qp, T0);
 	cr_assert_eq(qp->failures.send.status, UROCE_WC_RETRY_EXC_ERR);

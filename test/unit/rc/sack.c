@@ -101,7 +101,7 @@ Test(sack, sack_is_ignored_during_resend_rnr_wait_or_when_idle)
 	RULE("R-4");
 	for (uint32_t i = 0; i < 3; i++) {
 		open_flight(3);
-		qp->loss.resending = i == 0;
+		qp->flight.resending = i == 0;
 		qp->loss.rnr_deadline_ns = i == 1 ? T0 + 1 : RC_NEVER;
 		if (i == 2)
 			acknowledge(3);
@@ -119,7 +119,7 @@ Test(sack, probe_answer_counts_during_a_resend)
 {
 	RULE("T-7");
 	open_flight(4);
-	qp->loss.resending = true;
+	qp->flight.resending = true;
 	answer(probe(CNT_EARLY_PROBES), 0, 1 << 1);
 	cr_assert_str_eq(known(), "LKLL");
 }
@@ -186,15 +186,15 @@ Test(sack, new_information_refills_the_budget_and_restarts_the_timer)
 	tell(1, 2, 1 << 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 7);
-	cr_assert_eq(qp->loss.heard.v, psn_of(1).v);
-	cr_assert(qp->loss.echoes.expected, "the map is told when more is acknowledged");
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(1).v);
+	cr_assert(qp->flight.echoes, "the map is told when more is acknowledged");
 	qp->loss.ack_deadline_ns = T0;
 	ask_wait(&qp->ask, ASK_SILENCE, T0);
 	tell(1, 2, 1 << 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0, "that is no news");
 	cr_assert_eq(qp->ask.deadline_ns, T0);
 	qp->loss.retries_left = 2;
-	qp->loss.rewound = true;
+	qp->flight.rewound = true;
 	tell(1, 3, 3 << 2);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	cr_assert_eq(qp->loss.retries_left, 2, "what comes once more is no progress");
@@ -299,7 +299,7 @@ Test(sack, without_a_board_received_packets_are_still_progress)
 	tell(1, 1, 1 << 1);
 	cr_assert_str_eq(known(), "none");
 	tell(1, 1, 3 << 1);
-	cr_assert_eq(qp->loss.heard.v, psn_of(1).v);
+	cr_assert_eq(qp->flight_past.heard.v, psn_of(1).v);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
 	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 0);
 }

@@ -23,8 +23,8 @@ Test(sack_resend, lost_packets_are_resent_in_order)
 	cr_assert_eq(qp->counters[CNT_RETRANSMITTED_PACKETS], 4);
 	cr_assert_eq(qp->counters[CNT_SACK_PROBES], 1);
 	cr_assert_not(qp->rtt.timing, "nobody knows which copy is answered");
-	cr_assert_eq(qp->loss.owed.acks, 3);
-	cr_assert_eq(qp->loss.owed.responses, 2);
+	cr_assert_eq(qp->flight_past.owed.acks, 3);
+	cr_assert_eq(qp->flight_past.owed.responses, 2);
 	cr_assert_neq(qp->loss.ack_deadline_ns, RC_NEVER);
 }
 
