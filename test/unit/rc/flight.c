@@ -157,7 +157,7 @@ Test(flight, first_retransmission_starts_the_echo_time)
 	cr_assert_not(rc_flight_is_echo(qp, 0, T0 + 5 * TRIP_NS), "only the copy that the rewind has sent counts");
 }
 
-/* A flight moves forward: what is newer than all before, and was asked for before the rewind, belongs to the old one. */
+/* A flight moves forward: what is newer than all before, and was asked for before the rewind, is of the old one. */
 Test(flight, response_ahead_of_the_new_flight_belongs_to_the_old_one)
 {
 	RULE("Q-9");
