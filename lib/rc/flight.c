@@ -104,8 +104,9 @@ bool rc_flight_is_echo(const struct rc_qp *qp, uint32_t copies, uint64_t now_ns)
 {
 	uint64_t bound_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
 
-	return (qp->flight.resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una)) ||
-	       !flight_may_answer_copy(qp, rtt_doubled_ns(bound_ns, copies), now_ns);
+	if (qp->flight.resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
+		return true;
+	return qp->flight.rewound && !flight_copy_left(qp, rtt_doubled_ns(bound_ns, copies), now_ns);
 }
 
 /*

@@ -3,8 +3,13 @@
 import functools
 import os
 import re
+import sys
+import time
 
-from cases import Running, Skipped, run, want, without_away
+from cases import BUILD, Running, Skipped, run, want, without_away
+
+sys.path.insert(0, os.path.join(BUILD, "app"))
+import uroce_telemetry  # noqa: E402
 
 TARGET, HOST = "10.0.0.1", "10.0.0.2"
 DISK, OTHER, OWN_HOST = "nqn.2026-01.uroce:disk", "nqn.2026-01.uroce:other", "nqn.2026-01.uroce:nvme-perf"
@@ -77,7 +82,17 @@ class Ends:
 
     def works(self, tag, *options, nqn=DISK):
         host = self.host(tag, "--rw", "randrw", "--verify", *options, nqn=nqn)
-        want(host.finish() == 0 and re.search(r" [1-9]\d* verified", host.text()), host.text(), self.target.text())
+        if host.finish() != 0 or not re.search(r" [1-9]\d* verified", host.text()):
+            raise AssertionError(host.text() + self.state())
+
+    def state(self):
+        """What the target logs and counts, for a failure: an lcore that was away logs that up to 0.1 s later."""
+        time.sleep(0.2)
+        lines = [self.target.text()]
+        for instance in uroce_telemetry.instances(f"uroce-{self.target.process.pid}"):
+            lines.append(str({name: count for name, count in instance.ask("/uroce/counters", 0).items() if count}))
+            instance.close()
+        return "\n".join(lines)
 
     def fails(self, tag, status, *words, nqn=DISK, options=()):
         host = self.host(tag, *options, nqn=nqn)
