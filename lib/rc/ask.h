@@ -22,8 +22,8 @@
  * migrates (C-33). An lcore that was away reports to its SACK peers for how long, so that a person at the peer learns
  * why responses were late. No timer runs for a report, and a lost report is not sent again.
  *
- * A QP waits for one reason at a time, so one deadline serves all. Nothing here depends on what was lost: loss.h says
- * when a wait begins and what its end means, probe.h writes what is due.
+ * A QP waits for one reason at a time, so one deadline serves all. This module detects no losses: loss.h begins the
+ * waits and acts when they end, and probe.h writes the packets that are due.
  */
 #ifndef RC_ASK_H
 #define RC_ASK_H
@@ -35,7 +35,7 @@
 #include "rc/qp_state.h"
 
 #define ASK_AT_ONCE 0u         /* a deadline of this value: the wait begins at the next call that knows the time */
-#define ASK_SHORTEST_NS 50000u /* a probe waits at least this long, about what a busy peer takes to answer */
+#define ASK_SHORTEST_NS 50000u /* a probe waits at least this long, the response time of a busy peer */
 /* an ACK request is put off at least this long: more requests are likely to be posted within that time */
 #define ASK_PUT_OFF_NS 10000u
 
@@ -46,7 +46,7 @@
 
 static_assert(ASK_BEFORE_STALL < ASK_INTERVAL, "or the end of the window makes no difference");
 
-/* ---- what a QP waits for ---- */
+/* ---- waits ---- */
 
 /* RESET: nothing is in flight. The settings stay. */
 static inline void ask_reset(struct rc_ask *ask)
@@ -72,13 +72,13 @@ static inline bool ask_is_open(const struct rc_ask *ask)
 	return ask->waits <= ASK_ACKREQ;
 }
 
-/* What is due, apart from a report. */
+/* The reason of the packet that is due, apart from a report. */
 static inline enum rc_ask_for ask_due(const struct rc_ask *ask)
 {
 	return (enum rc_ask_for)(ask->due & ~ASK_REPORT);
 }
 
-/* From now on this is due, apart from a report. */
+/* From now on a packet is due for this reason, apart from a report. */
 static inline void ask_set_due(struct rc_ask *ask, enum rc_ask_for reason)
 {
 	ask->due = (uint8_t)((ask->due & ASK_REPORT) | reason);
@@ -192,7 +192,7 @@ static inline void ask_sooner(struct rc_ask *ask, uint64_t patience_ns, uint64_t
 		ask->deadline_ns = now_ns + patience_ns;
 }
 
-/* ---- what is due ---- */
+/* ---- due packets ---- */
 
 /* The wait is over: the packet leaves with the next transmit, unless one that has spent a retry is due. */
 static inline void ask_now(struct rc_ask *ask, enum rc_ask_for reason)
@@ -338,9 +338,7 @@ static inline void ask_hurry(struct rc_qp *qp)
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 	struct rc_ask *ask = &qp->ask;
 
-	if (in_flight == 0 || ask_is_under_way(qp, in_flight) || ask->waits == ASK_NAK)
-		return;
-	if (ask_due(ask) == ASK_RETRY)
+	if (in_flight == 0 || ask_is_under_way(qp, in_flight) || ask->waits == ASK_NAK || ask_due(ask) == ASK_RETRY)
 		return;
 	ask_set_due(ask, ASK_ACKREQ);
 	if (ask->waits == ASK_SILENCE)

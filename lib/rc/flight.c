@@ -4,7 +4,7 @@
 
 #include "rc/sackmap.h"
 
-/* ---- what leaves ---- */
+/* ---- sent packets and rewinds ---- */
 
 void rc_flight_rewound(struct rc_qp *qp, psn_t from, psn_t heard, bool timed_out)
 {
@@ -40,7 +40,7 @@ void rc_flight_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
 	qp->flight.echoes = true;
 }
 
-/* ---- what comes ---- */
+/* ---- progress and echoes ---- */
 
 bool rc_flight_take_echo(struct rc_qp *qp, bool ack)
 {
@@ -69,7 +69,7 @@ void rc_flight_echoes_acknowledged(struct rc_qp *qp)
 	ask_doubt(&qp->ask, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
 }
 
-/* ---- what an answer belongs to ---- */
+/* ---- the flight of an answer ---- */
 
 bool rc_flight_peer_has(const struct rc_qp *qp, psn_t psn)
 {

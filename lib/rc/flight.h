@@ -20,7 +20,7 @@
 #include "rc/ask.h"
 #include "rc/qp_state.h"
 
-/* ---- what leaves ---- */
+/* ---- sent packets and rewinds ---- */
 
 /* RESET: nothing is in flight. */
 static inline void flight_reset(struct rc_qp *qp)
@@ -91,7 +91,7 @@ static inline void flight_path_changed(struct rc_qp *qp)
 	qp->flight_past.moved_end = qp->win.snd_max;
 }
 
-/* ---- what comes ---- */
+/* ---- progress and echoes ---- */
 
 /* snd_una has moved while echoes are expected. */
 void rc_flight_echoes_acknowledged(struct rc_qp *qp);
@@ -122,7 +122,7 @@ static inline void flight_echoes_come_first(struct rc_qp *qp)
 /* A response or an ACK that is of no other use has come. Returns false if no copy can have drawn it. */
 bool rc_flight_take_echo(struct rc_qp *qp, bool ack);
 
-/* ---- what an answer belongs to ---- */
+/* ---- the flight of an answer ---- */
 
 /* Has the peer received the unanswered packet at psn? That is known once the peer has answered a packet behind psn. */
 bool rc_flight_peer_has(const struct rc_qp *qp, psn_t psn);
@@ -152,8 +152,8 @@ static inline bool flight_may_answer_copy(const struct rc_qp *qp, uint64_t trip_
 bool rc_flight_is_echo(const struct rc_qp *qp, uint32_t copies, uint64_t now_ns);
 
 /*
- * A response behind snd_una has come: notes what the peer has received. Returns whether the response belongs to the
- * flight before the last rewind, however far that has got (Q-9).
+ * A response behind snd_una has come: notes which packets the peer has received. Returns true if the response belongs
+ * to the flight before the last rewind, however far that has got (Q-9).
  */
 bool rc_flight_take_response(struct rc_qp *qp, psn_t psn);
 

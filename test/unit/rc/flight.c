@@ -113,7 +113,7 @@ Test(flight, sack_map_follows_each_acknowledgement)
 	cr_assert_not(qp->flight.echoes);
 }
 
-/* ---- which transmission an answer belongs to ---- */
+/* ---- the flight of an answer ---- */
 
 /* The window went back to the oldest of four packets, because nothing came, and the first `again` have left again. */
 static void open_rewound(uint32_t again)
