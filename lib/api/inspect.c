@@ -1,8 +1,6 @@
 /* inspect.c - views of QPs, ports and lcores, each made by its owner, so that it cannot be destroyed meanwhile */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -10,6 +8,7 @@
 #include <uroce/inspect.h>
 
 #include "api/stats.h"
+#include "engine/away.h"
 #include "engine/clock.h"
 #include "engine/device_state.h"
 #include "engine/engine.h"
@@ -223,20 +222,6 @@ struct lcore_call {
 	struct uroce_lcore_view *view;
 };
 
-/* How long this thread has waited for a core since it began. 0: the kernel does not tell. */
-static uint64_t starved_ns(void)
-{
-	FILE *file = fopen("/proc/thread-self/schedstat", "re");
-	uint64_t ran = 0, waited = 0;
-
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
-		waited = 0;
-	fclose(file);
-	return waited;
-}
-
 static int view_lcore(void *argument)
 {
 	const struct lcore_call *call = argument;
@@ -246,7 +231,7 @@ static int view_lcore(void *argument)
 		.lcore_id = call->lcore->lcore_id,
 		.since_ns = engine_now_ns() - call->lcore->made_ns,
 		.busy_ns = call->lcore->busy_ns,
-		.starved_ns = starved_ns(),
+		.starved_ns = engine_away_starved_ns(call->lcore),
 		.away_count = call->lcore->away.count,
 		.away_ns = call->lcore->away.total_ns,
 	};

@@ -3,15 +3,18 @@
 /*
  * A long time between two polls has two kinds of reasons. The thread computed something else, or slept: that is the
  * choice of the application. Or other threads had its core, its process was stopped, or the virtual machine was paused:
- * then the lcore was away, and its peers wait and retry. The kernel counts how long a thread had a core, and how often
- * it gave its core away by itself. It counts a stop as a sleep. So a thread that polls busily, without a sleep, is
- * taken for stopped, and one that sleeps now and then is not.
+ * then the lcore was away, and its peers wait and retry. The kernel counts for how long a thread waited for a core, how
+ * long it had one, and how often it gave its core away by itself. It counts a stop as a sleep. So a thread that polls
+ * busily, without a sleep, is taken for stopped, and one that sleeps now and then is not.
  *
  * An absence is counted, logged, and reported to SACK peers (lib/rc/ask.h).
  */
 #include "engine/away.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "engine/clock.h"
 #include "engine/device_state.h"
@@ -40,14 +43,28 @@ static uint64_t timeval_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * S_NS + (uint64_t)time->tv_usec * 1000;
 }
 
+uint64_t engine_away_starved_ns(const struct uroce_lcore *lcore)
+{
+	unsigned long ran_ns, starved_ns = 0;
+	int fd = lcore->away.schedstat_fd;
+	char text[64];
+	ssize_t bytes = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+	if (bytes <= 0)
+		return 0;
+	text[bytes] = '\0';
+	return sscanf(text, "%lu %lu", &ran_ns, &starved_ns) == 2 ? starved_ns : 0;
+}
+
 /* Queries the kernel about the calling thread. */
-static struct engine_core_use query_core_use(uint64_t now_ns)
+static struct engine_core_use query_core_use(const struct uroce_lcore *lcore, uint64_t now_ns)
 {
 	struct rusage usage = { 0 };
 
 	getrusage(RUSAGE_THREAD, &usage);
 	return (struct engine_core_use){
 		.at_ns = now_ns,
+		.starved_ns = engine_away_starved_ns(lcore),
 		.ran_ns = timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime),
 		.sleeps = (uint64_t)usage.ru_nvcsw,
 	};
@@ -67,10 +84,13 @@ static uint64_t away_ns(const struct uroce_lcore *lcore, const struct engine_cor
 	const struct engine_core_use *before = &lcore->away.use;
 	uint64_t between_ns = lcore->now_ns - lcore->before_ns, passed_ns = now->at_ns - before->at_ns;
 	uint64_t ran_ns = now->ran_ns - before->ran_ns;
+	uint64_t starved_ns = now->starved_ns > before->starved_ns ? now->starved_ns - before->starved_ns : 0;
 
 	/* ran_ns is too large, too, if the lcore's thread has ended and another one has its id now. */
-	if (between_ns < AWAY_NS || ran_ns > passed_ns || (now->sleeps != before->sleeps && !polls_busily(lcore)))
+	if (between_ns < AWAY_NS || ran_ns > passed_ns)
 		return 0;
+	if (now->sleeps != before->sleeps && !polls_busily(lcore))
+		return RTE_MIN(between_ns, starved_ns);
 	return RTE_MIN(between_ns, passed_ns - ran_ns);
 }
 
@@ -144,7 +164,7 @@ static void log_absences(struct uroce_lcore *lcore)
 void engine_away_look(struct uroce_lcore *lcore)
 {
 	struct engine_away *away = &lcore->away;
-	const struct engine_core_use use = query_core_use(lcore->now_ns);
+	const struct engine_core_use use = query_core_use(lcore, lcore->now_ns);
 	uint64_t ns = away_ns(lcore, &use);
 
 	away->look_ns = lcore->now_ns + LOOK_NS;
@@ -164,7 +184,18 @@ void engine_away_look(struct uroce_lcore *lcore)
 
 void engine_away_begin(struct uroce_lcore *lcore)
 {
-	lcore->away.use = query_core_use(engine_now_ns());
-	lcore->away.slept_ns = lcore->away.use.at_ns;
-	lcore->away.look_ns = lcore->away.use.at_ns + LOOK_NS;
+	struct engine_away *away = &lcore->away;
+
+	engine_away_end(lcore);
+	away->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	away->use = query_core_use(lcore, engine_now_ns());
+	away->slept_ns = away->use.at_ns;
+	away->look_ns = away->use.at_ns + LOOK_NS;
+}
+
+void engine_away_end(struct uroce_lcore *lcore)
+{
+	if (lcore->away.schedstat_fd >= 0)
+		close(lcore->away.schedstat_fd);
+	lcore->away.schedstat_fd = -1;
 }

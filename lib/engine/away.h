@@ -7,6 +7,10 @@
 
 /* The calling thread polls the lcore from now on. */
 void engine_away_begin(struct uroce_lcore *lcore);
+/* No thread will poll the lcore again. */
+void engine_away_end(struct uroce_lcore *lcore);
+/* How long the lcore's thread was ready to run but had no core, since it began; 0: the kernel does not tell. */
+uint64_t engine_away_starved_ns(const struct uroce_lcore *lcore);
 /* The thread is about to sleep until there may be work. */
 static inline void away_expect_sleep(struct uroce_lcore *lcore)
 {

@@ -49,6 +49,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	free(lcore->failed);
 	engine_numa_free(lcore->board_memory, LCORE_BOARDS * sizeof(struct rc_board));
 	engine_numa_free(lcore->kept_memory, LCORE_KEPT * sizeof(struct rc_kept_packet));
+	engine_away_end(lcore);
 	if (lcore->wake_fd >= 0)
 		close(lcore->wake_fd);
 	engine_landing_remove(lcore);
@@ -75,6 +76,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->failed = calloc(1, sizeof(*lcore->failed));
 	lcore->board_memory = engine_numa_alloc(LCORE_BOARDS * sizeof(struct rc_board), node);
 	lcore->kept_memory = engine_numa_alloc(LCORE_KEPT * sizeof(struct rc_kept_packet), node);
+	lcore->away.schedstat_fd = -1;
 	lcore->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells ||
 	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed || !lcore->board_memory ||

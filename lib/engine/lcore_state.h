@@ -48,6 +48,7 @@ struct engine_burst {
 /* How much of its core a thread has used until at_ns. */
 struct engine_core_use {
 	uint64_t at_ns, ran_ns;
+	uint64_t starved_ns; /* how long the thread was ready to run but had no core */
 	uint64_t sleeps; /* how often the thread gave its core away by itself */
 };
 
@@ -56,6 +57,7 @@ struct engine_away {
 	uint64_t look_ns;  /* when the kernel is queried next */
 	uint64_t slept_ns; /* when a sleep of the thread was last noticed */
 	struct engine_core_use use;
+	int schedstat_fd; /* what the kernel counts of the lcore's thread; -1: it does not tell */
 	uint64_t count, total_ns;
 	uint64_t logged_ns, longest_ns; /* of the absences that were not logged yet */
 	uint32_t unlogged;

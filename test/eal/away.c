@@ -24,12 +24,13 @@ static struct network network;
 static char logged[4096];
 
 /* The kernel's clock and what it counts of the thread, as the test sets them. */
-static uint64_t now_ns, ran_ns;
+static uint64_t now_ns, ran_ns, starved_ns;
 static long sleeps;
 
 uint64_t __wrap_engine_now_ns(void);
 uint64_t __real_engine_now_ns(void);
 int __wrap_getrusage(int who, struct rusage *usage);
+ssize_t __wrap_pread64(int fd, void *text, size_t bytes, off_t offset);
 
 uint64_t __wrap_engine_now_ns(void)
 {
@@ -44,6 +45,13 @@ int __wrap_getrusage(int who, struct rusage *usage)
 		.ru_nvcsw = sleeps,
 	};
 	return 0;
+}
+
+/* pread(), as the C library names it in a program with large files. Nothing else reads a file in this way. */
+ssize_t __wrap_pread64(int fd, void *text, size_t bytes, off_t offset)
+{
+	cr_assert(fd >= 0 && offset == 0);
+	return snprintf(text, bytes, "%lu %lu 7\n", ran_ns, starved_ns);
 }
 
 static void keep_warning(void *context, enum uroce_log_level level, const char *text)
@@ -161,6 +169,47 @@ Test(away, busy_lcore_of_a_stopped_process_is_away)
 	uroce_lcore_wait(uroce_engine_lcore(network.engine, 0), NULL, 0, 1000);
 	pause_for(412, 0, 1);
 	expect_away(1, 412);
+	close_network();
+}
+
+Test(away, sleeping_lcore_that_waits_for_a_core_is_away)
+{
+	open_connected(true);
+	starved_ns += 412 * MS_NS;
+	pause_for(1412, 0, 1);
+	expect_away(1, 412);
+	starved_ns += 90 * MS_NS;
+	pause_for(1412, 0, 1);
+	expect_away(1, 412);
+	starved_ns += 5000 * MS_NS; /* also in polls before; an absence is no longer than the time between two polls */
+	pause_for(412, 0, 1);
+	expect_away(2, 824);
+	close_network();
+}
+
+/* How long requests wait for a MAC while nobody polls the lcore says nothing about the peer. */
+Test(away, absence_does_not_count_as_the_silence_of_a_station)
+{
+	struct uroce_qp_attr attr = {
+		.dest_qp_num = 2,
+		.timeout = 8,
+		.retry_cnt = 3,
+		.path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.77") },
+	};
+	struct uroce_wc wc;
+
+	RULE("W-8");
+	open_connected(false);
+	cr_assert_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_last_error());
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
+	for (int i = 0; i < 3; i++) {
+		now_ns += 4 * S_NS;
+		poll_for(900);
+		cr_expect_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0, "absence %d", i);
+	}
+	poll_for(310);
+	cr_assert_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 1);
+	cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR);
 	close_network();
 }
 
