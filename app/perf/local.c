@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <rte_launch.h>
+#include <rte_pause.h>
 
 #include "common/eal.h"
 #include "perf/beside.h"
@@ -19,13 +20,15 @@
 /* Shared by the two threads of a run on two cores. */
 struct second_thread {
 	struct perf_end *end;
-	_Atomic bool done, failed, stop;
+	_Atomic bool started, done, failed, stop;
 };
 
 static int run_second(void *argument)
 {
 	struct second_thread *thread = argument;
 
+	perf_end_poll(thread->end);
+	atomic_store(&thread->started, true);
 	while (!atomic_load(&thread->stop)) {
 		perf_end_poll(thread->end);
 		if (thread->end->tally.errors)
@@ -44,6 +47,10 @@ static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failove
 
 	if (error)
 		return error;
+	/* Until the second end answers, requests of the first one would only use up their retries. */
+	while (!atomic_load(&thread.started))
+		rte_pause();
+	perf_end_begin(&ends[0]);
 	while (!perf_end_is_done(&ends[0]) || !atomic_load(&thread.done)) {
 		perf_end_poll(&ends[0]);
 		perf_failover_poll(failover);
@@ -59,6 +66,7 @@ static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failove
 
 static void run_on_one_core(struct perf_end *ends, struct perf_failover *failover)
 {
+	perf_end_begin(&ends[0]);
 	while (!perf_end_is_done(&ends[0]) || !perf_end_is_done(&ends[1])) {
 		perf_end_poll(&ends[0]);
 		perf_end_poll(&ends[1]);
@@ -94,7 +102,6 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 
 	perf_failover_begin(failover);
 	perf_end_begin(&ends[1]);
-	perf_end_begin(&ends[0]);
 	if (core_count == 2)
 		error = run_on_two_cores(ends, failover);
 	else
