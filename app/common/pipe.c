@@ -19,7 +19,8 @@
 #define SEND_S 10.0
 #define PART_S 2.0
 #define TRY_AGAIN_US 100000
-#define WAIT_MS 1u
+#define WAIT_MS 1u        /* for messages */
+#define EVENT_WAIT_MS 20u /* for events of the connection; a program looks as often whether it was interrupted */
 #define KEEPALIVE_MS 1000u
 
 /* Data that has been received and not been read, oldest first. */
@@ -164,7 +165,7 @@ static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double se
 {
 	double end = app_now_seconds() + seconds;
 
-	while (uroce_cm_wait(pipe->channel, WAIT_MS, event) != 0) {
+	while (uroce_cm_wait(pipe->channel, EVENT_WAIT_MS, event) != 0) {
 		report_wait(pipe);
 		if ((keep_waiting && !keep_waiting()) || (seconds > 0 && app_now_seconds() > end))
 			return false;

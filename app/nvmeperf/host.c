@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/eal.h"
@@ -18,6 +19,8 @@
 #include "nvmf/hello.h"
 
 #define PATIENCE_NS 20000000000ull
+#define SPIN_NS 10000000ull /* a wait polls for so long before it sleeps between polls */
+#define NAP_US 100u
 #define GOODBYE_NS 500000000ull
 #define HOST_READS 16u
 #define CONSUMER_REJECTS 28u /* reason of a REJ */
@@ -95,16 +98,18 @@ static void post_receive(struct link *link, uint32_t slot)
 /* Returns whether *what has become so. */
 static bool wait_for(struct host *host, const struct link *link, const bool *what, bool value)
 {
-	uint64_t until_ns = app_now_ns() + PATIENCE_NS;
+	uint64_t began_ns = app_now_ns();
 	struct app_wait wait = { .began = app_now_seconds() };
 	struct host_done done[16];
 	char address[64];
 
 	uroce_addr_format(&host->config.target, address, sizeof(address));
-	while (*what != value && !link->over && app_now_ns() < until_ns) {
+	while (*what != value && !link->over && app_now_ns() < began_ns + PATIENCE_NS) {
 		host->config.poll(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
+		if (app_now_ns() > began_ns + SPIN_NS)
+			usleep(NAP_US);
 		app_wait_report(&wait, "the target at %s, port %u", address, host->config.service);
 	}
 	return *what == value;

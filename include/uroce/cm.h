@@ -176,7 +176,8 @@ UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
 /*
  * Waits for the oldest event, up to timeout_ms. Meanwhile it polls the lcores that no other thread has polled; so a
- * thread that is to poll an lcore must have polled it before this call. Returns 0; -ETIMEDOUT; -EINTR: a signal came.
+ * thread that is to poll an lcore must have polled it before this call. After 0.1 ms without work it sleeps between
+ * polls, at most 1 ms if frames do not wake it. Returns 0; -ETIMEDOUT; -EINTR: a signal came.
  */
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 

@@ -18,6 +18,14 @@
 #include "engine/mailbox.h"
 
 #define POLL_MS 100u
+#define SPIN_NS 100000u /* a thread that waits polls for so long before it sleeps */
+/*
+ * Not all frames wake the thread. Where they do not, a sleep lasts a NAP_PART-th of the time since the last work, so that
+ * it delays new work by only a small part of that time.
+ */
+#define NAP_PART 8u
+#define NAP_MIN_NS 20000ull
+#define NAP_MAX_NS 1000000ull
 
 /* ---- channels ---- */
 
@@ -227,37 +235,60 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 	return none ? engine_refuse_often(-EAGAIN, "channel: no event is pending", 0) : 0;
 }
 
-/* Polls the lcores that no thread polls. false: all have threads of their own. */
-static bool poll_lcores(const struct uroce_engine *engine)
+/* What a thread that waits for an event has found at the lcores that no other thread polls. */
+struct turn {
+	struct uroce_lcore *last; /* NULL: all lcores have threads of their own */
+	unsigned count, work;
+};
+
+static struct turn poll_lcores(const struct uroce_engine *engine)
 {
-	bool polled = false;
+	struct turn turn = { 0 };
 
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct uroce_lcore *lcore = engine->lcores[i];
 
 		if (lcore_is_owned(lcore) && !lcore_is_ours(lcore))
 			continue;
-		uroce_lcore_poll(lcore);
-		polled = true;
+		turn.work += uroce_lcore_poll(lcore);
+		turn.last = lcore;
+		turn.count++;
 	}
-	return polled;
+	return turn;
+}
+
+/* Sleeps after a turn without work, until there may be work or an event, but at most for left_ns. */
+static void sleep_after(const struct turn *turn, const struct uroce_cm_channel *channel, uint64_t quiet_ns,
+			uint64_t left_ns)
+{
+	uint64_t nap_ns = RTE_MIN(RTE_MAX(quiet_ns / NAP_PART, NAP_MIN_NS), NAP_MAX_NS);
+	bool wakes = turn->count == 1 && uroce_lcore_wakes(turn->last);
+
+	if (quiet_ns >= SPIN_NS)
+		uroce_lcore_wait(turn->last, &channel->fd, 1, wakes ? left_ns : RTE_MIN(nap_ns, left_ns));
 }
 
 int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event)
 {
-	uint64_t until_ns = engine_now_ns() + timeout_ms * 1000000ull;
+	uint64_t now_ns = engine_now_ns(), until_ns = now_ns + timeout_ms * 1000000ull, worked_ns = now_ns;
 
 	for (;;) {
 		struct pollfd readable = { .fd = channel->fd, .events = POLLIN };
 		int error = uroce_cm_next(channel, event);
+		struct turn turn;
 
 		if (error != -EAGAIN)
 			return error;
-		if (engine_now_ns() >= until_ns)
+		now_ns = engine_now_ns();
+		if (now_ns >= until_ns)
 			return engine_refuse_often(-ETIMEDOUT, "timeout_ms %u: no event arrived in that time",
 						   timeout_ms);
-		if (!poll_lcores(channel->engine) &&
-		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
+		turn = poll_lcores(channel->engine);
+		if (turn.work)
+			worked_ns = now_ns;
+		else if (turn.last)
+			sleep_after(&turn, channel, now_ns - worked_ns, until_ns - now_ns);
+		else if (poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
 			return engine_refuse(-errno, "cannot wait for events: %s", strerror(errno));
 	}
 }

@@ -90,7 +90,7 @@ def perf_survives_a_lossy_link(directory):
 @case
 def perf_detects_a_killed_peer(directory):
     for who in ("client", "server"):
-        with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-D", "60") as pair:
+        with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-D", "60", "-u", "15") as pair:
             pair.client.wait_for("RDMA_Write BW Test")
             time.sleep(0.3)
             (pair.client if who == "client" else pair.server).kill()
@@ -141,8 +141,8 @@ def commanded(directory, role, commands, *arguments):
     path = os.path.join(directory, role + ".commands")
     open(path, "w").write("\n".join(commands) + "\n")
     end, address = ("server", "10.78.0.1/24") if role == "server" else ("client", "10.78.0.2/24")
-    return Running(directory, role, "testpmd", *port(directory, end), "--ip", address, "--cmdline-file", path,
-                   *arguments)
+    return Running(directory, role, "testpmd", *port(directory, end), "--ip", address, "--idle", "sleep",
+                   "--cmdline-file", path, *arguments)
 
 
 @case
@@ -213,7 +213,8 @@ def testpmd_refuses_invalid_commands_in_one_line(directory):
                                   (["connect here"], [], '"here": must be a RoCE address'),
                                   (["disconnect"], [], "no peer is connected by address")):
         open(path, "w").write("\n".join(commands + ["quit"]) + "\n")
-        code, out, err = run("testpmd", "--device", "net_null0", "--ip", "10.78.0.2/24", "--cmdline-file", path, *extra)
+        code, out, err = run("testpmd", "--device", "net_ring0", "--ip", "10.78.0.2/24", "--idle", "sleep",
+                             "--cmdline-file", path, *extra)
         complaints = [line for line in err.splitlines() if not line.startswith("waiting for a server at ")]
         want(code == 0 and told in out + err and len(complaints) <= 1, commands, code, out, err)
     open(path, "w").write("listen\nquit\n")

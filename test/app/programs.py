@@ -447,10 +447,10 @@ def duplicate_or_invalid_settings_are_reported_in_file_terms(directory):
 
 @case
 def missing_listener_exits_with_status_3_in_every_program(directory):
-    port, clients = ["--device", "net_null0", "--ip", "10.1.0.2/24"], []
+    port, clients = ["--device", "net_ring0", "--ip", "10.1.0.2/24"], []
     for name, *more in (("perf", "-p", "18603", "127.0.0.1"),
-                        ("testpmd", "--port", "18603", "--peer", "127.0.0.1")):
-        clients.append(Running(directory, name, name, *EAL, "--vdev=net_null0", "--", *port, *more))
+                        ("testpmd", "--idle", "sleep", "--port", "18603", "--peer", "127.0.0.1")):
+        clients.append(Running(directory, name, name, *port, *more))
     try:
         for client in clients:
             code = client.finish()
@@ -511,7 +511,7 @@ def table_has_only_rows_and_no_unmeasured_peak(directory):
 def waiting_program_reports_dropped_frames(directory):
     """Every frame is damaged: "no answer" alone would let a user look for the peer."""
     del directory
-    status, _, told = run("perf", "--op", "write", "--mode", "bw", "-n", "5", "--corrupt", "1", "-u", "18")
+    status, _, told = run("perf", "--op", "write", "--mode", "bw", "-n", "5", "--corrupt", "1", "-u", "15")
     want(status == 1 and re.search(r"uroce-perf: port \S+ dropped \d+ frames: .*\(rx_icrc_encapsulated\)", told), told)
 
 

@@ -1,6 +1,7 @@
 /* wait.c - who polls an lcore itself and sleeps meanwhile: what ends the sleep, and what does not */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
@@ -132,6 +133,23 @@ static void *send_frame(void *nothing)
 	sendto(fd, frame, sizeof(frame), 0, (const struct sockaddr *)&address, sizeof(address));
 	close(fd);
 	return nothing;
+}
+
+/* The thread that waits for an event of a connection polls the lcore: naps, because a loop's frames wake nobody. */
+Test(wait, wait_for_a_connection_event_leaves_the_core_to_others)
+{
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_event event;
+	struct network network;
+	long before;
+
+	network_open(&network, 1);
+	cr_assert_eq(uroce_cm_channel_create(network.engine, &channel), 0);
+	before = sleeps();
+	cr_expect_eq(uroce_cm_wait(channel, 200, &event), -ETIMEDOUT);
+	expect_sleeps(before, 1, 1000);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	network_close(&network);
 }
 
 Test(wait, frame_to_a_packet_socket_ends_the_wait)
