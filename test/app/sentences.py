@@ -5,6 +5,7 @@
 
 No root, hugepages or NIC needed; as root one case more runs.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -159,10 +160,13 @@ def second_memif_client_is_refused_with_the_reason(directory):
     first = Running(directory, "first", "testpmd", *port("client", 2), "-p", "18622", "--peer", "127.0.0.1",
                     "--stats-period", "1")
     first.wait_for("Gbit/s")
-    for name, *options in (("testpmd", "--server"), ("perf", "-R", "10.0.0.1"),
-                           ("nvme-perf", "--peer", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks")):
-        one_line(name, run(name, *port("client", 3), *options), 3, "net_memif0 has no link",
-                 "its socket has another client", "its own socket and server")
+    others = (("testpmd", "--server"), ("perf", "-R", "10.0.0.1"),
+              ("nvme-perf", "--peer", "10.0.0.1", "--nqn", "nqn.2026-01.org.example:disks"))
+    with concurrent.futures.ThreadPoolExecutor(len(others)) as pool:
+        answers = pool.map(lambda other: run(other[0], *port("client", 3), *other[1:]), others)
+    for other, answer in zip(others, answers):
+        one_line(other[0], answer, 3, "net_memif0 has no link", "its socket has another client",
+                 "its own socket and server")
     want(first.interrupt() == 0, first.text())  # nothing has disturbed it
     code, out, err = run("perf", *port("client", 3), "-R", "10.0.0.1")
     want("has no link" not in err, "the socket is free now", code, out, err)
