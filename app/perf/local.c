@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <rte_launch.h>
-#include <rte_pause.h>
 
 #include "common/eal.h"
 #include "perf/beside.h"
@@ -20,15 +19,18 @@
 /* Shared by the two threads of a run on two cores. */
 struct second_thread {
 	struct perf_end *end;
-	_Atomic bool started, done, failed, stop;
+	_Atomic bool started, go, done, failed, stop;
 };
 
 static int run_second(void *argument)
 {
 	struct second_thread *thread = argument;
 
-	perf_end_poll(thread->end);
-	atomic_store(&thread->started, true);
+	while (!atomic_load(&thread->go)) {
+		uroce_lcore_poll(thread->end->lcore);
+		atomic_store(&thread->started, true);
+	}
+	perf_end_begin(thread->end);
 	while (!atomic_load(&thread->stop)) {
 		perf_end_poll(thread->end);
 		if (thread->end->tally.errors)
@@ -47,10 +49,11 @@ static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failove
 
 	if (error)
 		return error;
-	/* Until the second end answers, requests of the first one would only use up their retries. */
+	/* Requests that leave before both threads poll would only use up their retries. */
 	while (!atomic_load(&thread.started))
-		rte_pause();
+		uroce_lcore_poll(ends[0].lcore);
 	perf_end_begin(&ends[0]);
+	atomic_store(&thread.go, true);
 	while (!perf_end_is_done(&ends[0]) || !atomic_load(&thread.done)) {
 		perf_end_poll(&ends[0]);
 		perf_failover_poll(failover);
@@ -66,6 +69,7 @@ static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failove
 
 static void run_on_one_core(struct perf_end *ends, struct perf_failover *failover)
 {
+	perf_end_begin(&ends[1]);
 	perf_end_begin(&ends[0]);
 	while (!perf_end_is_done(&ends[0]) || !perf_end_is_done(&ends[1])) {
 		perf_end_poll(&ends[0]);
@@ -101,7 +105,6 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	int error = 0;
 
 	perf_failover_begin(failover);
-	perf_end_begin(&ends[1]);
 	if (core_count == 2)
 		error = run_on_two_cores(ends, failover);
 	else

@@ -177,7 +177,8 @@ UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_ev
 /*
  * Waits for the oldest event, up to timeout_ms. Meanwhile it polls the lcores that no other thread has polled; so a
  * thread that is to poll an lcore must have polled it before this call. After 0.1 ms without work it sleeps between
- * polls, at most 1 ms if frames do not wake it. Returns 0; -ETIMEDOUT; -EINTR: a signal came.
+ * polls: up to 10 ms if a frame ends the sleep, else up to 0.2 ms. Returns 0; -ETIMEDOUT; -EINTR: a signal came while
+ * all lcores had threads of their own.
  */
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 

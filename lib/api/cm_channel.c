@@ -25,7 +25,9 @@
  */
 #define NAP_PART 8u
 #define NAP_MIN_NS 20000ull
-#define NAP_MAX_NS 1000000ull
+#define NAP_MAX_NS 200000ull
+#define NAP_OF_MANY_NS 50000ull /* a thread that polls several lcores: timers and posts of only one of them wake it */
+#define SLEEP_NS 10000000ull    /* so often links are checked although frames wake the thread */
 
 /* ---- channels ---- */
 
@@ -261,11 +263,14 @@ static struct turn poll_lcores(const struct uroce_engine *engine)
 static void sleep_after(const struct turn *turn, const struct uroce_cm_channel *channel, uint64_t quiet_ns,
 			uint64_t left_ns)
 {
-	uint64_t nap_ns = RTE_MIN(RTE_MAX(quiet_ns / NAP_PART, NAP_MIN_NS), NAP_MAX_NS);
-	bool wakes = turn->count == 1 && uroce_lcore_wakes(turn->last);
+	uint64_t most_ns = SLEEP_NS;
 
+	if (turn->count > 1)
+		most_ns = NAP_OF_MANY_NS;
+	else if (!uroce_lcore_wakes(turn->last))
+		most_ns = RTE_MIN(RTE_MAX(quiet_ns / NAP_PART, NAP_MIN_NS), NAP_MAX_NS);
 	if (quiet_ns >= SPIN_NS)
-		uroce_lcore_wait(turn->last, &channel->fd, 1, wakes ? left_ns : RTE_MIN(nap_ns, left_ns));
+		uroce_lcore_wait(turn->last, &channel->fd, 1, RTE_MIN(most_ns, left_ns));
 }
 
 int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event)

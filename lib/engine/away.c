@@ -167,6 +167,10 @@ void engine_away_look(struct uroce_lcore *lcore)
 	const struct engine_core_use use = query_core_use(lcore, lcore->now_ns);
 	uint64_t ns = away_ns(lcore, &use);
 
+	if (use.starved_ns < away->use.starved_ns) { /* the file of a thread that has ended, whose id this thread has now */
+		engine_away_begin(lcore);
+		return;
+	}
 	away->look_ns = lcore->now_ns + LOOK_NS;
 	if (use.sleeps != away->use.sleeps)
 		away->slept_ns = lcore->now_ns;

@@ -487,6 +487,7 @@ static void look_at_resolving(struct uroce_lcore *lcore)
 		bool found = engine_resolve_find(lcore, &path, &mac);
 
 		next = TAILQ_NEXT(id, with_resolving);
+		id->resolve_until_ns += resolve_absent_ns(lcore);
 		if (!found && lcore->now_ns < id->resolve_until_ns)
 			continue;
 		TAILQ_REMOVE(&connect->resolving, id, with_resolving);

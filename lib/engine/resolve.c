@@ -17,7 +17,6 @@
 
 #define HOP_LIMIT_DEFAULT 64
 #define LOOK_AGAIN_NS 1000000ull
-#define ABSENT_NS 100000000ull /* an lcore with so long a time between two polls was not polled for a while */
 
 /* A frame for which there is no room is lost. A QP or datagram that needs the MAC asks for it again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
@@ -266,13 +265,10 @@ void engine_resolve_forget(struct uroce_qp *qp)
 	qp->with_unresolved.le_prev = NULL;
 }
 
-/*
- * Fails the requests of a QP that has waited too long for its peer's MAC. absent_ns: for so long nobody polled the lcore,
- * until now. That time does not count, because no answer could be received.
- */
-static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp, uint64_t absent_ns)
+/* Fails the requests of a QP that has waited too long for its peer's MAC. */
+static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	qp->waiting_since_ns = RTE_MIN(qp->waiting_since_ns + absent_ns, lcore->now_ns);
+	qp->waiting_since_ns = RTE_MIN(qp->waiting_since_ns + resolve_absent_ns(lcore), lcore->now_ns);
 	if (!rc_qp_has_requests(qp_core(qp))) {
 		qp->waiting_since_ns = lcore->now_ns;
 	} else if (lcore->now_ns >= qp->waiting_since_ns + UNRESOLVED_NS) {
@@ -284,7 +280,6 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp, uint6
 
 static __rte_noinline void look_at_unresolved(struct uroce_lcore *lcore)
 {
-	uint64_t between_ns = lcore->now_ns - lcore->before_ns, absent_ns = between_ns >= ABSENT_NS ? between_ns : 0;
 	struct uroce_qp *next;
 
 	lcore->resolve_ns = lcore->now_ns + LOOK_AGAIN_NS;
@@ -293,7 +288,7 @@ static __rte_noinline void look_at_unresolved(struct uroce_lcore *lcore)
 		if (try_to_resolve(lcore, qp))
 			engine_resolve_forget(qp);
 		else
-			check_patience(lcore, qp, absent_ns);
+			check_patience(lcore, qp);
 	}
 }
 

@@ -345,6 +345,8 @@ void engine_ud_poll(struct uroce_lcore *lcore)
 		struct engine_ud_waiting *first;
 
 		next = LIST_NEXT(ud, with_waiting);
+		TAILQ_FOREACH(first, &ud->waiting, link)
+			first->since_ns = RTE_MIN(first->since_ns + resolve_absent_ns(lcore), lcore->now_ns);
 		while ((first = TAILQ_FIRST(&ud->waiting)) != NULL) {
 			if (engine_resolve_send_datagram(lcore, &first->path, &first->packet))
 				forget_first(ud, CNT_COUNTERS);

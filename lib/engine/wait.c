@@ -138,6 +138,12 @@ static void sleep_for(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 	atomic_store_explicit(&lcore->asleep, false, memory_order_relaxed);
 }
 
+/* A poll of the application's has to say where a fault of its memory is caught; EAL's threads have said so already. */
+static unsigned poll_once(struct uroce_lcore *lcore)
+{
+	return lcore->lcore_id == LCORE_ID_ANY ? uroce_lcore_poll(lcore) : engine_pipeline_poll(lcore);
+}
+
 void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
 {
 	bool armed;
@@ -146,7 +152,7 @@ void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 		return;
 	armed = arm_interrupts(lcore);
 	/* A frame that came before interrupts were on raises none. */
-	if (!armed || engine_pipeline_poll(lcore) == 0)
+	if (!armed || poll_once(lcore) == 0)
 		sleep_for(lcore, fds, fd_count, most_ns);
 	if (armed)
 		disarm_interrupts(lcore);

@@ -187,15 +187,21 @@ Test(away, sleeping_lcore_that_waits_for_a_core_is_away)
 	close_network();
 }
 
-/* How long requests wait for a MAC while nobody polls the lcore says nothing about the peer. */
-Test(away, absence_does_not_count_as_the_silence_of_a_station)
+/* Attributes of a QP whose peer's address does not exist. */
+static struct uroce_qp_attr without_station(void)
 {
-	struct uroce_qp_attr attr = {
+	return (struct uroce_qp_attr){
 		.dest_qp_num = 2,
 		.timeout = 8,
 		.retry_cnt = 3,
 		.path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.77") },
 	};
+}
+
+/* How long requests wait for a MAC while nobody polls the lcore says nothing about the peer. */
+Test(away, absence_does_not_count_as_the_silence_of_a_station)
+{
+	struct uroce_qp_attr attr = without_station();
 	struct uroce_wc wc;
 
 	RULE("W-8");
@@ -204,12 +210,31 @@ Test(away, absence_does_not_count_as_the_silence_of_a_station)
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	for (int i = 0; i < 3; i++) {
 		now_ns += 4 * S_NS;
-		poll_for(900);
+		poll_for(800);
 		cr_expect_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0, "absence %d", i);
 	}
 	poll_for(310);
 	cr_assert_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 1);
 	cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR);
+	close_network();
+}
+
+/* An application that polls only five times a second does not wait for ever. */
+Test(away, rarely_polled_lcore_reports_a_missing_station)
+{
+	struct uroce_qp_attr attr = without_station();
+	struct uroce_wc wc;
+	int polls = 0;
+
+	RULE("W-8");
+	open_connected(false);
+	cr_assert_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0, "%s", uroce_last_error());
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
+	for (; polls < 40 && uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0; polls++) {
+		now_ns += 200 * MS_NS;
+		network_poll(&network);
+	}
+	cr_expect(polls > 25 && polls < 35, "%d", polls);
 	close_network();
 }
 
