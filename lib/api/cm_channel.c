@@ -20,8 +20,8 @@
 #define POLL_MS 100u
 #define SPIN_NS 100000u /* a thread that waits polls for so long before it sleeps */
 /*
- * Not all frames wake the thread. Where they do not, a sleep lasts a NAP_PART-th of the time since the last work, so that
- * it delays new work by only a small part of that time.
+ * Not all frames wake the thread. Where they do not, a sleep lasts a NAP_PART-th of the time since the last work, so
+ * that it delays new work by only a small part of that time.
  */
 #define NAP_PART 8u
 #define NAP_MIN_NS 20000ull

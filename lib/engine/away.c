@@ -167,7 +167,7 @@ void engine_away_look(struct uroce_lcore *lcore)
 	const struct engine_core_use use = query_core_use(lcore, lcore->now_ns);
 	uint64_t ns = away_ns(lcore, &use);
 
-	if (use.starved_ns < away->use.starved_ns) { /* the file of a thread that has ended, whose id this thread has now */
+	if (use.starved_ns < away->use.starved_ns) { /* the file is of a thread that has ended; this one has its id */
 		engine_away_begin(lcore);
 		return;
 	}

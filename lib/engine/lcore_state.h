@@ -49,7 +49,7 @@ struct engine_burst {
 struct engine_core_use {
 	uint64_t at_ns, ran_ns;
 	uint64_t starved_ns; /* how long the thread was ready to run but had no core */
-	uint64_t sleeps; /* how often the thread gave its core away by itself */
+	uint64_t sleeps;     /* how often the thread gave its core away by itself */
 };
 
 /* How often, and how long, the lcore was away (away.c). */

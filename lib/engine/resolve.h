@@ -17,7 +17,7 @@ struct wire_packet;
 
 #define UNRESOLVED_NS 3000000000ull /* how long requests wait for the peer's MAC: about 30 questions */
 
-#define PAUSE_NS 100000000ull       /* the time between two polls counts as a wait for an answer only up to this */
+#define PAUSE_NS 100000000ull /* the time between two polls counts as a wait for an answer only up to this */
 
 /* How much of the time since the poll before does not count as a wait for a MAC: no answer could be received. */
 static inline uint64_t resolve_absent_ns(const struct uroce_lcore *lcore)
