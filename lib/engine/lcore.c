@@ -221,20 +221,11 @@ static int run_lcore(void *argument)
 	return 0;
 }
 
-/* A function of its own, because LANDING_SET() makes it save all registers that belong to its caller. */
-static __rte_noinline unsigned poll_with_landing(struct uroce_lcore *lcore)
-{
-	if (LANDING_SET(&lcore->landing) == 0)
-		return engine_pipeline_poll(lcore);
-	engine_pipeline_recover(lcore);
-	return lcore->work;
-}
-
 unsigned uroce_lcore_poll(struct uroce_lcore *lcore)
 {
 	if (!lcore_is_ours(lcore))
 		claim(lcore);
-	return poll_with_landing(lcore);
+	return engine_pipeline_poll_landing(lcore);
 }
 
 static void stop_lcores(struct uroce_engine *engine, unsigned count)

@@ -8,6 +8,7 @@
 #include "engine/deliver.h"
 #include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/landing.h"
 #include "engine/lcore_state.h"
 #include "engine/link.h"
 #include "engine/log.h"
@@ -387,7 +388,8 @@ static uint64_t read_clock(const struct uroce_lcore *lcore)
 	return lcore->now_ns;
 }
 
-unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
+/* Never part of engine_pipeline_poll_landing(), which would make it slower. */
+__rte_noinline unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 {
 	struct rte_rcu_qsbr *qsbr = lcore->engine->qsbr;
 
@@ -448,4 +450,13 @@ void engine_pipeline_recover(struct uroce_lcore *lcore)
 	queue_served(lcore);
 	lcore->serving = NULL;
 	rte_rcu_qsbr_thread_offline(lcore->engine->qsbr, lcore->index);
+}
+
+/* LANDING_SET() makes the function save all registers that belong to its caller. */
+unsigned engine_pipeline_poll_landing(struct uroce_lcore *lcore)
+{
+	if (LANDING_SET(&lcore->landing) == 0)
+		return engine_pipeline_poll(lcore);
+	engine_pipeline_recover(lcore);
+	return lcore->work;
 }

@@ -8,6 +8,9 @@ struct uroce_lcore;
 /* One poll: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
 unsigned engine_pipeline_poll(struct uroce_lcore *lcore);
 
+/* The same for a thread that has not said where it goes on after a fault of the application's memory. */
+unsigned engine_pipeline_poll_landing(struct uroce_lcore *lcore);
+
 /*
  * A poll was left in a copy of the QP lcore->serving, which faulted at lcore->landing.address: fails the QP, and does
  * the rest of the poll.

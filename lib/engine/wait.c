@@ -141,7 +141,7 @@ static void sleep_for(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 /* A poll of the application's has to say where a fault of its memory is caught; EAL's threads have said so already. */
 static unsigned poll_once(struct uroce_lcore *lcore)
 {
-	return lcore->lcore_id == LCORE_ID_ANY ? uroce_lcore_poll(lcore) : engine_pipeline_poll(lcore);
+	return lcore->lcore_id == LCORE_ID_ANY ? engine_pipeline_poll_landing(lcore) : engine_pipeline_poll(lcore);
 }
 
 void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
