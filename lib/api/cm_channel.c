@@ -237,7 +237,7 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 	return none ? engine_refuse_often(-EAGAIN, "channel: no event is pending", 0) : 0;
 }
 
-/* What a thread that waits for an event has found at the lcores that no other thread polls. */
+/* The result of one poll of each lcore that no other thread polls. */
 struct turn {
 	struct uroce_lcore *last; /* NULL: all lcores have threads of their own */
 	unsigned count, work;

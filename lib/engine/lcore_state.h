@@ -57,7 +57,7 @@ struct engine_away {
 	uint64_t look_ns;  /* when the kernel is queried next */
 	uint64_t slept_ns; /* when a sleep of the thread was last noticed */
 	struct engine_core_use use;
-	int schedstat_fd; /* what the kernel counts of the lcore's thread; -1: it does not tell */
+	int schedstat_fd; /* the file schedstat of the lcore's thread in /proc; -1: not available */
 	uint64_t count, total_ns;
 	uint64_t logged_ns, longest_ns; /* of the absences that were not logged yet */
 	uint32_t unlogged;

@@ -8,7 +8,7 @@ struct uroce_lcore;
 /* One poll: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
 unsigned engine_pipeline_poll(struct uroce_lcore *lcore);
 
-/* The same for a thread that has not said where it goes on after a fault of the application's memory. */
+/* The same, with a landing for faults of the application's memory (engine/landing.h). */
 unsigned engine_pipeline_poll_landing(struct uroce_lcore *lcore);
 
 /*

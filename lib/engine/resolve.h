@@ -9,7 +9,6 @@
 #include "engine/lcore_state.h"
 
 struct engine_port;
-struct uroce_lcore;
 struct uroce_mac;
 struct uroce_path;
 struct uroce_qp;
@@ -17,14 +16,14 @@ struct wire_packet;
 
 #define UNRESOLVED_NS 3000000000ull /* how long requests wait for the peer's MAC: about 30 questions */
 
-#define PAUSE_NS 100000000ull /* the time between two polls counts as a wait for an answer only up to this */
+#define RESOLVE_PAUSE_NS 100000000ull /* the time between two polls counts as a wait for an answer only up to this */
 
-/* How much of the time since the poll before does not count as a wait for a MAC: no answer could be received. */
+/* The part of the time since the last poll in which no answer could be received: it does not count as waiting. */
 static inline uint64_t resolve_absent_ns(const struct uroce_lcore *lcore)
 {
 	uint64_t between_ns = lcore->now_ns - lcore->before_ns;
 
-	return between_ns > PAUSE_NS ? between_ns - PAUSE_NS : 0;
+	return between_ns > RESOLVE_PAUSE_NS ? between_ns - RESOLVE_PAUSE_NS : 0;
 }
 
 /* Takes an ARP, ICMP or ICMPv6 frame: answers it, learns from it, or drops and counts it. */

@@ -138,7 +138,7 @@ static void sleep_for(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 	atomic_store_explicit(&lcore->asleep, false, memory_order_relaxed);
 }
 
-/* A poll of the application's has to say where a fault of its memory is caught; EAL's threads have said so already. */
+/* A thread of the application needs a landing for memory faults during this poll; threads of EAL have one already. */
 static unsigned poll_once(struct uroce_lcore *lcore)
 {
 	return lcore->lcore_id == LCORE_ID_ANY ? engine_pipeline_poll_landing(lcore) : engine_pipeline_poll(lcore);

@@ -86,7 +86,7 @@ class Ends:
             raise AssertionError(host.text() + self.state())
 
     def state(self):
-        """What the target logs and counts, for a failure: an lcore that was away logs that up to 0.1 s later."""
+        """The target's log and its nonzero counters, for a failure. An absence is logged up to 0.1 s after its end."""
         time.sleep(0.2)
         lines = [self.target.text()]
         for instance in uroce_telemetry.instances(f"uroce-{self.target.process.pid}"):

@@ -135,7 +135,7 @@ static void *send_frame(void *nothing)
 	return nothing;
 }
 
-/* The thread that waits for an event of a connection polls the lcore: naps, because a loop's frames wake nobody. */
+/* The waiting thread polls the lcore, and sleeps between polls. */
 Test(wait, wait_for_a_connection_event_leaves_the_core_to_others)
 {
 	struct uroce_cm_channel *channel;
