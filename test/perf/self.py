@@ -98,7 +98,7 @@ def junk_frames_are_refused_under_their_name(directory):
     for kind in ("qpn", "icrc", "req-unserved", "req-open", "req-bad"):
         for more in ([], ["--ip", "fd00::1/64", "--ip", "fd00::2/64"]):
             results, _ = measure(directory, "--junk", kind, "--op", "write", "--op", "read", "-s", "64,65536", "-q",
-                                 "3", "-D", "0.06", *more)
+                                 "3", "-D", "0.02", *more)
             want(len(results) == 4 and all(one["junk"] == kind and one["junk_refused_per_s"] > 0 and
                                            one["goodput_beside_junk"] > 0 for one in results), kind, more, results)
 

@@ -17,9 +17,10 @@
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 
+#define PLACE_EMPTY 0xA5u /* each byte of an unused place */
 #define PLACE_BYTES (FRAME_FRONT_BYTES + WIRE_HEADERS_MAX_BYTES + LIMIT_MTU_BYTES + 8)
 
-/* What lies there from before is of no use. */
+/* Nothing of earlier frames is left there: a byte that a frame does not write shows. */
 static inline void places_give(struct rc_outbox *out, uint32_t room)
 {
 	static __thread uint8_t frames[OUTBOX_PACKETS][PLACE_BYTES];
@@ -32,12 +33,14 @@ static inline void places_give(struct rc_outbox *out, uint32_t room)
 		.source = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 1 },
 		.dest = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 },
 	};
+	const bool first = places[0] == NULL;
 
-	if (places[0] == NULL)
+	if (first)
 		wire_frame_prepare(&template, &encap);
-	for (uint32_t i = 0; i < OUTBOX_PACKETS; i++) {
+	/* frames fill places in their order, and none has an IP header that begins so */
+	for (uint32_t i = 0; i < OUTBOX_PACKETS && (first || frames[i][template.ip_offset] != PLACE_EMPTY); i++) {
 		places[i] = frames[i];
-		memset(frames[i], 0xA5, FRAME_FRONT_BYTES + WIRE_HEADERS_MAX_BYTES);
+		memset(frames[i], PLACE_EMPTY, FRAME_FRONT_BYTES + WIRE_HEADERS_MAX_BYTES);
 	}
 	outbox_next_packets(out, &template, places + OUTBOX_PACKETS, room);
 }
