@@ -52,7 +52,7 @@ struct rc_kept_map {
 	uint16_t packets[KEPT_SPAN]; /* index in the store, plus 1; 0: not kept */
 };
 
-/* The states of packets in flight, by their PSN modulo KEPT_SPAN: see sackmap.h. */
+/* The states of packets in flight, by their PSN modulo KEPT_SPAN: see scoreboard.h. */
 struct rc_sack_map {
 	psn_t base; /* something is known only of packets from this PSN up to `end` */
 	psn_t end;

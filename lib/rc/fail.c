@@ -6,14 +6,14 @@
 #include "rc/holes.h"
 #include "rc/kept.h"
 #include "rc/report.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
 	sendwin_refuse_rd_atomic(&qp->win, false); /* READs may be posted again: whatever is posted in ERR is flushed */
 	deadlines_end(qp);
 	rc_holes_forget(qp);
-	rc_sackmap_forget(qp);
+	rc_scoreboard_forget(qp);
 }
 
 void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)

@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/flight.h"
 
-#include "rc/sackmap.h"
-
 /* ---- sent packets and rewinds ---- */
 
 void rc_flight_rewound(struct rc_qp *qp, psn_t from, psn_t heard, bool timed_out)
@@ -12,6 +10,7 @@ void rc_flight_rewound(struct rc_qp *qp, psn_t from, psn_t heard, bool timed_out
 
 	past->rewind_psn = from;
 	past->rewind_limit = qp->win.snd_max;
+	past->repeats = true;
 	past->heard = heard;
 	if (!qp->flight.resending || !past->timed_out) {
 		past->flight_end = qp->win.snd_nxt;
@@ -56,16 +55,15 @@ bool rc_flight_take_echo(struct rc_qp *qp, bool ack)
  * Once the peer has answered a packet that was first sent after the last copy, it has answered all copies. Until then a
  * repeated ACK may answer a copy, unless the first copy was sent after the oldest packet in flight.
  */
-void rc_flight_echoes_acknowledged(struct rc_qp *qp)
+void rc_flight_copies_acknowledged(struct rc_qp *qp)
 {
 	struct rc_owed *owed = &qp->flight_past.owed;
 
+	qp->flight_past.repeats &= psn_before(qp->win.snd_una, qp->flight_past.rewind_limit);
 	if (psn_before(owed->limit, qp->win.snd_una)) {
 		*owed = (struct rc_owed){ 0 };
 		qp->flight.echoes = qp->sack.map != NULL;
 	}
-	if (qp->sack.map)
-		rc_sackmap_acknowledged(qp);
 	ask_doubt(&qp->ask, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
 }
 

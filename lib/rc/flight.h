@@ -93,16 +93,13 @@ static inline void flight_path_changed(struct rc_qp *qp)
 
 /* ---- progress and echoes ---- */
 
-/* snd_una has moved while echoes are expected. */
-void rc_flight_echoes_acknowledged(struct rc_qp *qp);
-
-/* snd_una has moved. */
-static inline void flight_acknowledged(struct rc_qp *qp)
+/* snd_una has moved. Returns true if rc_flight_copies_acknowledged() has to be called: echoes are expected. */
+static inline bool flight_acknowledged(struct rc_qp *qp)
 {
 	qp->flight.rewound = false;
-	if (__builtin_expect(qp->flight.echoes, 0))
-		rc_flight_echoes_acknowledged(qp);
+	return __builtin_expect(qp->flight.echoes, 0);
 }
+void rc_flight_copies_acknowledged(struct rc_qp *qp);
 
 /* The peer has received everything before `end`. */
 static inline void flight_heard(struct rc_qp *qp, psn_t end)
@@ -157,11 +154,19 @@ bool rc_flight_is_echo(const struct rc_qp *qp, uint32_t copies, uint64_t now_ns)
  */
 bool rc_flight_take_response(struct rc_qp *qp, psn_t psn);
 
-/* Was the packet at psn sent before the last rewind? If responses overtake each other, both flights may answer it. */
+/* Was the packet at psn, which is in flight, sent before the last rewind, and therefore again since? */
+static inline bool flight_was_rewound(const struct rc_qp *qp, psn_t psn)
+{
+	uint32_t limit = psn_distance(qp->flight_past.rewind_limit, qp->win.snd_una);
+
+	return qp->flight_past.repeats && limit <= sendwin_outstanding(&qp->win) &&
+	       psn_distance(psn, qp->win.snd_una) < limit;
+}
+
+/* The same for a response to psn while snd_una has not moved since: both flights may have drawn it. */
 static inline bool flight_left_before_rewind(const struct rc_qp *qp, psn_t psn)
 {
-	return qp->flight.rewound &&
-	       psn_distance(psn, qp->win.snd_una) < psn_distance(qp->flight_past.rewind_limit, qp->win.snd_una);
+	return qp->flight.rewound && flight_was_rewound(qp, psn);
 }
 
 /*

@@ -8,7 +8,7 @@
 #include "rc/holes.h"
 #include "rc/kept.h"
 #include "rc/migration.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "rc/spread.h"
 #include "wire/hints.h"
 
@@ -119,6 +119,14 @@ NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 	return psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 }
 
+/* snd_una has moved while copies are in flight, or SACKs have told something. */
+NOINLINE void copies_acknowledged(struct rc_qp *qp)
+{
+	rc_flight_copies_acknowledged(qp);
+	if (qp->sack.map)
+		rc_scoreboard_acknowledged(qp);
+}
+
 void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
@@ -135,7 +143,8 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	loss->rnr_left = loss->rnr_retry;
 	loss->since_ns = now_ns;
 	ask_forget_behind(&qp->ask);
-	flight_acknowledged(qp);
+	if (flight_acknowledged(qp))
+		copies_acknowledged(qp);
 	if (__builtin_expect(qp->flight.resending, 0))
 		in_flight = look_back(qp, in_flight);
 	if (loss_waits_for_receiver(qp) && psn_distance(loss->rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win))
@@ -162,8 +171,7 @@ static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 	psn_t from = qp_has_holes(qp) ? rc_holes_rewind(qp) : qp->win.snd_una;
 
 	rtt_forget(&qp->rtt);
-	rc_sackmap_forget(qp);
-	rc_spread_rewound(qp);
+	rc_scoreboard_forget(qp);
 	loss->ack_deadline_ns = RC_NEVER;
 	ask_stop_untimed(qp);
 	rc_flight_rewound(qp, from, heard, timed_out);

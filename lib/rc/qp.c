@@ -22,7 +22,7 @@
 #include "rc/memory_fault.h"
 #include "rc/ring_size.h"
 #include "rc/sack.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "rc/spread.h"
 #include "rc/srq.h"
 #include "rc/work.h"
@@ -122,7 +122,7 @@ void rc_qp_return_boards(struct rc_qp *qp)
 	rc_holes_forget(qp);
 	rc_parts_forget(qp);
 	rc_kept_forget(qp);
-	rc_sackmap_forget(qp);
+	rc_scoreboard_forget(qp);
 	rc_spread_forget(qp);
 }
 
@@ -131,7 +131,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	set_defaults(qp);
 	rc_qp_return_boards(qp);
 	rc_kept_reset(qp);
-	rc_sackmap_reset(qp);
+	rc_scoreboard_reset(qp);
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_loss_reset(qp);

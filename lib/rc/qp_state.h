@@ -121,11 +121,9 @@ struct rc_kept {
 struct rc_sack {
 	struct rc_board *map; /* NULL: nothing is known of what is in flight */
 	psn_t newest;         /* the highest PSN that has come, if it is in flight */
-	psn_t again_end;      /* packets before this PSN were sent again by a rewind */
 	psn_t probe_end;      /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
 	uint16_t probe_id;    /* id of the last PROBE; 0: none has left */
 	bool probing;         /* the last PROBE is not answered */
-	bool again;           /* again_end is valid */
 };
 
 /* The source ports of the peer's packets (ports.h). */
@@ -299,12 +297,13 @@ struct rc_flight {
 struct rc_flight_past {
 	uint64_t resent_ns; /* when rewind_psn left again */
 	psn_t rewind_psn;   /* the PSN that the window went back to */
-	psn_t rewind_limit; /* snd_max when the window was rewound */
+	psn_t rewind_limit; /* snd_max when the window was rewound: everything before it has left twice, or will */
 	/* the peer has received everything before this PSN, as known at the rewind or shown since */
 	psn_t heard;
 	psn_t resent_end; /* end of what was sent again since the rewind */
 	psn_t moved_end;  /* if `moved`: snd_max when the path last changed */
 	psn_t flight_end; /* end of the packets that left before the rewind and may still be on their way */
+	bool repeats;     /* rewind_limit is ahead of snd_una */
 	bool moved;       /* responses to packets before moved_end may come over the old path, where they are dropped */
 	bool after_rnr;   /* an RNR NAK has rewound the window: nothing was lost */
 	bool timed_out;   /* the ACK timer has rewound the window: no response has shown a loss */

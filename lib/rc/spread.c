@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include "rc/ports.h"
-#include "rc/sackmap.h"
-
-#define LATE_TRIPS 2u /* round trips: a packet that left this long before one that has come is lost */
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 {
@@ -125,9 +122,9 @@ void rc_spread_path_changed(struct rc_qp *qp)
 
 /* ---- time ---- */
 
-/* Remembers, about twice in a round trip, which PSN is the next to be sent. */
-static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t now_ns)
+void rc_spread_mark_time(struct rc_qp *qp, uint64_t now_ns)
 {
+	struct rc_spread *spread = spread_of(qp);
 	struct rc_spread_mark *newest = &spread->marks[spread->mark];
 
 	spread->now_ns = now_ns;
@@ -137,42 +134,6 @@ static void mark_time(const struct rc_qp *qp, struct rc_spread *spread, uint64_t
 		return;
 	spread->mark = (uint8_t)((spread->mark + 1) % SPREAD_MARKS);
 	spread->marks[spread->mark] = (struct rc_spread_mark){ .at_ns = now_ns, .psn = qp->win.snd_max };
-}
-
-/*
- * Returns a PSN: all packets before that PSN were sent at least LATE_TRIPS round trips earlier than mark `from`, where
- * 0 is the newest mark and 1 the one before. Returns snd_una if no packet in flight was sent that early.
- */
-static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread, uint32_t from)
-{
-	uint64_t from_ns = spread->marks[(spread->mark - from) % SPREAD_MARKS].at_ns;
-
-	for (uint32_t i = from + 1; i < SPREAD_MARKS; i++) {
-		const struct rc_spread_mark *mark = &spread->marks[(spread->mark - i) % SPREAD_MARKS];
-
-		if (mark->at_ns && from_ns - mark->at_ns >= LATE_TRIPS * qp->rtt.srtt_ns)
-			return mark->psn;
-	}
-	return qp->win.snd_una;
-}
-
-static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
-{
-	uint32_t newest = ahead(qp, qp->sack.newest);
-
-	spread->aged = qp->win.snd_una;
-	if (newest >= sendwin_outstanding(&qp->win) || qp->rtt.srtt_ns == 0)
-		return;
-	/*
-	 * Finds the newest mark that is not behind the newest packet that has come. A mark before snd_una is of no use,
-	 * because no packet that left long before that mark is in flight.
-	 */
-	for (uint32_t i = 0; i < SPREAD_MARKS && spread->marks[(spread->mark - i) % SPREAD_MARKS].at_ns; i++) {
-		if (ahead(qp, spread->marks[(spread->mark - i) % SPREAD_MARKS].psn) <= newest) {
-			spread->aged = long_before(qp, spread, i);
-			return;
-		}
-	}
 }
 
 /* ---- what leaves ---- */
@@ -217,7 +178,7 @@ void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_spread *spread = spread_of(qp);
 
-	mark_time(qp, spread, now_ns);
+	rc_spread_mark_time(qp, now_ns);
 	if (out->packet_limit == 0)
 		return;
 	if (spread->asks_all)
@@ -227,59 +188,6 @@ void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /* ---- PROBEs ---- */
-
-/*
- * The packet at psn is missing: should a PROBE leave over its path? Yes if no PROBE has left over that path behind the
- * packet, or if it is no use to wait longer for the answer to that PROBE. A PROBE over every path with each answer
- * would be more than a slow peer can answer.
- */
-static bool wants_probe(const struct rc_qp *qp, psn_t psn, uint32_t index)
-{
-	const struct rc_spread *spread = spread_of(qp);
-	const struct rc_spread_path *path = &spread->paths[index];
-	uint32_t state = qp->sack.map ? sackmap_state(qp, psn) : SACK_IN_FLIGHT;
-
-	if (path->probe == 0 || path->probe < spread->paths[spread->answer_path].probe)
-		return true; /* a PROBE that left later, over another path, has been answered */
-	return state & SACK_RESENT ? state & SACK_RESENT_SINCE : !psn_before(psn, path->probe_end);
-}
-
-uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer)
-{
-	struct rc_spread *spread = spread_of(qp);
-	uint32_t outstanding = sendwin_outstanding(&qp->win);
-	/*
-	 * If a packet is suspected the timer asks about all packets that others have overtaken, otherwise about all
-	 * packets in flight, of which those before quiet_end have been silent for long.
-	 */
-	bool suspects = by_timer && spread->suspects && !spread->asked;
-	psn_t end = suspects ? psn_next(qp->sack.newest) : spread->quiet_end;
-	uint32_t limit = suspects ? ahead(qp, end) : outstanding;
-	uint64_t paths = 0;
-
-	spread->asked |= by_timer;
-	for (uint32_t i = 0; i < outstanding && i < limit && i < KEPT_SPAN; i++) {
-		psn_t psn = psn_add(qp->win.snd_una, i);
-		uint32_t index = spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX;
-
-		if (qp->sack.map && sackmap_state(qp, psn) == SACK_KEPT)
-			continue;
-		if (by_timer || wants_probe(qp, psn, index))
-			paths |= 1ull << index;
-	}
-	if (!by_timer)
-		return paths;
-	spread->patient = ahead(qp, end) <= outstanding;
-	spread->patient_end = end;
-	spread->patient_from = spread->probes + 1;
-	/*
-	 * A PROBE leaves over the next two paths in turn as well: if the path of the missing packets is dead, the
-	 * answer to that PROBE tells.
-	 */
-	for (uint32_t i = 0; i < 2 && i < spread->turns; i++)
-		paths |= 1ull << spread->turn[(spread->next + i) % spread->turns];
-	return paths;
-}
 
 uint64_t rc_spread_retries(struct rc_qp *qp)
 {
@@ -361,88 +269,6 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out)
 
 /* ---- what SACKs tell ---- */
 
-bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns)
-{
-	struct rc_spread *spread = spread_of(qp);
-	bool less = spread->seen_is_known && psn_before(received, spread->seen);
-
-	mark_time(qp, spread, now_ns);
-	spread->quiet_end = qp->win.snd_max;
-	find_aged(qp, spread);
-	/*
-	 * A SACK that tells of less than `seen` is old. But if it answers a PROBE that left after `seen` was known, the
-	 * peer has given up packets that it had.
-	 */
-	if (less && !(answers && spread->paths[spread->answer_path].probe > spread->seen_after))
-		return false;
-	if (!spread->seen_is_known || !psn_equal(received, spread->seen))
-		spread->seen_after = spread->probes;
-	spread->seen = received;
-	spread->seen_is_known = true;
-	return true;
-}
-
-/*
- * Has a packet that left behind the one at psn come? If the packet at psn was sent again: has a PROBE left behind its
- * last copy?
- */
-static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
-{
-	uint32_t outstanding = sendwin_outstanding(&qp->win), newest = ahead(qp, qp->sack.newest);
-	uint32_t state = sackmap_state(qp, psn);
-
-	if (state & SACK_RESENT)
-		return !(state & SACK_RESENT_SINCE);
-	return newest < outstanding && ahead(qp, psn) < newest && state == SACK_IN_FLIGHT;
-}
-
-uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
-{
-	struct rc_spread *spread = spread_of(qp);
-	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
-
-	if (!(sackmap_state(qp, missing) & SACK_RESENT))
-		wait_ns /= 2; /* the packet that overtook `missing` had left a round trip ago already */
-	if (!spread->suspects || !psn_equal(spread->suspect, missing)) {
-		spread->asked = false;
-		spread->suspect = missing;
-		spread->suspect_ns = now_ns;
-	}
-	spread->suspects = was_overtaken(qp, missing);
-	if (!spread->suspects || spread->asked)
-		return RC_NEVER;
-	if (spread->paths[spread->path_of[missing.v % KEPT_SPAN] & SPREAD_INDEX].state == SPREAD_BAD)
-		return 0;
-	return now_ns - spread->suspect_ns < wait_ns ? spread->suspect_ns + wait_ns - now_ns : 0;
-}
-
-void rc_spread_came(struct rc_qp *qp, psn_t psn)
-{
-	struct rc_spread *spread = spread_of(qp);
-	struct rc_spread_path *path = &spread->paths[spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX];
-
-	path->missed = 0;
-	if (ahead(qp, path->newest) >= sendwin_outstanding(&qp->win) || ahead(qp, psn) > ahead(qp, path->newest))
-		path->newest = psn;
-}
-
-bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent)
-{
-	const struct rc_spread *spread = spread_of(qp);
-	const struct rc_spread_path *answered = &spread->paths[spread->answer_path];
-	uint32_t index = spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX;
-	bool again = qp->sack.again && ahead(qp, psn) < ahead(qp, qp->sack.again_end);
-	bool left_before = psn_before(psn, answered->probe_end), bad = spread->paths[index].state == SPREAD_BAD;
-
-	if (index == spread->answer_path)
-		return resent || left_before;
-	if (!spread->patient || answered->probe < spread->patient_from)
-		return false;
-	if (resent)
-		return bad || (spread->suspects && spread->asked && psn_equal(psn, spread->suspect));
-	return !again && (psn_before(psn, spread->patient_end) || (bad && left_before));
-}
-
 void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 {
 	struct rc_spread *spread = spread_of(qp);
@@ -451,7 +277,6 @@ void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
 
 	*of |= SPREAD_LOST;
-	spread->suspects &= !psn_equal(psn, spread->suspect);
 	if (path->state == SPREAD_BAD)
 		return;
 	if (ahead(qp, path->newest) >= outstanding || ahead(qp, path->newest) < ahead(qp, psn))
@@ -465,28 +290,4 @@ void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 		spread->skipped = 1;
 	}
 	fill_turn(spread);
-}
-
-void rc_spread_rewound(struct rc_qp *qp)
-{
-	struct rc_spread *spread;
-
-	if (!qp_spreads(qp))
-		return;
-	spread = spread_of(qp);
-	spread->seen_is_known = spread->suspects = false;
-	for (uint32_t i = 0; i < spread->count; i++)
-		/* the last PROBE of each path left before the packets that are sent again */
-		spread->paths[i].probe_end = qp->win.snd_una;
-}
-
-void rc_spread_map_begins(struct rc_qp *qp)
-{
-	struct rc_spread *spread = spread_of(qp);
-
-	for (uint32_t i = 0; i < spread->count; i++)
-		spread->paths[i].newest = psn_previous(qp->win.snd_una);
-	spread->suspects = false; /* everything that an earlier map knew of has come */
-	if (!psn_before(qp->win.snd_una, spread->patient_end))
-		spread->patient = false;
 }

@@ -3,10 +3,8 @@
 /*
  * Only for a peer that has agreed to SACKs (W-10). Switches choose a way by a hash of addresses and ports, so each UDP
  * source port stands for a path. A QP that spreads its packets has a set of ports, and its requests take them in turn.
- * Packets on one path stay in order; packets on different paths may overtake each other by as much as the paths differ.
- * So a packet is known to be lost when a packet that left later over the same path has come (S-23). A path that is dead
- * shows nothing: its packets are lost when packets that left two round trips later have come over other paths. They are
- * also lost when they have been missing for long, and a PROBE that therefore left over another path has been answered.
+ * Packets on one path stay in order; packets on different paths may overtake each other by as much as the paths differ:
+ * what that means for a missing packet says scoreboard.h.
  *
  * A path is GOOD; SKIP for one rotation after a loss; or BAD after two losses in a row between which nothing has come
  * over it. A BAD path takes no packets but a PROBE now and then, whose answer makes it GOOD. While all paths are BAD
@@ -43,6 +41,17 @@ static inline struct rc_spread *spread_of(const struct rc_qp *qp)
 	return &qp_boards(qp)->all[qp->spread.board - 1u].spread;
 }
 
+/* The path of the last copy of the packet at psn: its number, and its state. */
+static inline uint32_t spread_index_of(const struct rc_spread *spread, psn_t psn)
+{
+	return spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX;
+}
+
+static inline struct rc_spread_path *spread_path_of(struct rc_spread *spread, psn_t psn)
+{
+	return &spread->paths[spread_index_of(spread, psn)];
+}
+
 /*
  * For any QP. rc_spread_over() spreads the packets over `paths` paths, or over one path if `paths` is 0 or 1 or no
  * board is free.
@@ -55,6 +64,9 @@ void rc_spread_forget(struct rc_qp *qp);
 void rc_spread_path_changed(struct rc_qp *qp);
 
 /* ---- what leaves ---- */
+
+/* Remembers, about twice in a round trip, which PSN is the next to be sent. */
+void rc_spread_mark_time(struct rc_qp *qp, uint64_t now_ns);
 
 /* A call of rc_qp_transmit() begins: ACKs, SACKs and responses leave first, over a path of their own. */
 void rc_spread_begin(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
@@ -83,13 +95,6 @@ static inline void spread_leaves(const struct rc_qp *qp, psn_t psn, struct rc_ou
 
 /* ---- PROBEs ---- */
 
-/*
- * Bit i: a PROBE is to leave over path i, because a packet that took that path is missing. by_timer: nothing has come
- * for long. If by_timer is false, a path over which a PROBE has left behind the packet is skipped, because the answer
- * is on its way.
- */
-uint64_t rc_spread_probe_paths(struct rc_qp *qp, bool by_timer);
-
 /* Bit i: path i is BAD, and it is time to try it. */
 uint64_t rc_spread_retries(struct rc_qp *qp);
 
@@ -110,18 +115,6 @@ uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);
 /* ---- what SACKs tell ---- */
 
 /*
- * A SACK has come. received: how much the peer has received by then. answers: the SACK answers a PROBE. Returns false
- * if a newer SACK has overtaken this one: then packets that this one calls missing may have come.
- */
-bool rc_spread_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns);
-
-/*
- * A SACK that was not overtaken says that `missing` is the oldest packet that has not come. Returns how long to wait
- * before a PROBE asks about that packet, because its path may be dead; RC_NEVER: no PROBE is needed. Only with a map.
- */
-uint64_t rc_spread_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
-
-/*
  * A SACK says that packets overtook a missing one: did the peer keep something? If it did not, what takes several paths
  * is lost although the network loses nothing. So all packets take one path for a while (W-10). Returns true when that
  * begins: then the packets in flight may have overtaken each other.
@@ -134,30 +127,7 @@ bool rc_spread_kept(struct rc_qp *qp, bool something, uint64_t now_ns);
  */
 bool rc_spread_repeats_flight(const struct rc_qp *qp);
 
-/* The packet at psn, which left once, has come. */
-void rc_spread_came(struct rc_qp *qp, psn_t psn);
-
-/*
- * The answer to a PROBE says that the packet at psn has not come: is the packet lost? resent: it was sent more than
- * once.
- */
-bool rc_spread_answer_tells(const struct rc_qp *qp, psn_t psn, bool resent);
-
 /* The packet at psn is lost. */
 void rc_spread_lost(struct rc_qp *qp, psn_t psn);
-
-/* For any QP. The window is rewound: what SACKs have told does not count any more. */
-void rc_spread_rewound(struct rc_qp *qp);
-
-/* A new map begins, in which nothing behind snd_una has come. */
-void rc_spread_map_begins(struct rc_qp *qp);
-
-/* The highest PSN that has come over the path of the packet at psn. */
-static inline psn_t spread_newest(const struct rc_qp *qp, psn_t psn)
-{
-	const struct rc_spread *spread = spread_of(qp);
-
-	return spread->paths[spread->path_of[psn.v % KEPT_SPAN] & SPREAD_INDEX].newest;
-}
 
 #endif

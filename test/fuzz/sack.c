@@ -14,7 +14,7 @@
 #include "rc/kept.h"
 #include "rc/loss.h"
 #include "rc/ports.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "work.h"
 
 #define STORED 24u /* few, so that the store is full at times */
@@ -131,7 +131,7 @@ static void check_map(const struct rc_qp *qp)
 	uint32_t lost = 0;
 
 	for (uint32_t i = 0; qp->sack.map && i < KEPT_SPAN; i++) {
-		uint16_t state = sackmap_state(qp, psn_add(qp->win.snd_una, i));
+		uint16_t state = scoreboard_state(qp, psn_add(qp->win.snd_una, i));
 
 		MUST(state == SACK_IN_FLIGHT || i < sendwin_outstanding(&qp->win));
 		lost += state == SACK_LOST;

@@ -8,7 +8,7 @@
 #include "peek.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "rule.h"
 
 /* ---- what is sent ---- */

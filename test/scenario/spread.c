@@ -8,7 +8,7 @@
 #include "agreed.h"
 #include "packets.h"
 #include "peek.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "rule.h"
 
 #define PATHS 8u

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
-#include "rc/sackmap.h"
 #include "rule.h"
 #include "loss_waiting.h"
 
@@ -20,7 +19,7 @@ static void begin(uint32_t packets)
 static void acknowledge(uint32_t packets)
 {
 	qp->win.snd_una = psn_of(packets);
-	rc_flight_echoes_acknowledged(qp);
+	rc_flight_copies_acknowledged(qp);
 }
 
 Test(flight, echoes_are_limited_by_sent_copies)
@@ -91,26 +90,6 @@ Test(flight, rewind_and_refusal_keep_acks_ambiguous)
 	cr_assert_eq(qp->ask.unsure, 3);
 	rc_flight_rewound(qp, psn_of(1), psn_of(1), false);
 	cr_assert_not(qp->flight_past.after_rnr, "that was the rewind before");
-}
-
-/* Beside the copies the map is told, as long as there is one. */
-Test(flight, sack_map_follows_each_acknowledgement)
-{
-	RULE("T-7");
-	begin(4);
-	cr_assert(rc_sackmap_borrow(qp));
-	rc_flight_copy_sent(qp, 0, 0);
-	rc_sackmap_set(qp, psn_of(1), SACK_LOST);
-	rc_sackmap_set(qp, psn_of(6), SACK_KEPT);
-	qp->win.snd_max = qp->win.snd_nxt = psn_of(8);
-	acknowledge(5);
-	cr_assert(qp->flight.echoes, "there is a map");
-	cr_assert_eq(qp->sack.map->sack.base.v, psn_of(5).v);
-	cr_assert_eq(qp->sack.map->sack.lost, 0);
-	acknowledge(7);
-	cr_assert_null(qp->sack.map);
-	acknowledge(8);
-	cr_assert_not(qp->flight.echoes);
 }
 
 /* ---- the flight of an answer ---- */

@@ -13,6 +13,7 @@ static void open_rewound(void)
 	qp->flight.rewound = qp->flight.resent = true;
 	qp->flight_past.resent_ns = T0 - 1;
 	qp->flight_past.rewind_limit = psn_of(4);
+	qp->flight_past.repeats = true;
 	qp->flight_past.heard = qp->win.snd_una;
 	qp->loss.retries_left = 6;
 	qp->loss.ack_deadline_ns = T0 + 10;
@@ -36,6 +37,7 @@ Test(loss_answers, responses_of_the_flight_before_the_rewind_show_no_loss)
 	cr_assert_eq(qp->flight_past.heard.v, psn_of(3).v);
 	open_rewound();
 	qp->flight_past.rewind_limit = psn_of(2);
+	qp->flight_past.repeats = true;
 	qp->flight_past.resent_ns = T0 - TIMEOUT_NS;
 	rc_loss_response_hole(qp, psn_of(3), T0);
 	cr_assert_eq(qp->loss.retries_left, 5, "it was asked for after the rewind");
@@ -97,6 +99,7 @@ Test(loss_answers, last_retry_leaves_old_responses_to_the_timer)
 	open_rewound();
 	qp->loss.retries_left = 0;
 	qp->flight_past.rewind_limit = psn_of(1);
+	qp->flight_past.repeats = true;
 	rc_loss_response_hole(qp, psn_of(1), T0 + 200 * TIMEOUT_NS);
 	cr_assert_eq(qp->report.send_failed, true, "it was asked for after the rewind");
 }

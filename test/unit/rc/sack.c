@@ -267,10 +267,10 @@ Test(sack, packets_beyond_the_map_are_not_recorded)
 	sack.ack_psn_offset = KEPT_SPAN + 3;
 	rc_sack_arrived(qp, &sack, T0);
 	cr_assert_eq(qp->counters[CNT_BAD_SACK], 0);
-	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN - 2)), SACK_LOST);
-	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN - 1)), SACK_LOST);
-	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN)), SACK_IN_FLIGHT, "its place is that of the oldest");
-	cr_assert_eq(sackmap_state(qp, psn_of(KEPT_SPAN + 1)), SACK_IN_FLIGHT, "and its that of the next");
+	cr_assert_eq(scoreboard_state(qp, psn_of(KEPT_SPAN - 2)), SACK_LOST);
+	cr_assert_eq(scoreboard_state(qp, psn_of(KEPT_SPAN - 1)), SACK_LOST);
+	cr_assert_eq(scoreboard_state(qp, psn_of(KEPT_SPAN)), SACK_IN_FLIGHT, "its place is that of the oldest");
+	cr_assert_eq(scoreboard_state(qp, psn_of(KEPT_SPAN + 1)), SACK_IN_FLIGHT, "and its that of the next");
 }
 
 /* ---- without memory ---- */
@@ -353,11 +353,11 @@ Test(sack, rewound_packets_are_judged_only_by_newer_ones)
 {
 	RULE("T-7");
 	open_flight(6);
-	qp->sack.again = true;
-	qp->sack.again_end = psn_of(3);
+	qp->flight_past.repeats = true;
+	qp->flight_past.rewind_limit = psn_of(3);
 	tell(0, 2, 1 << 2);
 	cr_assert_str_eq(known(), "..K...");
-	cr_assert(qp->sack.again);
+	cr_assert(qp->flight_past.repeats);
 	tell(0, 2, 1 << 2);
 	cr_assert_str_eq(known(), "..K...", "of what is newer older ones do not tell either");
 	tell(0, 3, 3 << 2);
@@ -368,13 +368,13 @@ Test(sack, packets_sent_after_a_rewind_are_not_judged_by_older_ones)
 {
 	RULE("T-7");
 	open_flight(6);
-	qp->sack.again = true;
-	qp->sack.again_end = psn_of(2);
+	qp->flight_past.repeats = true;
+	qp->flight_past.rewind_limit = psn_of(2);
 	tell(0, 3, 1 << 3);
 	cr_assert_str_eq(known(), "LLLK..");
 	open_flight(6);
-	qp->sack.again = true;
-	qp->sack.again_end = psn_of(2);
+	qp->flight_past.repeats = true;
+	qp->flight_past.rewind_limit = psn_of(2);
 	tell(1, 2, 1 << 2);
 	cr_assert_str_eq(known(), ".LK...", "3 is newer than what has come");
 }
@@ -383,16 +383,40 @@ Test(sack, acknowledging_the_rewound_range_ends_the_restriction)
 {
 	RULE("T-7");
 	open_flight(6);
-	qp->sack.again = true;
-	qp->sack.again_end = psn_of(2);
+	qp->flight_past.repeats = true;
+	qp->flight_past.rewind_limit = psn_of(2);
 	acknowledge(3);
 	tell(3, 5, 1 << 5);
-	cr_assert_not(qp->sack.again);
 	cr_assert_str_eq(known(), "LLK");
 	open_flight(6);
-	qp->sack.again_end = psn_of(4);
+	qp->flight_past.rewind_limit = psn_of(4);
 	tell(0, 2, 1 << 2);
 	cr_assert_str_eq(known(), "LLK...", "there was no rewind");
+}
+
+/* Half of all PSNs later its end seems to lie ahead again. */
+Test(sack, rewind_long_ago_restricts_nothing)
+{
+	RULE("T-7");
+	open_flight(6);
+	qp->flight_past.repeats = true;
+	qp->flight_past.rewind_limit = psn_add(qp->win.snd_una, PSN_WINDOW - 1);
+	tell(0, 2, 1 << 2);
+	cr_assert_str_eq(known(), "LLK...");
+}
+
+/* The states of packets that are in flight no more are forgotten, and with the last one the board is returned. */
+Test(sack, scoreboard_follows_each_acknowledgement)
+{
+	RULE("T-7");
+	open_flight(8);
+	tell(0, 6, 1 << 6 | 1 << 1);
+	cr_assert_str_eq(known(), "LKLLLLK.");
+	acknowledge(5);
+	cr_assert_str_eq(known(), "LK.");
+	acknowledge(2);
+	cr_assert_null(qp->sack.map);
+	cr_assert_str_eq(known(), "none");
 }
 
 /* ---- what was sent again ---- */
@@ -528,7 +552,7 @@ Test(sack, kept_again_packet_is_no_new_information)
 	answer(probe(CNT_EARLY_PROBES), 0, 0);
 	cr_assert_eq(qp->sack.map->sack.given_up, 1);
 	qp->loss.ack_deadline_ns = T0;
-	rc_sackmap_probed(qp);
+	rc_scoreboard_probed(qp, false);
 	tell(0, 1, 1 << 1);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0);
 	cr_assert_not(qp->sack.map->sack.news);

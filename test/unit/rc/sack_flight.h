@@ -11,7 +11,7 @@
 #include "rc/loss.h"
 #include "rc/qp.h"
 #include "rc/sack.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "rc/spread.h"
 
 #define SLOTS 16u
@@ -128,7 +128,7 @@ static inline void acknowledge(uint32_t count)
 {
 	rc_sendwin_ack_through(&qp->win, psn_add(qp->win.snd_una, count));
 	if (qp->sack.map)
-		rc_sackmap_acknowledged(qp);
+		rc_scoreboard_acknowledged(qp);
 }
 
 /* ---- what the peer tells ---- */
@@ -179,7 +179,7 @@ static inline const char *known(void)
 		return "none";
 	memset(line, 0, sizeof(line));
 	for (uint32_t i = 0; i < count && i < 32; i++) {
-		uint32_t state = sackmap_state(qp, psn_add(qp->win.snd_una, i));
+		uint32_t state = scoreboard_state(qp, psn_add(qp->win.snd_una, i));
 
 		if (state & SACK_RESENT)
 			line[i] = state & SACK_RESENT_SINCE ? 'S' : 'P';

@@ -135,7 +135,7 @@ Test(spread, two_losses_in_a_row_make_a_path_bad)
 	RULE("W-10");
 	leave(5 * PATHS);
 	spread->now_ns = T0;
-	rc_spread_map_begins(qp);
+	begin_map();
 	rc_spread_lost(qp, psn_of(1));
 	cr_assert_eq(path->state, SPREAD_SKIP);
 	cr_assert_eq(path->missed, 1);
@@ -162,9 +162,9 @@ Test(spread, received_packet_after_a_loss_shows_a_working_path)
 
 	RULE("W-10");
 	leave(5 * PATHS);
-	rc_spread_map_begins(qp);
+	begin_map();
 	rc_spread_lost(qp, psn_of(1));
-	rc_spread_came(qp, psn_of(13));
+	come(13);
 	cr_assert_eq(path->missed, 0);
 	cr_assert_eq(path->newest.v, psn_of(13).v);
 	rc_spread_lost(qp, psn_of(5));
@@ -175,7 +175,7 @@ Test(spread, received_packet_after_a_loss_shows_a_working_path)
 	cr_assert_eq(path->missed, 0, "it has come once, so this is a later copy");
 	rc_spread_lost(qp, psn_of(17));
 	cr_assert_eq(path->missed, 1);
-	rc_spread_came(qp, psn_of(5));
+	come(5);
 	cr_assert_eq(path->newest.v, psn_of(13).v, "an older one changes nothing");
 	cr_assert_eq(path->missed, 0);
 	cr_assert_eq(spread->paths[0].missed, 0);
@@ -189,13 +189,13 @@ Test(spread, acknowledged_packet_is_not_the_newest_of_its_path)
 
 	RULE("W-10");
 	leave(5 * PATHS);
-	rc_spread_map_begins(qp);
+	begin_map();
 	for (uint32_t i = 0; i < PATHS; i++)
 		cr_assert_eq(spread->paths[i].newest.v, psn_previous(qp->win.snd_una).v);
-	rc_spread_came(qp, psn_of(1));
+	come(1);
 	cr_assert_eq(path->newest.v, psn_of(1).v);
 	path->newest = qp->win.snd_max;
-	rc_spread_came(qp, psn_of(5));
+	come(5);
 	cr_assert_eq(path->newest.v, psn_of(5).v);
 	qp->win.snd_una = psn_of(6);
 	rc_spread_lost(qp, psn_of(9));
@@ -287,142 +287,6 @@ Test(spread, no_packet_is_aged_before_the_first_mark)
 	qp->sack.newest = psn_of(3);
 	hear(T0 + 3 * TRIP_NS - 1);
 	cr_assert_eq(spread->aged.v, psn_of(0).v);
-}
-
-/* ---- what is heard ---- */
-
-Test(spread, overtaken_sack_reveals_no_loss)
-{
-	struct rc_spread *spread = open_paths(PATHS);
-
-	RULE("S-23");
-	leave(8);
-	cr_assert(rc_spread_heard(qp, psn_of(5), false, T0));
-	cr_assert_eq(spread->now_ns, T0);
-	rc_spread_answered(qp, rc_spread_probe(qp, 0, &out));
-	cr_assert(rc_spread_heard(qp, psn_of(6), false, T0));
-	cr_assert_not(rc_spread_heard(qp, psn_of(4), false, T0));
-	cr_assert_not(rc_spread_heard(qp, psn_of(4), false, T0), "what it says is not the newest");
-	cr_assert_not(rc_spread_heard(qp, psn_of(4), true, T0), "the PROBE left before that was known");
-	rc_spread_answered(qp, rc_spread_probe(qp, 1, &out));
-	cr_assert(rc_spread_heard(qp, psn_of(6), false, T0), "the same once more");
-	cr_assert(rc_spread_heard(qp, psn_of(4), true, T0), "the peer has given something up");
-	cr_assert(rc_spread_heard(qp, psn_of(4), false, T0));
-	cr_assert_not(rc_spread_heard(qp, psn_of(3), true, T0), "and not more before that PROBE left");
-	rc_spread_heard(qp, psn_of(6), false, T0);
-	rc_spread_rewound(qp);
-	cr_assert(rc_spread_heard(qp, psn_of(1), false, T0));
-	rc_spread_forget(qp);
-	rc_spread_rewound(qp);
-}
-
-/* ---- what others have overtaken ---- */
-
-static uint64_t patience(uint32_t missing, uint64_t now_ns)
-{
-	return rc_spread_patience(qp, psn_of(missing), now_ns);
-}
-
-/* Half of the time after which a response must have come. */
-#define WAIT_NS (TRIP_NS / 2 + 2 * 1000)
-
-/* Packet 0 is missing and packet 1 has come. */
-static struct rc_spread *open_overtaken(void)
-{
-	struct rc_spread *spread = open_paths(PATHS);
-
-	leave(8);
-	rc_sackmap_borrow(qp);
-	qp->rtt.rttvar_ns = 1000;
-	qp->sack.newest = psn_of(1);
-	rc_sackmap_set(qp, psn_of(1), SACK_KEPT);
-	return spread;
-}
-
-Test(spread, overtaken_packet_is_probed_after_a_wait)
-{
-	RULE("S-23");
-	open_overtaken();
-	cr_assert_eq(patience(0, T0), WAIT_NS);
-	cr_assert_eq(patience(0, T0 + WAIT_NS - 1), 1);
-	cr_assert_eq(patience(0, T0 + WAIT_NS), 0);
-	cr_assert_eq(patience(0, T0 + TRIP_NS), 0);
-	cr_assert_eq(patience(2, T0 + TRIP_NS), RC_NEVER, "nothing behind it has come");
-	qp->sack.newest = psn_of(3);
-	cr_assert_eq(patience(2, T0 + 2 * TRIP_NS), WAIT_NS, "the wait begins when something comes");
-	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), 0);
-}
-
-Test(spread, known_or_probed_packet_is_not_probed_again)
-{
-	struct rc_spread *spread = open_overtaken();
-
-	RULE("S-23");
-	qp->sack.newest = psn_of(0);
-	cr_assert_eq(patience(0, T0), RC_NEVER, "it has come itself");
-	qp->sack.newest = qp->win.snd_max;
-	cr_assert_eq(patience(0, T0), RC_NEVER, "nothing in flight has come");
-	qp->sack.newest = psn_of(4);
-	rc_sackmap_set(qp, psn_of(0), SACK_LOST);
-	cr_assert_eq(patience(0, T0), RC_NEVER);
-	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | SACK_RESENT_SINCE | 8);
-	cr_assert_eq(patience(0, T0), RC_NEVER, "no PROBE has left since");
-	rc_sackmap_set(qp, psn_of(0), SACK_IN_FLIGHT);
-	patience(0, T0);
-	cr_assert_eq(patience(0, T0 + TRIP_NS), 0);
-	rc_spread_probe_paths(qp, false);
-	cr_assert_eq(patience(0, T0 + TRIP_NS), 0, "that was another PROBE");
-	rc_spread_probe_paths(qp, true);
-	cr_assert_eq(patience(0, T0 + TRIP_NS), RC_NEVER);
-	cr_assert_eq(patience(2, T0 + TRIP_NS), WAIT_NS, "another packet");
-	rc_spread_rewound(qp);
-	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), WAIT_NS, "a rewind begins anew");
-	make_bad(spread->path_of[psn_of(2).v % KEPT_SPAN], 0);
-	cr_assert_eq(patience(2, T0 + 3 * TRIP_NS), 0, "its path is known to be bad");
-}
-
-/* A PROBE has left since its last copy did, and perhaps its path is dead. */
-Test(spread, resent_packet_is_probed_after_a_wait)
-{
-	struct rc_spread *spread = open_overtaken();
-
-	RULE("S-23");
-	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
-	cr_assert_eq(patience(0, T0), 2 * WAIT_NS);
-	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS - 1), 1);
-	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), 0);
-	rc_spread_probe_paths(qp, true);
-	spread->patient_from = 0;
-	spread->answer_path = 7;
-	cr_assert(rc_spread_answer_tells(qp, psn_of(0), true));
-	cr_assert_not(rc_spread_answer_tells(qp, psn_of(2), true), "only the oldest is suspected");
-	rc_spread_lost(qp, psn_of(3));
-	cr_assert(rc_spread_answer_tells(qp, psn_of(0), true), "that was another packet");
-	rc_spread_lost(qp, psn_of(0));
-	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true), "it is to be sent once more");
-	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | SACK_RESENT_SINCE | 8);
-	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), RC_NEVER, "no PROBE has left since");
-	rc_sackmap_set(qp, psn_of(0), SACK_RESENT | 8);
-	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), 2 * WAIT_NS, "the wait begins anew");
-	cr_assert_not(rc_spread_answer_tells(qp, psn_of(0), true));
-}
-
-/* Only about overtaken packets, which an answer over another path covers. */
-Test(spread, suspicion_probes_the_paths_of_overtaken_packets)
-{
-	struct rc_spread *spread = open_overtaken();
-
-	RULE("S-23");
-	qp->sack.newest = psn_of(3);
-	rc_sackmap_set(qp, psn_of(3), SACK_KEPT);
-	patience(0, T0);
-	spread->quiet_end = qp->win.snd_max;
-	spread->next = 1; /* the paths that a timer asks over as well: 1 and 2 */
-	cr_assert_eq(rc_spread_probe_paths(qp, true), 1 << 0 | 1 << 1 | 1 << 2);
-	cr_assert(spread->patient);
-	cr_assert_eq(spread->patient_end.v, psn_of(4).v);
-	cr_assert_eq(rc_spread_probe_paths(qp, true), 0xF, "after silence about all");
-	cr_assert_eq(spread->patient_end.v, psn_of(8).v);
 }
 
 Test(spread, path_change_restarts_with_the_same_ports)

@@ -1,4 +1,4 @@
-/* spread_paths.h - a QP with several paths, for the tests of spread.c */
+/* spread_paths.h - a QP with several paths, for the tests of spread.c and scoreboard.c */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_UNIT_RC_SPREAD_PATHS_H
 #define TEST_UNIT_RC_SPREAD_PATHS_H
@@ -8,7 +8,7 @@
 
 #include "rc/path.h"
 #include "rc/qp.h"
-#include "rc/sackmap.h"
+#include "rc/scoreboard.h"
 #include "rc/spread.h"
 
 #define PATHS 4u
@@ -75,10 +75,45 @@ static inline void make_bad(uint32_t path, uint8_t tries)
 	spread_of(qp)->paths[path].tries = tries;
 }
 
+/* The scoreboard has this state for packet number `index`. */
+static inline void note(uint32_t index, uint16_t state)
+{
+	psn_t psn = psn_of(index);
+	struct rc_sack_map *map;
+	uint16_t *noted;
+
+	if (qp->sack.map == NULL) {
+		qp->sack.map = boards_lend(&pool);
+		memset(&qp->sack.map->sack, 0, sizeof(qp->sack.map->sack));
+		qp->sack.map->sack.base = qp->sack.map->sack.end = qp->win.snd_una;
+		qp->sack.map->sack.news = true;
+	}
+	map = &qp->sack.map->sack;
+	noted = &map->states[psn.v % KEPT_SPAN];
+	map->lost += (state == SACK_LOST) - (*noted == SACK_LOST);
+	*noted = state;
+	if (psn_distance(psn, qp->win.snd_una) >= psn_distance(map->end, qp->win.snd_una))
+		map->end = psn_next(psn);
+}
+
+/* A SACK without a map of its own comes: nothing that is in flight is known to have come. */
+static inline void begin_map(void)
+{
+	cr_assert_null(qp->sack.map);
+	rc_scoreboard_paths_work(qp, qp->win.snd_una, 0, sendwin_outstanding(&qp->win));
+}
+
+/* A SACK tells that packet number `index` has come. */
+static inline void come(uint32_t index)
+{
+	note(index, SACK_IN_FLIGHT);
+	rc_scoreboard_paths_work(qp, psn_of(index), 1, sendwin_outstanding(&qp->win));
+}
+
 /* A SACK comes now that has brought nothing new. */
 static inline void hear(uint64_t now_ns)
 {
-	rc_spread_heard(qp, psn_of(0), false, now_ns);
+	rc_scoreboard_heard(qp, psn_of(0), false, now_ns);
 }
 
 #endif
