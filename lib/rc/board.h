@@ -4,7 +4,7 @@
  * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a
  * QP borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer
  * misses (parts.h), one for packets that have come before their turn (kept.h), one for the states of packets that its
- * peer tells by SACKs (sack.h). A QP that spreads its packets has one all the time (spread.h). When the pool has no
+ * peer tells by SACKs (scoreboard.h). A QP that spreads its packets has one all the time (spread.h). When the pool has no
  * board left the QP sends everything from the loss on again.
  */
 #ifndef RC_BOARD_H
@@ -85,7 +85,10 @@ struct rc_spread_mark {
 
 #define SPREAD_MARKS 8u
 
-/* The paths of a QP that spreads its packets, and which path each packet took: see spread.h. */
+/*
+ * The paths of a QP that spreads its packets, and which path each packet took: see spread.h. What SACKs have told of
+ * them is written by scoreboard.c: newest, seen, quiet_end, aged, patient..., suspect... and `asked`.
+ */
 struct rc_spread {
 	uint8_t count, turns, next; /* number of paths; how many paths are in turn[]; index of the next one in turn[] */
 	uint8_t ack_path;           /* of ACKs and SACKs */

@@ -154,7 +154,7 @@ bool rc_flight_is_echo(const struct rc_qp *qp, uint32_t copies, uint64_t now_ns)
  */
 bool rc_flight_take_response(struct rc_qp *qp, psn_t psn);
 
-/* Was the packet at psn, which is in flight, sent before the last rewind, and therefore again since? */
+/* Was the packet at psn, which is in flight, sent before the last rewind? Then it may have left twice. */
 static inline bool flight_was_rewound(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t limit = psn_distance(qp->flight_past.rewind_limit, qp->win.snd_una);

@@ -297,7 +297,7 @@ struct rc_flight {
 struct rc_flight_past {
 	uint64_t resent_ns; /* when rewind_psn left again */
 	psn_t rewind_psn;   /* the PSN that the window went back to */
-	psn_t rewind_limit; /* snd_max when the window was rewound: everything before it has left twice, or will */
+	psn_t rewind_limit; /* snd_max when the window was rewound: packets before it may have left twice */
 	/* the peer has received everything before this PSN, as known at the rewind or shown since */
 	psn_t heard;
 	psn_t resent_end; /* end of what was sent again since the rewind */

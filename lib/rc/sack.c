@@ -114,7 +114,7 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 		if (came) {
 			*news |= rc_scoreboard_came(qp, psn);
 		} else if (rc_scoreboard_is_lost(qp, psn, worth) && is_packet(qp, psn, &owner)) {
-			if (!rc_scoreboard_lost(qp, psn))
+			if (!rc_scoreboard_mark_lost(qp, psn))
 				return false;
 			holes_ask_again(qp);
 		}
@@ -152,6 +152,7 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 {
 	psn_t cack = psn_make(packet->cack_psn);
 	struct rc_sack_worth worth = { 0 };
+	uint64_t delay_ns;
 	bool news = false;
 
 	if (!is_right(qp, packet)) {
@@ -190,9 +191,10 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		rc_loss_more_has_come(qp, psn_next(cack), !qp->flight.rewound, now_ns);
 	else if (qp->sack.map == NULL)
 		ask_heard(qp, now_ns);
-	if (qp_spreads(qp) && qp->sack.map)
-		rc_loss_something_is_missing(
-			qp, worth.overtaken ? RC_NEVER : rc_scoreboard_patience(qp, psn_next(cack), now_ns), now_ns);
+	if (qp_spreads(qp) && qp->sack.map) {
+		delay_ns = worth.overtaken ? RC_NEVER : rc_scoreboard_probe_delay_ns(qp, psn_next(cack), now_ns);
+		rc_loss_something_is_missing(qp, delay_ns, now_ns);
+	}
 }
 
 /* ---- what leaves ---- */

@@ -7,10 +7,11 @@
 #include "rc/flight.h"
 #include "rc/spread.h"
 
-#define ORDER_MASK (2 * KEPT_SPAN - 1) /* the bits of a PSN that the state of a packet has room for */
-#define LATE_TRIPS 2u                  /* round trips: a packet that left this long before one that has come is lost */
+#define ORDER_MASK (SACK_RESENT_SINCE - 1u) /* the bits of a PSN that the state of a packet has room for */
+#define ORDER_MOST (2 * KEPT_SPAN)          /* so far ahead of snd_una is that PSN at most */
+#define LATE_TRIPS 2u /* round trips: a packet that left this long before one that has come is lost */
 
-static_assert(2 * KEPT_SPAN <= SACK_RESENT_SINCE, "a PSN must fit into the bits below the flags");
+static_assert(2 * ORDER_MOST < SACK_RESENT_SINCE, "which of two PSNs is later must show in these bits");
 
 static struct rc_sack_map *map_of(const struct rc_qp *qp)
 {
@@ -123,13 +124,13 @@ void rc_scoreboard_acknowledged(struct rc_qp *qp)
 
 /* ---- the order in which packets left ---- */
 
-/* Has the packet at `later` come, and had the last copy of the packet at psn left before it? */
+/* Is the packet at `later` in flight, and had the last copy of the packet at psn left before it? */
 static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t later)
 {
 	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
 	if (state & SACK_RESENT)
-		return ((later.v - state) & ORDER_MASK) < KEPT_SPAN;
+		return ((later.v - state) & ORDER_MASK) <= ORDER_MASK / 2;
 	return ahead(qp, later) >= ahead(qp, flight_was_rewound(qp, psn) ? qp->flight_past.rewind_limit : psn);
 }
 
@@ -140,7 +141,7 @@ static bool left_before_probe(psn_t psn, uint32_t state, psn_t end)
 }
 
 /* The highest PSN that has come over the path of the packet at psn. */
-static psn_t newest_of(const struct rc_qp *qp, psn_t psn)
+static psn_t newest_on_path(const struct rc_qp *qp, psn_t psn)
 {
 	return qp_spreads(qp) ? spread_path_of(spread_of(qp), psn)->newest : qp->sack.newest;
 }
@@ -237,7 +238,7 @@ bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_wor
 		return true;
 	if (state == SACK_KEPT || worth.overtaken)
 		return false;
-	return left_before(qp, psn, state, newest_of(qp, psn)) ||
+	return left_before(qp, psn, state, newest_on_path(qp, psn)) ||
 	       (qp_spreads(qp) && left_before(qp, psn, state, psn_previous(spread_of(qp)->aged)));
 }
 
@@ -265,7 +266,8 @@ void rc_scoreboard_drawn_by(struct rc_qp *qp, psn_t psn)
 bool rc_scoreboard_heard(struct rc_qp *qp, psn_t received, bool answers, uint64_t now_ns)
 {
 	struct rc_spread *spread = spread_of(qp);
-	bool less = spread->seen_is_known && psn_before(received, spread->seen);
+	bool less = spread->seen_is_known && psn_before(received, spread->seen) &&
+		    !psn_before(qp->win.snd_max, spread->seen); /* or it is from half of all PSNs ago */
 
 	rc_spread_mark_time(qp, now_ns);
 	spread->quiet_end = qp->win.snd_max;
@@ -289,7 +291,7 @@ static void begin_paths(struct rc_qp *qp, struct rc_spread *spread)
 	for (uint32_t i = 0; i < spread->count; i++)
 		spread->paths[i].newest = psn_previous(qp->win.snd_una);
 	spread->suspects = false; /* everything that an earlier map knew of has come */
-	if (!psn_before(qp->win.snd_una, spread->patient_end))
+	if (ahead(qp, spread->patient_end) - 1 >= sendwin_outstanding(&qp->win))
 		spread->patient = false;
 }
 
@@ -327,7 +329,7 @@ bool rc_scoreboard_came(struct rc_qp *qp, psn_t psn)
 	return true;
 }
 
-bool rc_scoreboard_lost(struct rc_qp *qp, psn_t psn)
+bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn)
 {
 	if (qp->sack.map == NULL && !borrow(qp))
 		return false;
@@ -353,7 +355,7 @@ static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
 	return newest < sendwin_outstanding(&qp->win) && ahead(qp, psn) < newest && state == SACK_IN_FLIGHT;
 }
 
-uint64_t rc_scoreboard_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
+uint64_t rc_scoreboard_probe_delay_ns(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
 {
 	struct rc_spread *spread = spread_of(qp);
 	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns);
@@ -375,9 +377,13 @@ uint64_t rc_scoreboard_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns
 
 /* ---- what leaves ---- */
 
+/* The peer keeps nothing that is ORDER_MOST ahead, where the PSNs of the responses to a long READ may lie. */
 void rc_scoreboard_sent_again(struct rc_qp *qp, psn_t psn)
 {
-	set(qp, psn, (uint16_t)(SACK_RESENT | SACK_RESENT_SINCE | (qp->win.snd_max.v & ORDER_MASK)));
+	uint32_t limit = ahead(qp, qp->win.snd_max);
+	psn_t next = psn_add(qp->win.snd_una, limit < ORDER_MOST ? limit : ORDER_MOST);
+
+	set(qp, psn, (uint16_t)(SACK_RESENT | SACK_RESENT_SINCE | (next.v & ORDER_MASK)));
 }
 
 /*

@@ -3,12 +3,13 @@
 /*
  * A SACK tells of 64 packets whether they have come. Packets on one path stay in order, so a packet that has not come
  * is lost when something has come that left later over the same path (T-7, S-23):
- *   - a packet. First copies leave in the order of their PSNs. A copy that SACKs have caused left before the first
- *     packet that was new then, whose PSN its state has; a copy that a rewind has caused, before the first packet that
- *     was new at the rewind.
+ *   - a packet. First copies leave in the order of their PSNs. A retransmission after a SACK left before the first
+ *     packet that was new then; its state holds that PSN. A retransmission after a rewind left before the first packet
+ *     that was new at the rewind.
  *   - a PROBE, if the SACK is its answer.
  * Over different paths packets overtake each other. A packet whose path shows nothing is lost when a packet that left
- * two round trips later has come, or when a PROBE was answered that left over another path after a long silence.
+ * two round trips later has come, or when a PROBE was answered that left over another path after a long silence, or
+ * while the packet's own path is BAD.
  *
  * sack.h tells the scoreboard what SACKs say, and what has left therefore; loss detection tells it when snd_una moves
  * and when everything is forgotten. A QP borrows a board (board.h) for the states while something is known.
@@ -24,7 +25,7 @@
 
 /*
  * The state of a packet. RESENT: the packet was sent again, and the low bits are those of the PSN of the first packet
- * that left behind its last copy. RESENT_SINCE: the copy left after the last PROBE.
+ * that left after its last copy. RESENT_SINCE: the copy left after the last PROBE.
  */
 enum rc_scoreboard_state {
 	SACK_IN_FLIGHT = 0,
@@ -76,16 +77,16 @@ bool rc_scoreboard_came(struct rc_qp *qp, psn_t psn);
 bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_worth worth);
 
 /* The packet at psn is lost, or the peer has given it up. Returns false if there is no board to note that. */
-bool rc_scoreboard_lost(struct rc_qp *qp, psn_t psn);
+bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn);
 
 /*
  * Only with a map, while packets are spread. A SACK that was not overtaken says that `missing` is the oldest packet
  * that has not come. Returns how long to wait before a PROBE asks about it, because its path may be dead; RC_NEVER: no
  * PROBE is needed.
  */
-uint64_t rc_scoreboard_patience(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
+uint64_t rc_scoreboard_probe_delay_ns(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
 
-/* ---- what leaves, and what is acknowledged: only while qp->sack.map is set, but rc_scoreboard_probed() ---- */
+/* ---- what leaves, and what is acknowledged: only while qp->sack.map is set, except rc_scoreboard_probed() ---- */
 
 /* The first packet that is lost. Only while sack.lost > 0. */
 psn_t rc_scoreboard_first_lost(struct rc_qp *qp);

@@ -405,6 +405,30 @@ Test(sack, rewind_long_ago_restricts_nothing)
 	cr_assert_str_eq(known(), "LLK...");
 }
 
+/* Loss detection learns that the oldest `count` packets were answered. */
+static void progress(uint32_t count)
+{
+	rc_sendwin_ack_through(&qp->win, psn_add(qp->win.snd_una, count));
+	rc_loss_acknowledged(qp, T0);
+}
+
+/* A window that begins in the same place, all PSNs later. */
+Test(sack, rewind_counts_until_its_packets_are_acknowledged)
+{
+	RULE("T-7");
+	for (uint32_t answered = 3; answered <= 4; answered++) {
+		open_flight(4);
+		rc_loss_go_back(qp);
+		flight_go_to(qp, qp->win.snd_max);
+		progress(answered);
+		qp->win.snd_una = qp->win.snd_nxt = qp->win.snd_max = psn_of(2);
+		for (uint32_t i = 0; i < 4; i++)
+			send(UROCE_WR_RDMA_WRITE, 1);
+		tell(2, 3, 1 << 3);
+		cr_assert_str_eq(known(), answered == 4 ? "LK.." : ".K..");
+	}
+}
+
 /* The states of packets that are in flight no more are forgotten, and with the last one the board is returned. */
 Test(sack, scoreboard_follows_each_acknowledgement)
 {
@@ -412,11 +436,14 @@ Test(sack, scoreboard_follows_each_acknowledgement)
 	open_flight(8);
 	tell(0, 6, 1 << 6 | 1 << 1);
 	cr_assert_str_eq(known(), "LKLLLLK.");
-	acknowledge(5);
+	progress(5);
 	cr_assert_str_eq(known(), "LK.");
-	acknowledge(2);
+	send(UROCE_WR_RDMA_WRITE, 1);
+	progress(2);
 	cr_assert_null(qp->sack.map);
-	cr_assert_str_eq(known(), "none");
+	cr_assert(qp->flight.echoes, "the last packet may have left again");
+	progress(2);
+	cr_assert_not(qp->flight.echoes);
 }
 
 /* ---- what was sent again ---- */
@@ -461,6 +488,22 @@ Test(sack, the_oldest_of_a_long_flight_is_not_newer_than_a_copy)
 	answer(7, 0, ~2ull);
 	cr_assert_eq(qp->sack.newest.v, psn_of(0).v);
 	cr_assert_eq(qp->sack.map->sack.lost, 0);
+}
+
+/* The PSNs of its responses lie before the first packet that leaves after the copy. */
+Test(sack, a_long_read_makes_no_older_packet_newer_than_a_copy)
+{
+	RULE("T-7");
+	for (uint32_t psns = 1; psns < 1u << 16; psns = psns * 3 / 2 + 1) {
+		open_flight(10);
+		send(UROCE_WR_RDMA_READ, psns);
+		tell(0, 1, 1 << 1);
+		cr_assert_str_eq(resend(), "WRITE_ONLY 0, PROBE 1");
+		for (uint32_t i = 2; i < 10; i++) {
+			tell(0, i, (2u << i) - 2);
+			cr_assert_eq(qp->sack.map->sack.lost, 0, "%u came, a READ of %u behind it", i, psns);
+		}
+	}
 }
 
 /* ---- what the answer to a PROBE tells ---- */

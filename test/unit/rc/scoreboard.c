@@ -52,7 +52,7 @@ Test(scoreboard, overtaken_sack_reveals_no_loss)
 
 static uint64_t patience(uint32_t missing, uint64_t now_ns)
 {
-	return rc_scoreboard_patience(qp, psn_of(missing), now_ns);
+	return rc_scoreboard_probe_delay_ns(qp, psn_of(missing), now_ns);
 }
 
 /* Half of the time after which a response must have come. */
@@ -128,9 +128,9 @@ Test(scoreboard, resent_packet_is_probed_after_a_wait)
 	spread->answer_path = 7;
 	cr_assert(answer_tells(0, true));
 	cr_assert_not(answer_tells(2, true), "only the oldest is suspected");
-	rc_scoreboard_lost(qp, psn_of(3));
+	rc_scoreboard_mark_lost(qp, psn_of(3));
 	cr_assert(answer_tells(0, true), "that was another packet");
-	rc_scoreboard_lost(qp, psn_of(0));
+	rc_scoreboard_mark_lost(qp, psn_of(0));
 	cr_assert_not(answer_tells(0, true), "it is to be sent once more");
 	note(0, SACK_RESENT | SACK_RESENT_SINCE | 8);
 	cr_assert_eq(patience(0, T0 + 2 * WAIT_NS), RC_NEVER, "no PROBE has left since");
@@ -343,4 +343,23 @@ Test(scoreboard, silence_ends_with_the_silent_packets)
 	spread->quiet_end = psn_of(9);
 	rc_scoreboard_probed(qp, true);
 	cr_assert_not(spread->patient);
+}
+
+/* Half of all PSNs later what was received, and what was silent, seem to lie ahead. */
+Test(scoreboard, stale_watermarks_of_paths_count_no_more)
+{
+	struct rc_spread *spread = open_paths(PATHS);
+
+	RULE("S-23");
+	leave(6);
+	hear(T0);
+	rc_scoreboard_probed(qp, true);
+	cr_assert(rc_scoreboard_heard(qp, psn_of(5), false, T0));
+	cr_assert_not(rc_scoreboard_heard(qp, psn_of(4), false, T0));
+	qp->win.snd_una = qp->win.snd_nxt = qp->win.snd_max = psn_add(psn_of(5), PSN_WINDOW + 100);
+	leave(6);
+	cr_assert(spread->patient);
+	begin_map();
+	cr_assert_not(spread->patient);
+	cr_assert(rc_scoreboard_heard(qp, qp->win.snd_una, false, T0));
 }
