@@ -1,13 +1,18 @@
-/* scoreboard_orders.c - small windows: all orders in which packets arrive, are lost, are repeated and are sent again */
+/* scoreboard_orders.c - small windows: the orders in which packets arrive, are lost, are repeated and are sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Up to six packets leave over one path or over two in turn. From there every order of events is tried:
  *   - the oldest frame of a path arrives; or is lost; or arrives, and once more later;
- *   - the oldest answer of the peer arrives, or is lost;
- *   - once, everything is sent again from the oldest packet on, as after a time-out;
+ *   - the oldest answer of the peer arrives, or is lost, or only its ACK or its SACK arrives;
+ *   - packets that are called lost leave again, or a new packet leaves;
+ *   - everything is sent again from the oldest packet on, as after a time-out;
  *   - when nothing is under way any more the timer sends PROBEs.
- * A model that sees the network judges: a packet is called lost only if its last copy was lost, and in the end all
- * packets have come. States that were met before are not followed again.
+ * A model that sees the network judges: a packet is called lost only if its last copy was lost; and it is called lost
+ * when a SACK tells of a first copy that left later over the same path. In the end all packets have come. States that
+ * were met before are not followed again.
+ *
+ * Time stands still, and answers stay in order. What waits, marks of time and overtaken SACKs tell is tried in
+ * scoreboard.c, and by the simulator.
  */
 #include <stdlib.h>
 
@@ -37,12 +42,15 @@ struct network {
 	uint16_t frames[WAYS][QUEUE_MOST];
 	struct peer_answer answers[QUEUE_MOST];
 	uint8_t frame_count[WAYS], answer_count;
-	uint8_t got;                     /* bit i: the peer has packet i */
-	uint8_t copies[WINDOW_MOST];     /* how many have left */
-	uint8_t fate[WINDOW_MOST];       /* of the last copy; CAME if any has come */
-	uint8_t drops, repeats, rewinds; /* how often that may still happen */
-	uint8_t timers;
+	uint8_t got;                            /* bit i: the peer has packet i */
+	uint8_t copies[WINDOW_MOST];            /* how many have left */
+	uint8_t fate[WINDOW_MOST];              /* of the last copy */
+	uint8_t drops, repeats, rewinds, later; /* how often that may still happen; new packets that may still leave */
+	uint8_t timers;                         /* since a packet last came */
 	uint8_t packets, ways;
+	/* of the last copy: when it left, counted in copies, and over which path */
+	uint8_t left_at[WINDOW_MOST], way[WINDOW_MOST];
+	uint8_t leaves;
 };
 
 struct moment {
@@ -92,12 +100,13 @@ static uint64_t hash_of_now(void)
 	mix(&hash, &net, sizeof(net));
 	mix(&hash, &una, sizeof(una));
 	mix(&hash, &qp->sack.newest, sizeof(psn_t));
+	mix(&hash, &qp->flight_past.rewind_limit, sizeof(psn_t));
 	mix(&hash, &qp->sack.probe_end, sizeof(psn_t));
 	mix(&hash, &qp->sack.probe_id, sizeof(uint16_t));
 	mix(&hash, &(bool){ qp->sack.probing }, sizeof(bool));
 	mix(&hash, &qp->flight_past.repeats, sizeof(bool));
 	if (qp->sack.map) {
-		mix(&hash, &qp->sack.map->sack.news, 2);
+		mix(&hash, &qp->sack.map->sack, offsetof(struct rc_sack_map, states));
 		for (uint32_t i = 0; i < net.packets; i++)
 			mix(&hash, &qp->sack.map->sack.states[psn_of(i).v % KEPT_SPAN], sizeof(uint16_t));
 	}
@@ -166,6 +175,8 @@ static void put_packet(uint32_t packet)
 {
 	put(way_of(packet), (uint16_t)(packet | (uint32_t)++net.copies[packet] << PACKET_BITS));
 	net.fate[packet] = UNDER_WAY;
+	net.left_at[packet] = ++net.leaves;
+	net.way[packet] = (uint8_t)way_of(packet);
 }
 
 /* The frames that have been written leave. */
@@ -184,37 +195,63 @@ static void send_frames(void)
 	make_room(PLACES);
 }
 
-/* What is called lost has been lost. */
-static void check(void)
+/* Has a first copy come that left later over the same path, as the map tells? */
+static bool was_overtaken(uint32_t packet, uint8_t map)
 {
-	uint32_t una = psn_distance(qp->win.snd_una, psn_of(0));
+	for (uint32_t i = packet + 1; i < net.packets; i++) {
+		if ((map >> i & 1) && net.copies[i] == 1 && net.way[i] == net.way[packet] &&
+		    net.left_at[i] > net.left_at[packet])
+			return true;
+	}
+	return false;
+}
 
-	for (uint32_t i = una; qp->sack.map && i < net.packets; i++) {
-		if (scoreboard_state(qp, psn_of(i)) == SACK_LOST)
-			cr_assert_eq(net.fate[i], DROPPED, "packet %u of %u, %u paths: %s", i, net.packets, net.ways,
-				     history());
+/* A SACK with this map, or 0, was taken. */
+static void check(uint8_t map)
+{
+	for (uint32_t i = psn_distance(qp->win.snd_una, psn_of(0)); i < net.packets; i++) {
+		bool lost = qp->sack.map && scoreboard_state(qp, psn_of(i)) == SACK_LOST;
+
+		cr_assert(!lost || net.fate[i] == DROPPED, "packet %u of %u, %u paths, is not lost: %s", i, net.packets,
+			  net.ways, history());
+		cr_assert(lost || map == 0 || (map >> i & 1) || net.fate[i] != DROPPED || !was_overtaken(i, map),
+			  "packet %u of %u, %u paths, is lost: %s", i, net.packets, net.ways, history());
 	}
 }
 
-static void take_answer(struct peer_answer got)
+/* Of an answer, an ACK or a SACK may be lost. */
+static void take_answer(struct peer_answer got, bool ack, bool sack)
 {
 	uint32_t una = psn_distance(qp->win.snd_una, psn_of(0));
 
-	if (got.cack > una) {
+	if (ack && got.cack > una) {
 		rc_sendwin_ack_through(&qp->win, psn_of(got.cack));
 		qp->flight.rewound = false;
 		rc_flight_copies_acknowledged(qp);
 		if (qp->sack.map)
 			rc_scoreboard_acknowledged(qp);
 	}
-	if (got.probe)
+	if (sack && got.probe)
 		answer(got.probe & (uint16_t)~IS_PROBE, got.cack, got.map);
-	else if (got.map)
+	else if (sack && got.map)
 		tell(got.cack, 31u - (uint32_t)__builtin_clz(got.map), got.map);
-	check();
-	if (qp->sack.map)
-		rc_sack_resend(qp, T0, &out);
-	send_frames();
+	check(sack ? got.map : 0);
+}
+
+static bool has_lost(void)
+{
+	return qp->sack.map && qp->sack.map->sack.lost > 0;
+}
+
+/* A packet that was not in flight leaves. */
+static void send_new(void)
+{
+	uint32_t packet = net.packets++;
+
+	send(UROCE_WR_RDMA_WRITE, 1);
+	if (qp_spreads(qp))
+		spread_leaves(qp, psn_of(packet), &out);
+	put_packet(packet);
 }
 
 /* The window was rewound, and all packets from the oldest on leave once more. */
@@ -236,7 +273,9 @@ static void arrive(uint16_t what)
 	struct peer_answer given = { .probe = what & IS_PROBE ? what : 0 };
 
 	if (!(what & IS_PROBE)) {
-		net.fate[what & PACKET_MASK] = CAME;
+		net.timers = net.got >> (what & PACKET_MASK) & 1 ? net.timers : 0;
+		if (net.copies[what & PACKET_MASK] == what >> PACKET_BITS)
+			net.fate[what & PACKET_MASK] = CAME;
 		net.got |= (uint8_t)(1u << (what & PACKET_MASK));
 	}
 	while (given.cack < net.packets && (net.got >> given.cack & 1))
@@ -266,7 +305,6 @@ static uint16_t take_frame(uint32_t way)
 	net.frame_count[way]--;
 	memmove(net.frames[way], net.frames[way] + 1, sizeof(net.frames[way]) - sizeof(what));
 	net.frames[way][QUEUE_MOST - 1] = 0;
-	net.timers = 0;
 	return what;
 }
 
@@ -286,7 +324,6 @@ static struct peer_answer pop_answer(void)
 	net.answer_count--;
 	memmove(net.answers, net.answers + 1, sizeof(net.answers) - sizeof(first));
 	memset(&net.answers[QUEUE_MOST - 1], 0, sizeof(first));
-	net.timers = 0;
 	return first;
 }
 
@@ -310,12 +347,29 @@ static void follow_frame(const struct moment *moment, uint32_t way, uint32_t bef
 	}
 }
 
+static void follow_answer(const struct moment *moment, uint32_t before)
+{
+	/* both parts come, or one, or none: each loss counts */
+	for (uint32_t parts = 4; parts-- > 0;) {
+		if (parts != 3 && net.drops == 0)
+			break;
+		net.drops -= parts != 3;
+		note_event(parts == 3 ? "answer" :
+			   parts == 2 ? "SACK" :
+			   parts == 1 ? "ACK" :
+					"lost answer",
+			   net.answers[0].map);
+		take_answer(pop_answer(), parts & 1, parts & 2);
+		then(moment, before);
+	}
+}
+
 /* Goes on from this moment in every way. */
 static void follow(void)
 {
 	struct moment *moment = malloc(sizeof(*moment));
 	uint32_t before = depth;
-	bool quiet = net.answer_count == 0;
+	bool quiet = net.answer_count == 0 && !has_lost();
 
 	keep(moment);
 	for (uint32_t way = 0; way < WAYS; way++) {
@@ -323,16 +377,19 @@ static void follow(void)
 			follow_frame(moment, way, before);
 		quiet &= net.frame_count[way] == 0;
 	}
-	if (net.answer_count > 0) {
-		note_event("answer", net.answers[0].map);
-		take_answer(pop_answer());
+	if (net.answer_count > 0)
+		follow_answer(moment, before);
+	if (has_lost()) {
+		note_event("lost ones leave", 0);
+		rc_sack_resend(qp, T0, &out);
+		send_frames();
 		then(moment, before);
-		if (net.drops > 0) {
-			note_event("lost answer", net.answers[0].map);
-			pop_answer();
-			net.drops--;
-			then(moment, before);
-		}
+	}
+	if (net.later > 0) {
+		net.later--;
+		note_event("new", net.packets);
+		send_new();
+		then(moment, before);
 	}
 	if (net.rewinds > 0 && !psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		net.rewinds--;
@@ -351,46 +408,60 @@ static void follow(void)
 	free(moment);
 }
 
-/* A window of so many packets; returns how many moments there are. */
-static uint64_t try_all(uint32_t packets, uint32_t ways, uint8_t drops, uint8_t repeats, uint8_t rewinds)
+struct budget {
+	uint8_t drops, repeats, rewinds, later;
+};
+
+/* A window of so many packets, to which `later` are added. Returns how many moments there are. */
+static uint64_t try_all(uint32_t packets, uint32_t ways, struct budget budget)
 {
 	met = calloc(TABLE, sizeof(*met));
 	moments = depth = 0;
-	open_flight(packets);
+	open_flight(0);
 	memset(&net, 0, sizeof(net));
-	net.packets = (uint8_t)packets;
 	net.ways = (uint8_t)ways;
-	net.drops = drops;
-	net.repeats = repeats;
-	net.rewinds = rewinds;
 	if (ways > 1)
 		rc_spread_over(qp, ways);
-	for (uint32_t i = 0; i < packets; i++) {
-		if (ways > 1)
-			spread_leaves(qp, psn_of(i), &out);
-		put_packet(i);
-	}
+	cr_assert_eq(qp_spreads(qp), ways > 1);
+	while (net.packets < packets)
+		send_new();
+	net.drops = budget.drops;
+	net.repeats = budget.repeats;
+	net.rewinds = budget.rewinds;
+	net.later = budget.later;
 	follow();
 	free(met);
 	return moments;
 }
 
-Test(scoreboard_orders, only_what_was_lost_is_sent_again, .timeout = 120)
+static void try_windows(uint32_t most, struct budget budget)
 {
-	RULE("T-7");
-	RULE("S-23");
 	for (uint32_t ways = 1; ways <= WAYS; ways++) {
-		for (uint32_t packets = 1; packets <= WINDOW_MOST; packets++)
-			printf("# %u packets, %u paths: %lu moments\n", packets, ways, try_all(packets, ways, 2, 1, 0));
+		for (uint32_t packets = 1; packets + budget.later <= most; packets++)
+			printf("# %u packets and %u new ones, %u paths: %lu moments\n", packets, budget.later, ways,
+			       try_all(packets, ways, budget));
 	}
 }
 
-Test(scoreboard_orders, the_same_around_a_rewind, .timeout = 120)
+Test(scoreboard_orders, only_lost_packets_are_sent_again, .timeout = 120)
 {
 	RULE("T-7");
 	RULE("S-23");
-	for (uint32_t ways = 1; ways <= WAYS; ways++) {
-		for (uint32_t packets = 1; packets <= 4; packets++)
-			printf("# %u packets, %u paths: %lu moments\n", packets, ways, try_all(packets, ways, 2, 0, 1));
-	}
+	try_windows(WINDOW_MOST, (struct budget){ .drops = 2, .repeats = 1 });
+}
+
+Test(scoreboard_orders, new_packets_show_the_loss_of_copies, .timeout = 120)
+{
+	RULE("T-7");
+	RULE("S-23");
+	try_windows(3, (struct budget){ .drops = 3, .later = 2 });
+	try_windows(4, (struct budget){ .drops = 2, .later = 2 });
+}
+
+Test(scoreboard_orders, rewound_packets_are_sent_again_only_if_lost, .timeout = 120)
+{
+	RULE("T-7");
+	RULE("S-23");
+	try_windows(3, (struct budget){ .drops = 2, .rewinds = 1, .later = 1 });
+	try_windows(4, (struct budget){ .drops = 1, .rewinds = 1, .later = 1 });
 }
