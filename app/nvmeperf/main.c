@@ -1,11 +1,7 @@
 /* main.c - uroce-nvme-perf: a host that measures and verifies an NVMe over RDMA target, options named as in fio */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/dry.h"
@@ -245,44 +241,21 @@ static void close_everything(void)
 	free(all.subsystem);
 }
 
-/*
- * Opens the file before anything is measured, so that no result is lost. The old contents stay until the results are
- * written.
- */
-static int open_json(FILE **file)
+static int write_json(struct app_json *json, int code)
 {
-	*file = NULL;
-	if (all.options.json && (*file = fopen(all.options.json, "a")) == NULL)
-		return app_refuse_path("--json", all.options.json);
-	return APP_EXIT_OK;
-}
-
-/* What cannot be cut, such as a pipe, is not. */
-static bool empty(FILE *file)
-{
-	struct stat status;
-
-	return fstat(fileno(file), &status) == 0 && (!S_ISREG(status.st_mode) || ftruncate(fileno(file), 0) == 0);
-}
-
-static int write_json(FILE *file, int code)
-{
-	bool written;
+	int error;
 
 	json_object_set_new(all.root, "store", json_string(all.local ? all.options.store : "of the target"));
 	json_object_set(all.root, "results", all.results);
 	app_run_json_end(all.root, code == APP_EXIT_INTERRUPTED);
-	written = empty(file) && json_dumpf(all.root, file, JSON_INDENT(1)) == 0 && fputc('\n', file) != EOF;
-	if (fclose(file) != 0 || !written)
-		code = app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", all.options.json,
-				    strerror(errno));
-	return code;
+	error = app_json_close(json, all.root);
+	return error ? error : code;
 }
 
 static int run_all(void)
 {
-	FILE *json;
-	int code = open_json(&json);
+	struct app_json json;
+	int code = app_json_open(&json, all.options.json);
 
 	if (code == APP_EXIT_OK && all.local)
 		code = open_target();
@@ -296,8 +269,7 @@ static int run_all(void)
 		code = all.options.cycles ? cycle() : measure_all();
 	if (code == APP_EXIT_OK && all.local)
 		code = count_left();
-	if (json)
-		code = write_json(json, code);
+	code = write_json(&json, code);
 	json_decref(all.results);
 	json_decref(all.root);
 	close_everything();

@@ -4,7 +4,6 @@
 #define APP_PERF_BESIDE_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "perf/case.h"
 
@@ -26,7 +25,7 @@ struct perf_beside {
 	int (*run)(struct perf_end *ends, struct perf_result *result);
 	/* Adds to what is reported of every case, also of one that run() has not taken. */
 	void (*put)(struct json_t *object, const struct perf_result *result);
-	void (*print)(FILE *out, const struct perf_result *result);
+	void (*print)(const struct perf_result *result);
 	void (*close)(void);
 };
 

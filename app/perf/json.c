@@ -1,39 +1,22 @@
 /* json.c - the results for programs */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/eal.h"
+#include "common/exit.h"
 #include "common/names.h"
 #include "common/run_json.h"
 #include "perf/beside.h"
 #include "perf/json.h"
 #include "perf/page.h"
 
-#define REAL_DIGITS 12
 /* number of buckets of the histogram that are put together, which leaves 32 for each power of two */
 #define BUCKETS_TOGETHER 4u
 
 struct perf_json {
-	const char *path;
-	FILE *file;
+	struct app_json file;
 	struct perf_page *page;
 	json_t *root, *results;
 };
-
-/* An earlier file stays until there is something to write. */
-static FILE *open_without_emptying(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	return fd < 0 ? NULL : fdopen(fd, "w");
-}
 
 struct perf_json *perf_json_open(const char *path, const char *page_path)
 {
@@ -41,16 +24,8 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 
 	if (json == NULL)
 		return NULL;
-	json->path = path;
-	/* The page is checked first: if it is refused, no earlier JSON file is lost. */
-	if (page_path)
-		json->page = perf_page_open(page_path);
-	if (path && (json->page || page_path == NULL)) {
-		json->file = strcmp(path, "-") == 0 ? stdout : open_without_emptying(path);
-		if (json->file == NULL)
-			app_refuse_path("--json", path);
-	}
-	if ((page_path && json->page == NULL) || (path && json->file == NULL)) {
+	if ((page_path && (json->page = perf_page_open(page_path)) == NULL) ||
+	    app_json_open(&json->file, path) != APP_EXIT_OK) {
 		perf_page_close(json->page, NULL);
 		free(json);
 		return NULL;
@@ -154,36 +129,11 @@ static json_t *failover_of(const struct perf_failover_result *failover)
 			 number_or_null(failover->resumed_ms, failover->resumed_ms > 0));
 }
 
-static bool is_regular(FILE *file)
-{
-	struct stat status;
-
-	return file != stdout && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* Adds the results, and how the run has ended. The page needs them even without a JSON file. */
 static void complete(struct perf_json *json, bool interrupted)
 {
 	json_object_set(json->root, "results", json->results);
 	app_run_json_end(json->root, interrupted);
-}
-
-/*
- * Replaces the contents of the file. The file is cut only after the new contents are written: otherwise a program that
- * is killed in between would lose the results. Something like a pipe can be neither rewound nor cut.
- */
-static int write_file(struct perf_json *json)
-{
-	bool regular = is_regular(json->file);
-	char *text;
-	int error;
-
-	text = json_dumps(json->root, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
-	error = text == NULL || (regular && fseek(json->file, 0, SEEK_SET) != 0) ||
-		fprintf(json->file, "%s\n", text) < 0 || fflush(json->file) != 0 ||
-		(regular && ftruncate(fileno(json->file), ftell(json->file)) != 0);
-	free(text);
-	return error;
 }
 
 void perf_json_result(struct perf_json *json, const struct perf_result *result, const struct perf_beside *beside)
@@ -231,8 +181,8 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result, 
 	json_array_append_new(json->results, object);
 	/* If the run is killed, the file has the results so far, and says that it is not complete. */
 	complete(json, true);
-	if (json->file && is_regular(json->file))
-		write_file(json);
+	if (json->file.regular)
+		app_json_write(&json->file, json->root);
 }
 
 int perf_json_close(struct perf_json *json)
@@ -240,11 +190,7 @@ int perf_json_close(struct perf_json *json)
 	int error;
 
 	complete(json, app_is_interrupted());
-	error = json->file ? write_file(json) : 0;
-	if (json->file && json->file != stdout)
-		error |= fclose(json->file);
-	if (error)
-		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path, strerror(errno));
+	error = app_json_close(&json->file, json->root);
 	error |= perf_page_close(json->page, json->root);
 	json_decref(json->results);
 	json_decref(json->root);

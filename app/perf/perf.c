@@ -338,7 +338,7 @@ static int start(struct perf *perf, const struct app_args *args)
 	};
 
 	config.devices[0] = options->device;
-	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0, options->no_peak);
+	perf_report_open(options->no_peak);
 	if (options->json_path || options->page_path) {
 		perf->json = perf_json_open(options->json_path, options->page_path);
 		if (perf->json == NULL)

@@ -10,43 +10,41 @@
 
 #define INTERRUPTIONS_A_S 20.0 /* more than these are not accidental */
 
-static FILE *out;
 static bool no_peak;
 static enum perf_op last_op = PERF_OPS;
 static enum perf_mode last_mode;
 
-void perf_report_open(bool json_on_stdout, bool without_peak)
+void perf_report_open(bool without_peak)
 {
 	no_peak = without_peak;
-	out = json_on_stdout ? stderr : stdout;
 }
 
 void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options)
 {
-	fprintf(out, "uroce-perf %s, DPDK %s, %s\n", environment->version, environment->dpdk, environment->cpu);
+	printf("uroce-perf %s, DPDK %s, %s\n", environment->version, environment->dpdk, environment->cpu);
 	for (uint32_t i = 0; i < environment->port_count; i++)
-		fprintf(out, " port %s (%s), %s\n", environment->ports[i].name, environment->ports[i].driver,
-			environment->ports[i].address);
-	fprintf(out, " lcores: %u, hugepages: %s, build: %s\n", environment->lcores,
-		environment->hugepages ? "yes" : "no", environment->build);
+		printf(" port %s (%s), %s\n", environment->ports[i].name, environment->ports[i].driver,
+		       environment->ports[i].address);
+	printf(" lcores: %u, hugepages: %s, build: %s\n", environment->lcores, environment->hugepages ? "yes" : "no",
+	       environment->build);
 	if (options_have_faults(options))
-		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->faults.loss,
-			options->faults.duplicate, options->faults.reorder, options->faults.corrupt,
-			(unsigned long)options->faults.seed);
+		printf(" link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->faults.loss,
+		       options->faults.duplicate, options->faults.reorder, options->faults.corrupt,
+		       (unsigned long)options->faults.seed);
 	for (uint32_t i = 0; i < environment->warning_count; i++)
-		fprintf(out, " warning: %s\n", environment->warnings[i]);
+		printf(" warning: %s\n", environment->warnings[i]);
 }
 
 static void print_side(const char *name, const struct perf_case *test, const struct perf_peer *peer)
 {
 	char text[64];
 
-	fprintf(out, " %s address: QPN 0x%06x PSN 0x%06x RKey 0x%08x VAddr 0x%012lx %s", name, peer->qp_nums[0],
-		peer->psns[0], peer->rkey, (unsigned long)peer->target,
-		uroce_addr_format(&peer->addr, text, sizeof(text)));
+	printf(" %s address: QPN 0x%06x PSN 0x%06x RKey 0x%08x VAddr 0x%012lx %s", name, peer->qp_nums[0],
+	       peer->psns[0], peer->rkey, (unsigned long)peer->target,
+	       uroce_addr_format(&peer->addr, text, sizeof(text)));
 	if (test->qps > 1)
-		fprintf(out, " (and %u more)", test->qps - 1);
-	fputc('\n', out);
+		printf(" (and %u more)", test->qps - 1);
+	putchar('\n');
 }
 
 static void print_bw_head(const struct perf_case *test)
@@ -54,15 +52,15 @@ static void print_bw_head(const struct perf_case *test)
 	struct perf_layout layout;
 
 	perf_case_lay_out(test, &layout);
-	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
+	printf(" TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (op_is_round_trip(&perf_ops[test->op]) || test->op == PERF_AWRITE)
-		fprintf(out, ", outstanding: %u", test->outs);
+		printf(", outstanding: %u", test->outs);
 	if (test->paths)
-		fprintf(out, ", %u paths", test->paths);
-	fprintf(out, "%s%s%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
-		test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
-		test->ack_each ? ", one ACK per message" : "", test->no_read_repair ? ", no read repair" : "",
-		test->sack_window ? "" : ", no SACKs", test->verify ? ", every byte checked" : "");
+		printf(", %u paths", test->paths);
+	printf("%s%s%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
+	       test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
+	       test->ack_each ? ", one ACK per message" : "", test->no_read_repair ? ", no read repair" : "",
+	       test->sack_window ? "" : ", no SACKs", test->verify ? ", every byte checked" : "");
 }
 
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local, const struct perf_peer *remote)
@@ -71,26 +69,25 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 		return;
 	last_op = test->op;
 	last_mode = test->mode;
-	fprintf(out, RULER "\n                    %s %s Test\n", perf_ops[test->op].title,
-		test->mode == PERF_BW ? "BW" : "Latency");
-	fprintf(out, " Number of QPs: %u, MTU: %u[B], connection: RC, timeout code: %u\n", test->qps, test->mtu_bytes,
-		test->timeout);
+	printf(RULER "\n                    %s %s Test\n", perf_ops[test->op].title,
+	       test->mode == PERF_BW ? "BW" : "Latency");
+	printf(" Number of QPs: %u, MTU: %u[B], connection: RC, timeout code: %u\n", test->qps, test->mtu_bytes,
+	       test->timeout);
 	if (test->mode == PERF_BW)
 		print_bw_head(test);
 	else
-		fprintf(out, " Inline up to: %u[B]%s%s%s\n", test->inline_bytes,
-			test->use_srq ? ", shared receives" : "",
-			op_is_round_trip(&perf_ops[test->op]) ? ", time of a round trip" : ", half of a round trip",
-			test->verify ? ", every byte checked" : "");
+		printf(" Inline up to: %u[B]%s%s%s\n", test->inline_bytes, test->use_srq ? ", shared receives" : "",
+		       op_is_round_trip(&perf_ops[test->op]) ? ", time of a round trip" : ", half of a round trip",
+		       test->verify ? ", every byte checked" : "");
 	print_side(" local", test, local);
 	print_side("remote", test, remote);
-	fprintf(out, RULER "\n");
+	printf(RULER "\n");
 	if (test->mode == PERF_BW)
-		fprintf(out, " %-10s %-14s %-17s %-20s %-13s %s\n", "#bytes", "#iterations", "BW peak[Gb/sec]",
-			"BW average[Gb/sec]", "MsgRate[Mpps]", "cycles/packet");
+		printf(" %-10s %-14s %-17s %-20s %-13s %s\n", "#bytes", "#iterations", "BW peak[Gb/sec]",
+		       "BW average[Gb/sec]", "MsgRate[Mpps]", "cycles/packet");
 	else
-		fprintf(out, " %-8s %-12s %-11s %-11s %-15s %-12s %-13s %-9s %-10s %-10s [usec]\n", "#bytes",
-			"#iterations", "t_min", "t_max", "t_typical", "t_avg", "t_stdev", "99%", "99.9%", "99.99%");
+		printf(" %-8s %-12s %-11s %-11s %-15s %-12s %-13s %-9s %-10s %-10s [usec]\n", "#bytes", "#iterations",
+		       "t_min", "t_max", "t_typical", "t_avg", "t_stdev", "99%", "99.9%", "99.99%");
 }
 
 static void print_latency(const struct perf_result *result)
@@ -98,11 +95,11 @@ static void print_latency(const struct perf_result *result)
 	const struct app_histogram *latency = result->latency;
 	double scale = result->latency_scale_us;
 
-	fprintf(out, " %-8u %-12lu %-11.3f %-11.3f %-15.3f %-12.3f %-13.3f %-9.3f %-10.3f %-10.3f\n",
-		result->test.size_bytes, (unsigned long)latency->count, (double)latency->min * scale,
-		(double)latency->max * scale, percentile_us(result, 0.5), app_histogram_mean(latency) * scale,
-		app_histogram_deviation(latency) * scale, percentile_us(result, 0.99), percentile_us(result, 0.999),
-		percentile_us(result, 0.9999));
+	printf(" %-8u %-12lu %-11.3f %-11.3f %-15.3f %-12.3f %-13.3f %-9.3f %-10.3f %-10.3f\n", result->test.size_bytes,
+	       (unsigned long)latency->count, (double)latency->min * scale, (double)latency->max * scale,
+	       percentile_us(result, 0.5), app_histogram_mean(latency) * scale,
+	       app_histogram_deviation(latency) * scale, percentile_us(result, 0.99), percentile_us(result, 0.999),
+	       percentile_us(result, 0.9999));
 }
 
 void perf_report_histogram(const struct perf_result *result)
@@ -110,16 +107,16 @@ void perf_report_histogram(const struct perf_result *result)
 	const struct app_histogram *latency = result->latency;
 	uint64_t seen = 0;
 
-	fprintf(out, "            %-12s %-12s %s\n", "up to [usec]", "#messages", "of all");
+	printf("            %-12s %-12s %s\n", "up to [usec]", "#messages", "of all");
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS && seen < latency->count; i++) {
 		if (latency->buckets[i] == 0)
 			continue;
 		seen += latency->buckets[i];
-		fprintf(out, "            %-12.3f %-12lu %.4f %%\n",
-			(double)app_histogram_end_of(i) * result->latency_scale_us, (unsigned long)latency->buckets[i],
-			100 * (double)seen / (double)latency->count);
+		printf("            %-12.3f %-12lu %.4f %%\n",
+		       (double)app_histogram_end_of(i) * result->latency_scale_us, (unsigned long)latency->buckets[i],
+		       100 * (double)seen / (double)latency->count);
 	}
-	fflush(out);
+	fflush(stdout);
 }
 
 void perf_report_progress(const struct perf_case *test, const struct perf_tally *last, uint64_t bytes)
@@ -137,9 +134,9 @@ static void print_bandwidth(const struct perf_result *result)
 
 	if (result->peak_gbit_per_s > 0 && !no_peak)
 		snprintf(peak, sizeof(peak), "%.3f", result->peak_gbit_per_s);
-	fprintf(out, " %-10u %-14lu %-17s %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
-		(unsigned long)result->tally.messages, peak, result->gbit_per_s, result->messages_per_s / 1e6,
-		result->cycles_per_packet);
+	printf(" %-10u %-14lu %-17s %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
+	       (unsigned long)result->tally.messages, peak, result->gbit_per_s, result->messages_per_s / 1e6,
+	       result->cycles_per_packet);
 }
 
 void perf_report_result(const struct perf_result *result, const struct perf_beside *beside)
@@ -151,56 +148,53 @@ void perf_report_result(const struct perf_result *result, const struct perf_besi
 	else
 		print_bandwidth(result);
 	if (beside)
-		beside->print(out, result);
+		beside->print(result);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
-		fprintf(out, "            warning: the lcore was preempted %lu times by other threads\n",
-			(unsigned long)result->interruptions);
+		printf("            warning: the lcore was preempted %lu times by other threads\n",
+		       (unsigned long)result->interruptions);
 	if (tally->retransmits)
-		fprintf(out, "            %lu packets were retransmitted after losses\n",
-			(unsigned long)tally->retransmits);
+		printf("            %lu packets were retransmitted after losses\n", (unsigned long)tally->retransmits);
 	if (tally->probes)
-		fprintf(out, "            %lu packets were sent as probes because the peer was silent\n",
-			(unsigned long)tally->probes);
+		printf("            %lu packets were sent as probes because the peer was silent\n",
+		       (unsigned long)tally->probes);
 	if (tally->cnps)
-		fprintf(out, "            %lu congestion notifications arrived: switches marked packets\n",
-			(unsigned long)tally->cnps);
+		printf("            %lu congestion notifications arrived: switches marked packets\n",
+		       (unsigned long)tally->cnps);
 	if (result->failover.cut)
-		fprintf(out,
-			"            the first link was cut: %lu and %lu PATH_MIG events at the two ends, after %.3f "
-			"and %.3f ms; messages completed again after %.3f ms\n",
-			(unsigned long)result->failover.migrations[0], (unsigned long)result->failover.migrations[1],
-			result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
+		printf("            the first link was cut: %lu and %lu PATH_MIG events at the two ends, after %.3f "
+		       "and %.3f ms; messages completed again after %.3f ms\n",
+		       (unsigned long)result->failover.migrations[0], (unsigned long)result->failover.migrations[1],
+		       result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
 	if (tally->rnr_naks)
-		fprintf(out,
-			"            %lu RNR NAKs (receiver not ready), and %lu packets retransmitted after RNR NAKs\n",
-			(unsigned long)tally->rnr_naks, (unsigned long)tally->rnr_resent);
+		printf("            %lu RNR NAKs (receiver not ready), and %lu packets retransmitted after RNR NAKs\n",
+		       (unsigned long)tally->rnr_naks, (unsigned long)tally->rnr_resent);
 	if (tally->checked)
-		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,
-			(unsigned long)tally->bad_bytes);
+		printf("            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,
+		       (unsigned long)tally->bad_bytes);
 	if (tally->errors)
-		fprintf(out, "            %lu errors\n", (unsigned long)tally->errors);
-	fflush(out);
+		printf("            %lu errors\n", (unsigned long)tally->errors);
+	fflush(stdout);
 }
 
 void perf_report_served(const struct perf_end *end)
 {
-	fprintf(out, " %u bytes: %lu received, %lu sent, %lu checked, %lu wrong bytes, %lu errors\n",
-		end->test.size_bytes, (unsigned long)end->tally.received, (unsigned long)(end->posted + end->replies),
-		(unsigned long)end->tally.checked, (unsigned long)end->tally.bad_bytes,
-		(unsigned long)end->tally.errors);
-	fflush(out);
+	printf(" %u bytes: %lu received, %lu sent, %lu checked, %lu wrong bytes, %lu errors\n", end->test.size_bytes,
+	       (unsigned long)end->tally.received, (unsigned long)(end->posted + end->replies),
+	       (unsigned long)end->tally.checked, (unsigned long)end->tally.bad_bytes,
+	       (unsigned long)end->tally.errors);
+	fflush(stdout);
 }
 
 void perf_report_waiting(unsigned tcp_port)
 {
-	fprintf(out, " waiting for a client on TCP port %u\n", tcp_port);
-	fflush(out);
+	printf(" waiting for a client on TCP port %u\n", tcp_port);
+	fflush(stdout);
 }
 
 void perf_report_waiting_by_address(unsigned port)
 {
-	fprintf(out, " waiting for a client on port %u of the local address\n", port);
-	fflush(out);
+	printf(" waiting for a client on port %u of the local address\n", port);
+	fflush(stdout);
 }
 
 void perf_report_drops(const struct app_port *port)
@@ -214,15 +208,14 @@ void perf_report_drops(const struct app_port *port)
 
 		if (stats.values[i] && (strncmp(name, "drop_", 5) == 0 || strncmp(name, "tx_", 3) == 0 ||
 					strcmp(name, "rx_icrc_encapsulated") == 0))
-			fprintf(out, " port %s: %lu %s (%s)\n", port->ethdev->name, (unsigned long)stats.values[i],
-				uroce_counter_text(i), name);
+			printf(" port %s: %lu %s (%s)\n", port->ethdev->name, (unsigned long)stats.values[i],
+			       uroce_counter_text(i), name);
 	}
 	if (drivers_ethdev_stats(port->ethdev, &frames) != 0)
 		return;
 	if (frames.rx_missed + frames.rx_errors + frames.rx_no_mbuf + frames.tx_errors)
-		fprintf(out,
-			" port %s: %lu received frames missed, %lu damaged, %lu dropped because no mbuf was free; %lu "
-			"frames not transmitted\n",
-			port->ethdev->name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
-			(unsigned long)frames.rx_no_mbuf, (unsigned long)frames.tx_errors);
+		printf(" port %s: %lu received frames missed, %lu damaged, %lu dropped because no mbuf was free; %lu "
+		       "frames not transmitted\n",
+		       port->ethdev->name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
+		       (unsigned long)frames.rx_no_mbuf, (unsigned long)frames.tx_errors);
 }

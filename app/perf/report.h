@@ -9,8 +9,8 @@
 
 struct perf_beside;
 
-/* Chooses where tables go: standard output, or standard error if JSON goes there. */
-void perf_report_open(bool json_on_stdout, bool without_peak);
+/* without_peak: tables have no peak bandwidth. */
+void perf_report_open(bool without_peak);
 
 /* Prints once what is measured where, and what makes the results worthless. */
 void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options);

@@ -2,27 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/json.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <string.h>
-#include <unistd.h>
-
-static int complain(const char *path, const char *why)
-{
-	return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s: use a file in a writable directory", path, why);
-}
-
-int json_check(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd < 0)
-		return app_refuse_path("--json", path);
-	close(fd);
-	return APP_EXIT_OK;
-}
-
 static json_t *describe_port(const struct traffic_port *port)
 {
 	struct uroce_stats stats;
@@ -52,10 +31,10 @@ static json_t *describe_flow(struct flow *flow)
 			 "error", dead ? uroce_wc_explain(&flow->error, why, sizeof(why)) : NULL);
 }
 
-int json_write(struct traffic *traffic, const char *path)
+int json_close(struct app_json *json, struct traffic *traffic)
 {
 	json_t *ports = json_array(), *qps = json_array(), *root;
-	int failed;
+	int code;
 
 	for (unsigned i = 0; i < traffic->port_count; i++)
 		json_array_append_new(ports, describe_port(&traffic->ports[i]));
@@ -63,9 +42,8 @@ int json_write(struct traffic *traffic, const char *path)
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++)
 		json_array_append_new(qps, describe_flow(&traffic->flows[i]));
 	pthread_mutex_unlock(&traffic->flows_lock);
-	errno = 0;
 	root = json_pack("{s:s, s:o, s:o}", "version", uroce_version(), "ports", ports, "qps", qps);
-	failed = root == NULL || json_dump_file(root, path, JSON_INDENT(1)) != 0;
+	code = app_json_close(json, root);
 	json_decref(root);
-	return failed ? complain(path, errno ? strerror(errno) : "no memory") : APP_EXIT_OK;
+	return code;
 }

@@ -3,14 +3,10 @@
 #ifndef APP_TESTPMD_JSON_H
 #define APP_TESTPMD_JSON_H
 
+#include "common/run_json.h"
 #include "testpmd/traffic.h"
 
-/*
- * Checks that the file can be written, so that no result is lost after a long run. Returns 0, or the exit code after a
- * complaint.
- */
-int json_check(const char *path);
-/* Writes it. Returns the same. */
-int json_write(struct traffic *traffic, const char *path);
+/* Writes the statistics into the file of --json, if there is one. Returns the same as app_json_close(). */
+int json_close(struct app_json *json, struct traffic *traffic);
 
 #endif

@@ -26,6 +26,7 @@
 static struct settings settings;
 static struct traffic traffic;
 static struct app_port ports[2];
+static struct app_json json;
 
 static void interrupt(int number)
 {
@@ -396,7 +397,7 @@ static int run_traffic(void)
 	printf("\nfinal statistics\n");
 	show_qps(&traffic);
 	show_port_stats(&traffic, SHOW_ALL);
-	if (settings.json[0] && json_write(&traffic, settings.json) != 0 && code == APP_EXIT_OK)
+	if (json_close(&json, &traffic) != APP_EXIT_OK && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
 	dead = settings.target || meet_serves() ? 0 : dead; /* deaths of a peer's queue pairs are no failure */
 	meet_end();
@@ -467,7 +468,7 @@ int main(int argc, char **argv)
 	engine.idle = settings.idle;
 	if (settings.dry_run)
 		return dry_run();
-	if (settings.json[0] && json_check(settings.json) != 0)
+	if (app_json_open(&json, settings.json) != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;
 	eal.worker_count = settings.nb_cores;
 	/* a peer takes the last cores, so that its target on the same machine uses others */

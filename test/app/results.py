@@ -9,10 +9,11 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 
-from cases import Running, main, run, want
+from cases import Running, main, program, run, want
 from programs import memif
 
 CASES = []
@@ -37,6 +38,24 @@ def interrupted_run_of_any_kind_leaves_its_row(directory):
         results = json.load(open(path))
         want(results["interrupted"] and results["failed"] is None and len(results["results"]) == 1, options, results)
         want(results["results"][0][wanted] > 0 and results["results"][0]["messages"] > 0, options, results)
+
+
+@case
+def json_dash_is_standard_output_and_tables_go_to_standard_error(directory):
+    """In every program with --json; what a file of standard output has already stays, and no file "-" is made."""
+    path = os.path.join(directory, "out")
+    for name, table, *options in (("perf", "#bytes", "--op", "write", "--mode", "lat", "-n", "10", "-s", "8"),
+                                  ("nvme-perf", "randread", "--rw", "randread", "--runtime", "0.1"),
+                                  ("testpmd", "final statistics", "--duration", "0.1")):
+        with open(path, "w") as out:
+            out.write("before\n")
+            out.flush()
+            done = subprocess.run([program(name), *options, "--json", "-"], stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=subprocess.PIPE, text=True, cwd=directory, timeout=240)
+        first, text = open(path).read().split("\n", 1)
+        want(done.returncode == 0 and first == "before" and table in done.stderr, name, first, text, done)
+        want(len(json.loads(text)) > 2, name, text)
+    want(os.listdir(directory) == ["out"], os.listdir(directory))
 
 
 @case

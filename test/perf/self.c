@@ -205,40 +205,35 @@ static void put(json_t *object, const struct perf_result *result)
 		put_real(object, "hand_over_ns", self.hand_over_ns);
 }
 
-static void print(FILE *out, const struct perf_result *result)
+static void print(const struct perf_result *result)
 {
 	bool taken = takes(&result->test);
 
 	if (taken && self.baseline.measured)
-		fprintf(out,
-			"            limit %.3f Gbit/s, %.3f M messages/s: %.3f of it (p10 %.3f, p90 %.3f); "
-			"%.3f times as fast as the same without ICRC\n"
-			"            ICRC code: copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
-			self.baseline.gbit_per_s, self.baseline.messages_per_s / 1e6, self.baseline.fraction.median,
-			self.baseline.fraction.p10, self.baseline.fraction.p90, self.baseline.over_copy,
-			self.icrc_ratio);
+		printf("            limit %.3f Gbit/s, %.3f M messages/s: %.3f of it (p10 %.3f, p90 %.3f); "
+		       "%.3f times as fast as the same without ICRC\n"
+		       "            ICRC code: copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
+		       self.baseline.gbit_per_s, self.baseline.messages_per_s / 1e6, self.baseline.fraction.median,
+		       self.baseline.fraction.p10, self.baseline.fraction.p90, self.baseline.over_copy,
+		       self.icrc_ratio);
 	if (taken && self.bare.measured)
-		fprintf(out,
-			"            bare frames %.3f us there and back: the round trip takes %.2f times as long "
-			"(p10 %.2f, p90 %.2f)\n",
-			self.bare.rtt_us, self.bare.ratio.median, self.bare.ratio.p10, self.bare.ratio.p90);
+		printf("            bare frames %.3f us there and back: the round trip takes %.2f times as long "
+		       "(p10 %.2f, p90 %.2f)\n",
+		       self.bare.rtt_us, self.bare.ratio.median, self.bare.ratio.p10, self.bare.ratio.p90);
 	if (taken && self.bare.lost)
-		fprintf(out, "            frame %u lost: %.2f bare round trips more (p10 %.2f, p90 %.2f)\n", self.lose,
-			self.bare.recovery.median, self.bare.recovery.p10, self.bare.recovery.p90);
+		printf("            frame %u lost: %.2f bare round trips more (p10 %.2f, p90 %.2f)\n", self.lose,
+		       self.bare.recovery.median, self.bare.recovery.p10, self.bare.recovery.p90);
 	if (taken && self.refused.measured)
-		fprintf(out,
-			"            junk (%s): %.3f M frames/s are refused; beside as many of them as good ones %.3f "
-			"of the goodput (p10 %.3f, p90 %.3f)\n",
-			junk_names[self.junk], self.refused.refused_per_s / 1e6, self.refused.share.median,
-			self.refused.share.p10, self.refused.share.p90);
+		printf("            junk (%s): %.3f M frames/s are refused; beside as many of them as good ones %.3f "
+		       "of the goodput (p10 %.3f, p90 %.3f)\n",
+		       junk_names[self.junk], self.refused.refused_per_s / 1e6, self.refused.share.median,
+		       self.refused.share.p10, self.refused.share.p90);
 	if (taken && self.scaling.measured)
-		fprintf(out,
-			"            %u lcores with QPs of their own: %.3f of what they do alone "
-			"(p10 %.3f, p90 %.3f)\n",
-			result->lcores, self.scaling.ratio.median, self.scaling.ratio.p10, self.scaling.ratio.p90);
+		printf("            %u lcores with QPs of their own: %.3f of what they do alone "
+		       "(p10 %.3f, p90 %.3f)\n",
+		       result->lcores, self.scaling.ratio.median, self.scaling.ratio.p10, self.scaling.ratio.p90);
 	if (taken && self.scaling.measured && self.scaling.hand_over_ns.median > 0)
-		fprintf(out, "            a cache line takes %.0f ns from core to core\n",
-			self.scaling.hand_over_ns.median);
+		printf("            a cache line takes %.0f ns from core to core\n", self.scaling.hand_over_ns.median);
 }
 
 /* ---- options ---- */
