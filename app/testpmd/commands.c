@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <cmdline_parse_num.h>
-#include <cmdline_parse_string.h>
 #include <rte_common.h>
 
 #include "testpmd/capture.h"
@@ -29,15 +28,11 @@ void commands_use(struct traffic *traffic)
 	the_traffic = traffic;
 }
 
-const char *commands_file_to_load(void)
+bool commands_file_to_load(cmdline_fixed_string_t path)
 {
-	static cmdline_fixed_string_t path;
-
-	if (file_to_load[0] == '\0')
-		return NULL;
-	snprintf(path, sizeof(path), "%s", file_to_load);
+	memcpy(path, file_to_load, sizeof(file_to_load));
 	file_to_load[0] = '\0';
-	return path;
+	return path[0] != '\0';
 }
 
 /* What was typed. */

@@ -4,6 +4,7 @@
 #define APP_TESTPMD_COMMANDS_H
 
 #include <cmdline_parse.h>
+#include <cmdline_parse_string.h>
 
 #include "testpmd/traffic.h"
 
@@ -13,7 +14,7 @@ cmdline_parse_ctx_t *commands_all(void);
 /* From now on the commands act on this traffic. */
 void commands_use(struct traffic *traffic);
 
-/* The file that a "load" has asked for since the last call, valid until the next command; NULL: none. */
-const char *commands_file_to_load(void);
+/* Copies the path of the file that a "load" has asked for since the last call. Returns false if there is none. */
+bool commands_file_to_load(cmdline_fixed_string_t path);
 
 #endif

@@ -64,100 +64,53 @@ static int run_line(struct cmdline *terminal, char *line, size_t bytes)
 	return cmdline_parse(terminal, command);
 }
 
-/* The files whose lines are being run: each but the first was loaded by a line of the one before it. */
-struct loaded {
-	struct file {
-		FILE *lines;
-		char path[SETTINGS_TEXT_BYTES];
-		unsigned number; /* of the line that runs */
-	} files[LOADS_MAX];
-	unsigned count;
-};
-
-/* Returns APP_EXIT_OK, or the exit code after a complaint. */
-static int begin_file(struct loaded *loaded, const char *path)
+/*
+ * Runs the lines of a file one by one, so that a wrong one can be named. A wrong line ends its file, and the files that
+ * have loaded it. depth: the number of these. Returns APP_EXIT_OK, or the exit code after a complaint.
+ */
+static int run_lines(struct cmdline *terminal, const char *path, unsigned depth)
 {
 	FILE *lines = app_is_readable(path) ? fopen(path, "r") : NULL;
-	struct file *file = &loaded->files[loaded->count];
+	cmdline_fixed_string_t load;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t bytes;
+	int code = APP_EXIT_OK;
 
 	if (lines == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
-	if (loaded->count == LOADS_MAX) {
-		fclose(lines);
-		return app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u levels deep", path,
+	if (depth == LOADS_MAX)
+		code = app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u levels deep", path,
 				    LOADS_MAX);
-	}
-	file->lines = lines;
-	file->number = 0;
-	snprintf(file->path, sizeof(file->path), "%s", path);
-	loaded->count++;
-	return APP_EXIT_OK;
-}
-
-static void end_file(struct loaded *loaded)
-{
-	fclose(loaded->files[--loaded->count].lines);
-}
-
-/* Runs a line of the last file, and begins the file that it loads. Returns APP_EXIT_OK, or the code of a complaint. */
-static int run_line_of(struct loaded *loaded, struct cmdline *terminal, char *line, size_t bytes)
-{
-	struct file *file = &loaded->files[loaded->count - 1];
-	const char *path;
-	int code;
-
-	file->number++;
-	code = run_line(terminal, line, bytes);
-	if (code < 0)
-		return app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", file->path, file->number, shown(line),
-				    parse_error(code, line));
-	path = commands_file_to_load();
-	return path ? begin_file(loaded, path) : APP_EXIT_OK;
-}
-
-/*
- * Runs lines one by one, so that a wrong one can be named. A wrong line ends its file, and the files that have loaded
- * it.
- */
-static int run_lines(struct loaded *loaded, struct cmdline *terminal)
-{
-	char *line = NULL;
-	size_t room = 0;
-	int code = APP_EXIT_OK;
-
-	while (code == APP_EXIT_OK && !quit_is_wanted() && loaded->count) {
-		ssize_t bytes = getline(&line, &room, loaded->files[loaded->count - 1].lines);
-
+	for (unsigned number = 1; code == APP_EXIT_OK && !quit_is_wanted(); number++) {
+		bytes = getline(&line, &room, lines);
 		if (bytes < 0)
-			end_file(loaded);
+			break;
+		code = run_line(terminal, line, (size_t)bytes);
+		if (code < 0)
+			code = app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", path, number, shown(line),
+					    parse_error(code, line));
+		else if (commands_file_to_load(load) && run_lines(terminal, load, depth + 1) != APP_EXIT_OK)
+			code = APP_EXIT_USAGE;
 		else
-			code = run_line_of(loaded, terminal, line, (size_t)bytes);
+			code = APP_EXIT_OK;
 	}
 	free(line);
-	return code == APP_EXIT_OK ? APP_EXIT_OK : APP_EXIT_USAGE;
-}
-
-static int run_file(const char *path)
-{
-	struct loaded loaded = { .count = 0 };
-	int code = begin_file(&loaded, path);
-	struct cmdline *terminal;
-
-	if (code != APP_EXIT_OK)
-		return code;
-	terminal = cmdline_new(commands_all(), "", STDIN_FILENO, STDOUT_FILENO);
-	code = terminal ? run_lines(&loaded, terminal) : APP_EXIT_INTERNAL;
-	if (terminal)
-		cmdline_free(terminal);
-	while (loaded.count)
-		end_file(&loaded);
+	fclose(lines);
 	return code;
 }
 
 int prompt_run_file(struct traffic *traffic, const char *path)
 {
+	struct cmdline *terminal = cmdline_new(commands_all(), "", STDIN_FILENO, STDOUT_FILENO);
+	int code;
+
+	if (terminal == NULL)
+		return APP_EXIT_INTERNAL;
 	commands_use(traffic);
-	return run_file(path);
+	code = run_lines(terminal, path, 0);
+	cmdline_free(terminal);
+	return code;
 }
 
 void prompt_notice(const char *text, FILE *where)
@@ -175,8 +128,9 @@ void prompt_notice(const char *text, FILE *where)
 /* Runs a typed line, and the file that it loads; if it is wrong, prints how such commands are written. */
 static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 {
+	struct cmdline *terminal = rdline_get_opaque(line);
+	cmdline_fixed_string_t load;
 	char copy[COMMAND_BYTES];
-	const char *path;
 	int code;
 
 	if (bytes >= sizeof(copy))
@@ -184,11 +138,10 @@ static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 	memcpy(copy, text, bytes);
 	copy[bytes] = '\0';
 	copy[strcspn(copy, "\n")] = '\0';
-	code = run_line(rdline_get_opaque(line), copy, strlen(copy));
+	code = run_line(terminal, copy, strlen(copy));
 	if (code >= 0) {
-		path = commands_file_to_load();
-		if (path)
-			run_file(path);
+		if (commands_file_to_load(load))
+			run_lines(terminal, load, 0);
 		return;
 	}
 	app_complain(APP_EXIT_USAGE, "\"%s\": %s", shown(copy),
