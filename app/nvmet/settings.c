@@ -190,6 +190,14 @@ static struct settings_port *last_port(struct settings *settings)
 	return &settings->ports[settings->port_count - 1];
 }
 
+static const struct option_set port_set;
+
+static int parse_of_port(const char *option, const char *text, void *place)
+{
+	return app_option_parse_value(&port_set.rows[app_option_find(&port_set, option + strlen("--"))], option, text,
+				      last_port(place));
+}
+
 static int parse_device(const char *option, const char *text, void *place)
 {
 	struct settings *settings = place;
@@ -198,7 +206,7 @@ static int parse_device(const char *option, const char *text, void *place)
 		return app_complain(APP_EXIT_USAGE, "%s %s: give up to %u ports", option, text, SERVER_PORTS_MAX);
 	if (settings->port_count != 1 || settings->ports[0].device[0])
 		settings->port_count++;
-	return parse_text(option, text, last_port(settings)->device, SETTINGS_TEXT_BYTES);
+	return parse_of_port(option, text, place);
 }
 
 static int parse_ip(const char *option, const char *text, void *place)
@@ -210,17 +218,7 @@ static int parse_ip(const char *option, const char *text, void *place)
 				    "%s %s: port %s already has the address %s: put the --device of the next port "
 				    "before this option",
 				    option, text, port->device, port->ip);
-	return parse_text(option, text, port->ip, SETTINGS_TEXT_BYTES);
-}
-
-static int parse_gateway(const char *option, const char *text, void *place)
-{
-	return parse_text(option, text, last_port(place)->gateway, SETTINGS_TEXT_BYTES);
-}
-
-static int parse_vlan(const char *option, const char *text, void *place)
-{
-	return app_vlan_expect(option, text, &last_port(place)->vlan);
+	return parse_of_port(option, text, place);
 }
 
 static int parse_uuid_of_last(const char *option, const char *text, void *place)
@@ -248,8 +246,8 @@ static const struct option_row rows[] = {
 	{ WORD_OF(DEVICE), WHOLE, .parse = parse_device, .usual = "the first port given to EAL",
 	  .more = "once for each port" },
 	{ WORD_OF(IP), WHOLE, .parse = parse_ip, .more = "of the last --device" },
-	{ WORD_OF(GATEWAY), WHOLE, .parse = parse_gateway, .usual = "none" },
-	{ WORD_OF(VLAN), WHOLE, .parse = parse_vlan, .more = "of the last --device", .usual = "none" },
+	{ WORD_OF(GATEWAY), WHOLE, .parse = parse_of_port, .usual = "none" },
+	{ WORD_OF(VLAN), WHOLE, .parse = parse_of_port, .more = "of the last --device", .usual = "none" },
 	{ WORD_OF(NO_DAD), AT(no_dad), TARGET },
 	{ WORD_OF(PORT), AT(service), TARGET, .more = "of NVMe over RDMA" },
 	{ WORD_OF(FILE), WHOLE, .parse = add_disk },
@@ -335,71 +333,66 @@ static const struct option_row disk_rows[] = {
 static const struct option_set port_set = FILE_SET(port_rows), subsystem_set = FILE_SET(subsystem_rows),
 			       disk_set = FILE_SET(disk_rows);
 
+/* What the keys of the section that is being read fill in. */
 struct file {
 	struct settings *settings;
-	bool has_ports; /* the command line has named ports */
+	const struct option_set *set;
+	void *place;
 };
 
 static int read_key(void *argument, const char *where, const char *section, const char *key, const char *value)
 {
-	struct settings *settings = ((struct file *)argument)->settings;
+	const struct file *file = argument;
 
-	if (strncmp(section, "port.", 5) == 0)
-		return app_option_parse_key(&port_set, section, key, where, value,
-					    &settings->ports[settings->port_count - 1]);
-	if (strncmp(section, "subsystem.", 10) == 0)
-		return app_option_parse_key(&subsystem_set, section, key, where, value,
-					    &settings->subsystems[settings->subsystem_count - 1]);
-	if (strncmp(section, "namespace.", 10) == 0)
-		return app_option_parse_key(&disk_set, section, key, where, value,
-					    &settings->disks[settings->disk_count - 1]);
-	return app_option_parse_key(&option_set, section, key, where, value, settings);
+	return app_option_parse_key(file->set, section, key, where, value, file->place);
 }
 
-/* Makes room for what a section describes. */
+/* Chooses what the section fills in. Each element of the arrays begins with its `where`. */
 static int begin_section(void *argument, const char *where, const char *section)
 {
 	struct file *file = argument;
-	struct settings *settings = file->settings;
+	struct settings *all = file->settings;
 	const struct {
 		const char *prefix;
+		const struct option_set *set;
 		uint32_t *count, most;
+		void *array;
+		size_t bytes;
 	} kinds[] = {
-		{ "port.", &settings->port_count, SERVER_PORTS_MAX },
-		{ "subsystem.", &settings->subsystem_count, NVMF_SUBSYSTEMS_MAX },
-		{ "namespace.", &settings->disk_count, SETTINGS_DISKS_MAX },
-	};
-	size_t kind = 0;
+		{ "port.", &port_set, &all->port_count, SERVER_PORTS_MAX, all->ports, sizeof(all->ports[0]) },
+		{ "subsystem.", &subsystem_set, &all->subsystem_count, NVMF_SUBSYSTEMS_MAX, all->subsystems,
+		  sizeof(all->subsystems[0]) },
+		{ "namespace.", &disk_set, &all->disk_count, SETTINGS_DISKS_MAX, all->disks, sizeof(all->disks[0]) },
+	}, *kind = kinds;
 
+	file->set = &option_set;
+	file->place = all;
 	if (strcmp(section, "target") == 0)
 		return APP_EXIT_OK;
-	while (kind < 3 && strncmp(section, kinds[kind].prefix, strlen(kinds[kind].prefix)) != 0)
+	while (kind < kinds + 3 && strncmp(section, kind->prefix, strlen(kind->prefix)) != 0)
 		kind++;
-	if (kind == 3)
+	if (kind == kinds + 3)
 		return app_complain(APP_EXIT_USAGE,
 				    "%s: unknown section; use [target], [port.N], [subsystem.N] or [namespace.N]",
 				    where);
-	if (kind == 0 && file->has_ports)
+	if (kind->set == &port_set && line.port_count)
 		return app_complain(
 			APP_EXIT_USAGE,
 			"%s: ports are given both in the file and on the command line: use only one of the two", where);
-	if (*kinds[kind].count == kinds[kind].most)
-		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kinds[kind].most);
-	++*kinds[kind].count;
-	if (kind == 0)
-		return parse_text(where, where, settings->ports[settings->port_count - 1].where, SETTINGS_WHERE_BYTES);
-	if (kind == 1)
-		return parse_text(where, where, settings->subsystems[settings->subsystem_count - 1].where,
-				  SETTINGS_WHERE_BYTES);
-	settings->disks[settings->disk_count - 1].block_bytes = 512;
-	return parse_text(where, where, settings->disks[settings->disk_count - 1].where, SETTINGS_WHERE_BYTES);
+	if (*kind->count == kind->most)
+		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kind->most);
+	file->set = kind->set;
+	file->place = (char *)kind->array + (*kind->count)++ * kind->bytes;
+	if (kind->set == &disk_set)
+		((struct settings_disk *)file->place)->block_bytes = 512;
+	return parse_text(where, where, file->place, SETTINGS_WHERE_BYTES);
 }
 
 static int complete(struct settings *settings)
 {
 	static const char *const no_config[] = { "file", "memory",    "store", "block",   "buffered",
 						 "uuid", "read-only", "nqn",   "host-nqn" };
-	struct file file = { settings, settings->port_count > 0 };
+	struct file file = { .settings = settings };
 	const struct app_ini_reader reader = { begin_section, read_key, NULL, &file };
 	int code = APP_EXIT_OK;
 
