@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/exit.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,9 @@
 
 static const char *program = "uroce";
 
-static volatile sig_atomic_t interrupted;
+/* Threads and signal handlers set it. */
+static atomic_bool interrupted;
+static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "signal handlers need an atomic without a lock");
 
 static struct app_failure first_failure;
 static _Atomic bool has_failed;
@@ -109,31 +112,49 @@ static void end_interrupted(int number)
 	_exit(APP_EXIT_INTERRUPTED);
 }
 
-void app_end_when_interrupted(void)
+static void handle_signals(void (*handler)(int number))
 {
-	struct sigaction action = { .sa_handler = end_interrupted };
+	struct sigaction action = { .sa_handler = handler };
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 }
 
+void app_end_when_interrupted(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	handle_signals(end_interrupted);
+}
+
 static void note_interruption(int number)
 {
-	(void)number;
-	if (interrupted)
+	if (atomic_exchange(&interrupted, true))
 		end_interrupted(number);
-	interrupted = 1;
 	alarm(GRACE_S);
 }
 
 void app_finish_when_interrupted(void)
 {
-	struct sigaction note = { .sa_handler = note_interruption }, end = { .sa_handler = end_interrupted };
+	struct sigaction end = { .sa_handler = end_interrupted };
 
 	sigaction(SIGALRM, &end, NULL);
-	sigaction(SIGINT, &note, NULL);
-	sigaction(SIGTERM, &note, NULL);
+	handle_signals(note_interruption);
+}
+
+void app_stop(void)
+{
+	atomic_store(&interrupted, true);
+}
+
+static void stop(int number)
+{
+	(void)number;
+	app_stop();
+}
+
+void app_stop_when_interrupted(void)
+{
+	handle_signals(stop);
 }
 
 bool app_is_interrupted(void)

@@ -54,6 +54,14 @@ void app_end_when_interrupted(void);
  * has measured. A second signal ends the program at once; a timer ends it if it runs on for some seconds.
  */
 void app_finish_when_interrupted(void);
+
+/* From now on SIGINT and SIGTERM only make app_is_interrupted() true; no timer ends the program. */
+void app_stop_when_interrupted(void);
+
+/* Makes app_is_interrupted() true. For any thread, and for signal handlers. */
+void app_stop(void);
+
+/* For any thread. Waiting code must ask again and again, since a signal may come just before a wait begins. */
 bool app_is_interrupted(void);
 
 /* Complains that the file of an option cannot be written, for the reason in errno. Returns APP_EXIT_ENVIRONMENT. */

@@ -19,7 +19,7 @@
 #define END_SECONDS 5u
 #define LOOK_NS 20000000ull /* time between two looks at the control socket and the like */
 
-static volatile sig_atomic_t stopping, reloading;
+static volatile sig_atomic_t reloading;
 
 static struct {
 	struct settings settings;
@@ -30,17 +30,14 @@ static struct {
 	struct control *control;
 } all;
 
-/* SIGHUP with --config */
-static void read_again(int number)
+/* A terminal that closes sends SIGHUP, too: a target without a file ends. */
+static void hang_up(int number)
 {
 	(void)number;
-	reloading = 1;
-}
-
-static void stop(int number)
-{
-	(void)number;
-	stopping = 1;
+	if (all.settings.config[0])
+		reloading = 1;
+	else
+		app_stop();
 }
 
 /*
@@ -178,7 +175,7 @@ static void run(void)
 	uint64_t looked_ns = 0;
 
 	start_threads();
-	while (!stopping) {
+	while (!app_is_interrupted()) {
 		bool worked = server_poll(&all.server);
 
 		if (lane->now_ns - looked_ns >= LOOK_NS) {
@@ -257,7 +254,7 @@ static int check_cores(void)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = stop };
+	struct sigaction action = { .sa_handler = hang_up };
 	struct uroce_eal_config config = { .main_is_busy = true };
 	struct app_args args;
 	const char *device = NULL;
@@ -284,10 +281,7 @@ int main(int argc, char **argv)
 	if (all.settings.dry_run)
 		return plan_print(&all.settings);
 	config.worker_count = all.settings.nb_cores - 1;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	/* a terminal that closes sends SIGHUP, too: a target without a file ends */
-	action.sa_handler = all.settings.config[0] ? read_again : stop;
+	app_stop_when_interrupted();
 	sigaction(SIGHUP, &action, NULL);
 	code = app_eal_start(&args, &config);
 	if (code == APP_EXIT_OK)

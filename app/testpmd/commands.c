@@ -16,7 +16,6 @@
 #include "testpmd/link.h"
 #include "testpmd/meet.h"
 #include "testpmd/paths.h"
-#include "testpmd/quit.h"
 #include "testpmd/show.h"
 
 static struct traffic *the_traffic; /* rte_cmdline passes nothing to commands but the terminal */
@@ -151,7 +150,7 @@ static void clear_command(const struct words *words)
 static void quit_command(const struct words *words)
 {
 	(void)words;
-	quit_soon();
+	app_stop();
 }
 
 /* A depth must not exceed that of the existing queues. */

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include "testpmd/link.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
-#include "testpmd/quit.h"
 #include "testpmd/show.h"
 #include "testpmd/terms.h"
 #include "testpmd/verbose.h"
@@ -27,20 +25,6 @@ static struct settings settings;
 static struct traffic traffic;
 static struct app_port ports[2];
 static struct app_json json;
-
-static void interrupt(int number)
-{
-	(void)number;
-	quit_soon();
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = interrupt };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- a target serves one peer at a time ---- */
 
@@ -115,7 +99,7 @@ static void *keep_house(void *argument)
 	uint64_t told_ms = app_now_ms();
 
 	show_rate(&traffic, NULL);
-	while (!quit_is_wanted()) {
+	while (!app_is_interrupted()) {
 		uint64_t period_ms;
 		double period_s;
 
@@ -340,7 +324,7 @@ static void print_banner(void)
 
 static void wait_until(double end)
 {
-	while (!quit_is_wanted() && app_now_seconds() < end)
+	while (!app_is_interrupted() && app_now_seconds() < end)
 		usleep(TICK_MS * 1000);
 }
 
@@ -355,12 +339,12 @@ static int run_commands(void)
 		code = prompt_run_file(&traffic, settings.cmdline_file);
 	if (code != APP_EXIT_OK)
 		return code;
-	if (settings.interactive && !quit_is_wanted())
+	if (settings.interactive && !app_is_interrupted())
 		prompt_interact(&traffic);
 	if (settings.duration_s > 0)
 		wait_until(began + settings.duration_s);
 	/* Commands that started nothing and serve nobody leave nothing to wait for. */
-	while (!settings.interactive && settings.duration_s == 0 && !quit_is_wanted() &&
+	while (!settings.interactive && settings.duration_s == 0 && !app_is_interrupted() &&
 	       (traffic.running || settings.target || meet_serves() || !settings.cmdline_file[0]))
 		usleep(TICK_MS * 1000);
 	return APP_EXIT_OK;
@@ -383,13 +367,13 @@ static int run_traffic(void)
 	else if (traffic.port_count == 2 && traffic_connect_ports(&traffic) != 0)
 		return APP_EXIT_INTERNAL;
 	if ((settings.target && listener < 0) || (settings.peer[0] && target.fd < 0))
-		return quit_is_wanted() ? APP_EXIT_INTERRUPTED : APP_EXIT_ENVIRONMENT;
+		return app_is_interrupted() ? APP_EXIT_INTERRUPTED : APP_EXIT_ENVIRONMENT;
 	house = (struct house){ .listener = listener, .target = &target };
 	if (pthread_create(&keeper, NULL, keep_house, &house) != 0)
 		return APP_EXIT_INTERNAL;
 	print_banner();
 	code = run_commands();
-	quit_soon(); /* ends keep_house(), too */
+	app_stop(); /* ends keep_house(), too */
 	pthread_join(keeper, NULL);
 	traffic_stop(&traffic);
 	verbose_tell(stdout);
@@ -475,7 +459,7 @@ int main(int argc, char **argv)
 	eal.last_core = settings.peer[0] != 0;
 	for (uint32_t i = 0; i < settings.port_count; i++)
 		eal.devices[i] = settings.ports[i].device;
-	catch_signals();
+	app_stop_when_interrupted();
 	code = app_eal_start(&args, &eal);
 	if (code != APP_EXIT_OK)
 		return code;

@@ -8,7 +8,6 @@
 #include "common/eal.h"
 #include "common/pipe.h"
 #include "testpmd/meet.h"
-#include "testpmd/quit.h"
 #include "testpmd/show.h"
 #include "testpmd/terms.h"
 
@@ -38,7 +37,7 @@ static void tell_listening(unsigned port)
 
 static bool nobody_quits(void)
 {
-	return !quit_is_wanted();
+	return !app_is_interrupted();
 }
 
 /* Returns 0 or -1. */

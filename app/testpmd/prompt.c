@@ -18,7 +18,6 @@
 #include "testpmd/commands.h"
 #include "testpmd/help.h"
 #include "testpmd/prompt.h"
-#include "testpmd/quit.h"
 #include "testpmd/words.h"
 
 #define COMMAND_BYTES 512 /* longest line of a file */
@@ -82,7 +81,7 @@ static int run_lines(struct cmdline *terminal, const char *path, unsigned depth)
 	if (depth == LOADS_MAX)
 		code = app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u levels deep", path,
 				    LOADS_MAX);
-	for (unsigned number = 1; code == APP_EXIT_OK && !quit_is_wanted(); number++) {
+	for (unsigned number = 1; code == APP_EXIT_OK && !app_is_interrupted(); number++) {
 		bytes = getline(&line, &room, lines);
 		if (bytes < 0)
 			break;
@@ -161,7 +160,7 @@ static bool wait_for_key(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	while (!quit_is_wanted()) {
+	while (!app_is_interrupted()) {
 		if (poll(&input, 1, KEY_WAIT_MS) > 0)
 			return true;
 	}
@@ -183,7 +182,7 @@ static bool handle_input(struct rdline *line)
 
 		if (*typed && *typed != '\n')
 			rdline_add_history(line, typed);
-		if (!quit_is_wanted())
+		if (!app_is_interrupted())
 			rdline_newline(line, PROMPT);
 	}
 	fflush(stdout); /* a program that reads our output may wait for the answer */

@@ -11,7 +11,7 @@
  */
 int prompt_run_file(struct traffic *traffic, const char *path);
 
-/* Reads commands from the terminal until quit_soon() or the end of input. */
+/* Reads commands from the terminal until app_stop() or the end of input. */
 void prompt_interact(struct traffic *traffic);
 
 /*

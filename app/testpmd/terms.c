@@ -9,7 +9,6 @@
 
 #include "common/exit.h"
 #include "common/fields.h"
-#include "testpmd/quit.h"
 
 #define PKEY_DEFAULT 0xFFFFu
 #define PATIENCE_S 10.0
@@ -34,7 +33,7 @@ static bool rest(void *unused)
 {
 	(void)unused;
 	usleep(REST_US);
-	return !quit_is_wanted();
+	return !app_is_interrupted();
 }
 
 const struct app_control_config terms_control = {
