@@ -1,10 +1,10 @@
 /* connect.c - measures how fast connections are set up and ended */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/histogram.h"
 #include "perf/connect.h"
 
 #define CQ_DEPTH 65536u
@@ -12,7 +12,6 @@
 #define SERVER_IDLE_NS 10000000000ull
 #define DRAIN_NS 30000000000ull
 #define SECOND_NS 1000000000ull
-#define TIMES_MAX (1u << 20) /* how many set-up times are kept */
 
 struct run {
 	const struct perf_connect *connect;
@@ -22,8 +21,7 @@ struct run {
 	uint32_t under_way, accepted;
 	uint64_t made, ended, failed;
 	uint64_t now_ns, heard_ns;
-	uint32_t *times_ns; /* from connect to established */
-	uint64_t time_count;
+	struct app_histogram times_ns; /* from connect to established */
 	bool stopping;
 };
 
@@ -57,14 +55,6 @@ static int begin_one(struct run *run)
 	return 0;
 }
 
-static void note_time(struct run *run, uint64_t began_ns)
-{
-	uint64_t took_ns = run->now_ns - began_ns;
-
-	if (run->time_count < TIMES_MAX)
-		run->times_ns[run->time_count++] = took_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)took_ns;
-}
-
 /* Ids of the server have no context. */
 static int handle_event(struct run *run, const struct uroce_cm_event *event)
 {
@@ -84,7 +74,7 @@ static int handle_event(struct run *run, const struct uroce_cm_event *event)
 	case UROCE_CM_ESTABLISHED:
 		if (client) {
 			run->made++;
-			note_time(run, event->context);
+			app_histogram_record(&run->times_ns, run->now_ns - event->context);
 			return app_check("disconnect", uroce_cm_disconnect(event->id));
 		}
 		return 0;
@@ -127,24 +117,17 @@ static int poll_once(struct run *run)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void report(struct run *run, double seconds)
+static void report(const struct run *run, double seconds)
 {
 	struct uroce_cm_usage usage;
-	uint64_t count = run->time_count;
+	const struct app_histogram *times = &run->times_ns;
 
-	qsort(run->times_ns, count, sizeof(*run->times_ns), compare);
 	printf("connections: %.0f per second, %lu in %.1f s, %u in progress, %lu failed\n", (double)run->made / seconds,
 	       run->made, seconds, run->connect->under_way, run->failed);
-	if (count)
-		printf("setup time: %.1f us p50, %.1f us p99, %.1f us max\n", run->times_ns[count / 2] / 1e3,
-		       run->times_ns[count * 99 / 100] / 1e3, run->times_ns[count - 1] / 1e3);
+	if (times->count)
+		printf("setup time: %.1f us p50, %.1f us p99, %.1f us max\n",
+		       (double)app_histogram_percentile(times, 0.5) / 1e3,
+		       (double)app_histogram_percentile(times, 0.99) / 1e3, (double)times->max / 1e3);
 	if (uroce_cm_usage(run->connect->engine, &usage) == 0)
 		printf("remaining: %u connections, %u half open, %u timers\n", usage.connections, usage.half_open,
 		       usage.timers);
@@ -204,9 +187,6 @@ static int open_run(struct run *run)
 	const struct perf_connect *connect = run->connect;
 	const struct perf_end *ends[2] = { connect->client, connect->server };
 
-	run->times_ns = malloc(TIMES_MAX * sizeof(*run->times_ns));
-	if (run->times_ns == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %u times", TIMES_MAX);
 	for (int i = 0; i < 2; i++) {
 		if (ends[i] &&
 		    app_check("completion queue", uroce_cq_create(ends[i]->port->device, CQ_DEPTH, &run->cqs[i])))
@@ -235,6 +215,5 @@ int perf_connect_run(const struct perf_connect *connect)
 		if (run.cqs[i])
 			uroce_cq_destroy(run.cqs[i]);
 	}
-	free(run.times_ns);
 	return code;
 }
