@@ -1,4 +1,4 @@
-/* ports.h - opens ports for programs, with error messages, and both ends of a loop in one call */
+/* ports.h - opens ports for programs, with error messages, both ends of a loop in one call, and reports drops */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_PORTS_H
 #define APP_COMMON_PORTS_H
@@ -37,6 +37,17 @@ int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_of
  */
 void app_port_close(struct app_port *port);
 void app_loop_close(struct app_port ports[2]);
+
+/*
+ * "No answer" and "answers that are thrown away" need different remedies. A program that waits calls app_drops_tell()
+ * now and then, always with the same struct, which is zeroed at first.
+ */
+struct app_drops {
+	struct uroce_stats told; /* the counters when the last line was printed */
+};
+
+/* Prints on standard error a line for each reason for which frames were dropped since the last call. */
+void app_drops_tell(struct app_drops *drops, const struct app_port *port);
 
 /* Rows for settings with a vlan and a no_dad. */
 /* clang-format off */

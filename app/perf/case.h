@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "common/histogram.h"
-#include "perf/values.h"
+#include "perf/options.h"
 #include "perf/series.h"
 
 /*

@@ -12,7 +12,6 @@
 
 #include <uroce/uroce.h>
 
-#include "common/drops.h"
 #include "common/ports.h"
 #include "perf/case.h"
 #include "perf/series.h"

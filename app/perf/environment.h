@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/ports.h"
-#include "perf/values.h"
+#include "perf/options.h"
 
 #define ENVIRONMENT_WARNINGS_MAX 8
 

@@ -1,4 +1,4 @@
-/* op.c - the table of operations */
+/* op.c - the table of operations, and the names of modes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/op.h"
 
@@ -8,6 +8,8 @@ const char *const perf_op_names[PERF_OPS] = {
 	[PERF_FLUSH] = "flush", [PERF_READ] = "read",           [PERF_FADD] = "fadd",
 	[PERF_CSWAP] = "cswap",
 };
+
+const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
 
 const struct perf_op_info perf_ops[PERF_OPS] = {
 	[PERF_SEND] = { .title = "Send", .opcode = UROCE_WR_SEND, .receives = true },

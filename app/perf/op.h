@@ -1,4 +1,4 @@
-/* op.h - a row for each operation that uroce-perf can measure */
+/* op.h - a row for each operation that uroce-perf can measure, and the modes in which it measures them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_PERF_OP_H
 #define APP_PERF_OP_H
@@ -25,6 +25,8 @@ enum perf_op {
 	PERF_OPS
 };
 
+enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
+
 /* A row for each operation. */
 struct perf_op_info {
 	const char *title;
@@ -41,6 +43,7 @@ struct perf_op_info {
 
 extern const struct perf_op_info perf_ops[PERF_OPS];
 extern const char *const perf_op_names[PERF_OPS];
+extern const char *const perf_mode_names[PERF_MODES];
 
 /*
  * Does a response of the peer complete a request (READ, atomic, FLUSH)? Then the latency in lat mode is that of a whole

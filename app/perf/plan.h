@@ -3,7 +3,7 @@
 #ifndef APP_PERF_PLAN_H
 #define APP_PERF_PLAN_H
 
-#include "perf/values.h"
+#include "perf/options.h"
 
 /* Prints ports, lcores and cases on standard output. The device has been chosen. */
 void perf_plan_print(const struct perf_options *options);

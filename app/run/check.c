@@ -1,6 +1,6 @@
 /* check.c - checks one by one what a program needs to run */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/check.h"
+#include "run/run.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/exit.h"
-#include "run/place.h"
 
 int check_library(void)
 {

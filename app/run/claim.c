@@ -1,6 +1,6 @@
 /* claim.c - claims an address, or the first free one of a range, for the program to run */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/claim.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <stdio.h>

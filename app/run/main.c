@@ -12,10 +12,7 @@
 #include "common/names.h"
 #include "common/number.h"
 #include "common/words.h"
-#include "run/check.h"
-#include "run/claim.h"
-#include "run/place.h"
-#include "run/tree.h"
+#include "run/run.h"
 
 #define LIST_BYTES 512
 #define SECTION "port"

@@ -1,6 +1,6 @@
 /* place.c - enters namespaces, and mounts the device node */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/place.h"
+#include "run/run.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "common/exit.h"
-#include "run/tree.h"
 
 #define PATH_BYTES 512
 #define ROOT "/dev/infiniband"

@@ -1,6 +1,6 @@
 /* tree.c - writes the tree that libibverbs searches */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run/tree.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <stdarg.h>

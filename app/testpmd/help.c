@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "testpmd/rows.h"
+#include "testpmd/settings.h"
 
 static const struct section {
 	const char *name, *lines;
@@ -18,7 +18,7 @@ static const struct section {
 	  "migrate QPN                 move a queue pair to its other path, between the ports' second addresses\n"
 	  "clear port stats|xstats all|N\n"
 	  "                            count from here on, for all ports or port N (0 or 1); xstats: in the driver\n",
-	  rows_print_changes },
+	  settings_print_changes },
 	{ "show",
 	  "show port info|stats|xstats all|N\n"
 	  "                            properties of all ports, or of port N (0 or 1); counters since the last "

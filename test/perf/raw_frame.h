@@ -12,7 +12,7 @@
 
 #include <rte_mbuf.h>
 
-#include "perf/values.h"
+#include "perf/options.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
