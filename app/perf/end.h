@@ -69,6 +69,10 @@ struct perf_end {
 	uint32_t way;           /* 0: the end that starts the case; 1: the other */
 	struct perf_end *other; /* the other end when it is in this process */
 
+	/* kept from case to case */
+	struct app_histogram *latency; /* lat; NULL: there was no case in lat mode yet */
+	struct app_drops drops;        /* printed while nothing completes */
+
 	/* what belongs to the current case */
 	struct perf_case test;
 	struct perf_layout layout;
@@ -93,14 +97,12 @@ struct perf_end {
 	struct uroce_mw_bind bind;
 	struct perf_peer peer;
 
-	/* what belongs to the run of the case */
+	/* what belongs to the run of the case: from here on zeros at first */
 	enum perf_phase phase;
 	struct perf_tally tally;
-	struct app_histogram *latency;
 	uint64_t completed; /* requests of all flows that have completed */
 	uint64_t posted;
 	uint64_t seen_completed;                       /* at the last look at the clock */
-	struct app_drops drops;                        /* printed while nothing completes */
 	uint64_t seen_acknowledged;                    /* when last asked for */
 	uint64_t now, phase_began, progressed, looked; /* TSC */
 	char failure[UROCE_EXPLAIN_BYTES];             /* what ended the case; only valid with errors */

@@ -3,7 +3,6 @@
 #include "perf/keys.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -29,17 +28,11 @@ static void write_binds(struct perf_end *end)
 
 int perf_keys_create(struct perf_end *end)
 {
-	uint32_t count = perf_case_windows(&end->test);
 	int error = 0;
 
-	if (count == 0 || !end->responds)
+	if (end->windows == NULL)
 		return 0;
-	end->windows = calloc(count, sizeof(*end->windows));
-	end->window_keys = calloc(count, sizeof(*end->window_keys));
-	end->bind_wrs = calloc(end->layout.rx_depth, sizeof(*end->bind_wrs));
-	if (!end->windows || !end->window_keys || !end->bind_wrs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count && error == 0; i++) {
+	for (uint32_t i = 0; i < perf_case_windows(&end->test) && error == 0; i++) {
 		error = uroce_mw_alloc(end->pd, UROCE_MW_TYPE_2, &end->windows[i]);
 		if (error == 0)
 			end->window_keys[i] = uroce_mw_rkey(end->windows[i]);
@@ -52,12 +45,6 @@ void perf_keys_destroy(struct perf_end *end)
 {
 	for (uint32_t i = 0; end->windows && i < perf_case_windows(&end->test) && end->windows[i]; i++)
 		uroce_mw_dealloc(end->windows[i]);
-	free(end->windows);
-	free(end->window_keys);
-	free(end->bind_wrs);
-	end->windows = NULL;
-	end->window_keys = NULL;
-	end->bind_wrs = NULL;
 }
 
 /* Posts a list of binds; the last one completes, and its wr_id tells flow and count. */

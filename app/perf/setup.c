@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 
 #include "common/eal.h"
@@ -129,25 +130,40 @@ static int create_qp(struct perf_end *end, uint32_t index)
 	return create_when_possible(end, &init, &end->flows[index].qp);
 }
 
-static int create_work(struct perf_end *end)
+#define ARRAY(member, count)                                          \
+	{                                                             \
+		(void **)&end->member, (count) * sizeof(*end->member) \
+	}
+
+/* Allocates the arrays of a case, with zeros; or frees them. An array of no elements stays NULL. */
+static int set_arrays(struct perf_end *end, bool wanted)
 {
 	const struct perf_layout *layout = &end->layout;
+	uint32_t flushes = perf_ops[end->test.op].flushes ? layout->depth : 0;
+	uint32_t windows = end->responds ? perf_case_windows(&end->test) : 0;
+	const struct {
+		void **at;
+		size_t bytes;
+	} arrays[] = {
+		ARRAY(flows, end->test.qps),        ARRAY(idle, end->test.idle),
+		ARRAY(send_wrs, layout->depth),     ARRAY(send_sges, layout->depth),
+		ARRAY(lead_wrs, flushes),           ARRAY(recv_wrs, layout->rx_depth),
+		ARRAY(recv_sges, layout->rx_depth), ARRAY(windows, windows),
+		ARRAY(window_keys, windows),        ARRAY(bind_wrs, windows ? layout->rx_depth : 0),
+	};
+	int error = 0;
 
-	end->flows = aligned_alloc(_Alignof(struct perf_flow), end->test.qps * sizeof(*end->flows));
-	if (end->flows)
-		memset(end->flows, 0, end->test.qps * sizeof(*end->flows));
-	end->send_wrs = calloc(layout->depth, sizeof(*end->send_wrs));
-	end->send_sges = calloc(layout->depth, sizeof(*end->send_sges));
-	end->recv_wrs = calloc(layout->rx_depth, sizeof(*end->recv_wrs));
-	end->recv_sges = calloc(layout->rx_depth, sizeof(*end->recv_sges));
-	if (perf_ops[end->test.op].flushes)
-		end->lead_wrs = calloc(layout->depth, sizeof(*end->lead_wrs));
-	end->idle = calloc(end->test.idle + 1, sizeof(*end->idle));
-	if (perf_ops[end->test.op].flushes && !end->lead_wrs)
-		return -ENOMEM;
-	if (!end->idle || !end->flows || !end->send_wrs || !end->send_sges || !end->recv_wrs || !end->recv_sges)
-		return -ENOMEM;
-	return 0;
+	for (size_t i = 0; i < RTE_DIM(arrays); i++) {
+		size_t bytes = wanted ? RTE_ALIGN(arrays[i].bytes, _Alignof(struct perf_flow)) : 0;
+
+		free(*arrays[i].at);
+		*arrays[i].at = bytes ? aligned_alloc(_Alignof(struct perf_flow), bytes) : NULL;
+		if (*arrays[i].at)
+			memset(*arrays[i].at, 0, bytes);
+		else if (bytes)
+			error = -ENOMEM;
+	}
+	return error;
 }
 
 /* Makes the request a WRITE, with a FLUSH of the same bytes behind it. */
@@ -251,14 +267,7 @@ static void reset_run(struct perf_end *end)
 	end->awaits = op_is_round_trip(&perf_ops[end->test.op]);
 	end->watches = perf_ops[end->test.op].silent && !end->awaits;
 	end->responds = end->way == 1 || answers;
-	end->phase = PHASE_READY;
-	memset(&end->tally, 0, sizeof(end->tally));
-	end->completed = end->posted = end->replies = end->seen_completed = 0;
-	end->ping_began = end->phase_began = end->rx_began = end->rx_posted = 0;
-	end->polls = end->unchecked_flows = end->taken_count = end->next_flow = 0;
-	end->taken = NULL;
-	end->stopped = end->unreachable = false;
-	memset(&end->series, 0, sizeof(end->series));
+	memset((char *)end + offsetof(struct perf_end, phase), 0, sizeof(*end) - offsetof(struct perf_end, phase));
 	if (end->latency)
 		memset(end->latency, 0, sizeof(*end->latency));
 }
@@ -272,7 +281,7 @@ int perf_setup_prepare(struct perf_end *end, const struct perf_case *test, struc
 	reset_run(end);
 	if (test->mode == PERF_LAT && end->latency == NULL)
 		end->latency = calloc(1, sizeof(*end->latency));
-	error = create_work(end);
+	error = set_arrays(end, true);
 	if (error == 0)
 		error = create_memory(end);
 	if (error == 0)
@@ -441,20 +450,7 @@ void perf_setup_finish(struct perf_end *end)
 		uroce_mr_dereg(end->mr);
 	if (end->memory)
 		munmap(end->memory, end->layout.total_bytes + 4096);
-	free(end->flows);
-	free(end->idle);
-	free(end->send_wrs);
-	free(end->lead_wrs);
-	free(end->send_sges);
-	free(end->recv_wrs);
-	free(end->recv_sges);
-	end->flows = NULL;
-	end->idle = NULL;
-	end->send_wrs = NULL;
-	end->lead_wrs = NULL;
-	end->send_sges = NULL;
-	end->recv_wrs = NULL;
-	end->recv_sges = NULL;
+	set_arrays(end, false);
 	end->send_cq = end->recv_cq = NULL;
 	end->srq = NULL;
 	end->mr = NULL;
