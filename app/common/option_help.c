@@ -46,8 +46,7 @@ static void format_bounds(const struct option_set *set, const struct option_row 
 		keep_together(text);
 }
 
-/* Prints words after the `at` characters that the line has already; further lines begin at the column. */
-static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
+void app_option_print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
 {
 	if (at + 2 > column + 1)
 		at = (unsigned)fprintf(out, "\n") - 1;
@@ -78,7 +77,7 @@ void app_option_print_help(const struct option_set *set, const struct option_row
 	format_bounds(set, row, bounds, sizeof(bounds));
 	app_option_format_help(row, help, sizeof(help));
 	snprintf(text, sizeof(text), "%s%s%s%s", help, *bounds ? " " : "", bounds, more);
-	print_wrapped(out, at, column, text);
+	app_option_print_wrapped(out, at, column, text);
 }
 
 void app_option_help(const struct option_set *set)

@@ -12,6 +12,9 @@
 void app_option_print_help(const struct option_set *set, const struct option_row *row, FILE *out, unsigned at,
 			   unsigned column, const char *more);
 
+/* Prints text after the `at` characters that the line has already, in lines from the column on. */
+void app_option_print_wrapped(FILE *out, unsigned at, unsigned column, const char *text);
+
 /* Print --help and --help-table. */
 void app_option_help(const struct option_set *set);
 void app_option_table(const struct option_set *set);

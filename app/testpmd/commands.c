@@ -10,13 +10,17 @@
 #include <cmdline_parse_num.h>
 #include <rte_common.h>
 
+#include "common/option_help.h"
 #include "testpmd/capture.h"
-#include "testpmd/help.h"
 #include "testpmd/inject.h"
 #include "testpmd/link.h"
 #include "testpmd/meet.h"
 #include "testpmd/paths.h"
 #include "testpmd/show.h"
+
+#define SECTIONS "traffic#show#faults#capture#peers#prompt" /* of help, as a token of rte_cmdline */
+#define HELP_COLUMN 28u
+#define WORDS_MAX 5u
 
 static struct traffic *the_traffic; /* rte_cmdline passes nothing to commands but the terminal */
 
@@ -39,7 +43,7 @@ struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
 	uint16_t number; /* N or PORT; 0: none was typed */
 	uint32_t qp_num;
-	bool has_n; /* N was typed */
+	bool has_n; /* N was typed, or what else the brackets of a row have */
 };
 
 /* Output of commands goes to standard output, like everything else that the program prints. */
@@ -219,68 +223,132 @@ static void save_command(const struct words *words)
 		       words->third);
 }
 
-static void help_command(const struct words *words)
-{
-	help_print(words->second[0] ? words->second : NULL, stdout);
-}
+static void help_command(const struct words *words);
 
 /*
- * A row for each command, as help shows it. A word in small letters is typed as it is; of several words with bars
- * between them one is typed; a word in capitals stands for a value.
+ * A row for each command, in the order of help. A word in small letters is typed as it is; of several words with bars
+ * between them one is typed; a word in capitals stands for a value. Words in brackets, at the end, may be left out. In
+ * the help, a tab is a blank at which no line may end.
  */
 static const struct command {
-	const char *text;
+	const char *section, *text;
+	const char *help; /* NULL: each setting has its own */
 	void (*run)(const struct words *words);
-	void (*run_for)(struct traffic *traffic, uint32_t qp_num); /* in the place of run, with QPN */
+	void (*run_for)(struct traffic *traffic, uint32_t qp_num); /* with QPN */
 } commands[] = {
-	{ "start", start_command },
-	{ "stop", stop_command },
-	{ "quit", quit_command },
-	{ "help", help_command },
-	{ "help SECTION", help_command },
-	{ "show qp|cq|mr|srq|path|lcore|cm|inject|config", show_command },
-	{ "show qp QPN", .run_for = show_qp },
-	{ "why QPN", .run_for = show_why },
-	{ "migrate QPN", .run_for = paths_migrate },
-	{ "set size|tx-depth|burst|mix|stats-period|verbose VALUE", set_command },
-	{ "inject loss|dup|reorder|corrupt P", inject_command },
-	{ "inject loss|dup|reorder|corrupt P port N", inject_command },
-	{ "inject cut|mend", cut_command },
-	{ "inject cut|mend port N", cut_command },
-	{ "inject off", inject_off_command },
-	{ "capture FILE|stop", capture_command },
-	{ "capture FILE bytes N", capture_command },
-	{ "load FILE", load_command },
-	{ "save config FILE", save_command },
-	{ "show port info|stats|xstats all", show_port_command },
-	{ "show port info|stats|xstats N", show_port_command },
-	{ "show config fwd|rxtx|cores", show_command },
-	{ "clear port stats|xstats all", clear_command },
-	{ "clear port stats|xstats N", clear_command },
-	{ "port stop|start all", port_command },
-	{ "port stop|start N", port_command },
-	{ "listen", listen_command },
-	{ "listen PORT", listen_command },
-	{ "connect ADDRESS", connect_command },
-	{ "connect ADDRESS PORT", connect_command },
-	{ "disconnect", disconnect_command },
+	{ "traffic", "start", "post requests on all queue pairs", start_command },
+	{ "traffic", "stop", "stop posting, wait up to 2 s for outstanding requests, print statistics", stop_command },
+	{ "traffic", "migrate QPN", "move a queue pair to its other path, between the ports' second addresses",
+	  .run_for = paths_migrate },
+	{ "traffic", "clear port stats|xstats all|N",
+	  "count from here on, for all ports or port N (0 or 1); xstats: in the driver", clear_command },
+	{ "traffic", "set size|tx-depth|burst|mix|stats-period|verbose VALUE", NULL, set_command },
+
+	{ "show", "show port info|stats|xstats all|N",
+	  "properties of all ports, or of port N (0 or 1); counters since the last clear, without zeros; all counters, "
+	  "with those of the driver",
+	  show_port_command },
+	{ "show", "show qp [QPN]", "all queue pairs in a table; one of them in full", show_command, show_qp },
+	{ "show", "show cq|mr|srq", "completion queues, memory regions, shared receive queues", show_command },
+	{ "show", "show path", "the path of each queue pair, and its alternate path", show_command },
+	{ "show", "show lcore", "load of the lcores since the last show lcore", show_command },
+	{ "show", "show cm", "connections made by address: number and counters", show_command },
+	{ "show", "show config [fwd|rxtx|cores]", "all settings and the source of each", show_command },
+	{ "show", "why QPN", "why a queue pair is in ERR or makes no progress, and what to check",
+	  .run_for = show_why },
+
+	{ "faults", "inject loss|dup|reorder|corrupt P [port N]",
+	  "lose, duplicate, delay or corrupt (one bit) received frames with probability P "
+	  "(0\t...\t1, or 0%\t...\t100%; default 0); N is 0 or 1 (default: all ports)",
+	  inject_command },
+	{ "faults", "inject cut|mend [port N]", "drop all received frames (cable pulled); mend: end this",
+	  cut_command },
+	{ "faults", "inject off", "end all faults", inject_off_command },
+	{ "faults", "port stop|start all|N",
+	  "set the link of all ports, or of port N (0 or 1), down, and drop received frames; start: set the link up "
+	  "again",
+	  port_command },
+	{ "faults", "show inject", "active faults and the number of frames they affected", show_command },
+
+	{ "capture", "capture FILE [bytes N]",
+	  "write the frames of all ports to a pcapng file, at most N bytes of each (1\t...\t65535; default: all bytes)",
+	  capture_command },
+	/* for rte_cmdline, "stop" is a FILE */
+	{ "capture", "capture stop", "stop the capture and print the number of frames in the file" },
+
+	{ "peers", "listen [PORT]",
+	  "serve peers that connect by address, one at a time (1\t...\t65535; default: the value of --port, 18516)",
+	  listen_command },
+	{ "peers", "connect ADDRESS [PORT]", "connect queue pairs to a peer that listens; then \"start\"",
+	  connect_command },
+	{ "peers", "disconnect", "stop traffic, disconnect the peer; or stop listening", disconnect_command },
+
+	{ "prompt", "save config FILE", "write all settings that differ from the defaults to an INI file for --config",
+	  save_command },
+	{ "prompt", "load FILE", "run the commands in a file; # begins a comment", load_command },
+	{ "prompt", "help [SECTION]",
+	  "all commands, or those of one section: traffic, show, faults, capture, peers or prompt", help_command },
+	{ "prompt", "quit", "stop, print final statistics and end", quit_command },
 };
 
-#define WORDS_MAX 5u
+/* ---- help ---- */
 
-static void run(void *parsed, struct cmdline *terminal, void *row)
+/* setting: the one that is meant with "set"; NULL: all. */
+static void print_help(FILE *out, unsigned indent, const struct command *command, const char *setting)
 {
-	const struct command *command = row;
-	struct words *words = parsed;
-	const char *last = strrchr(command->text, ' ');
-
-	(void)terminal;
-	words->has_n = last && strcmp(last, " N") == 0;
-	if (command->run)
-		command->run(words);
+	if (command->help)
+		app_option_print_wrapped(out, (unsigned)fprintf(out, "%*s%s", (int)indent, "", command->text),
+					 indent + HELP_COLUMN, command->help);
 	else
-		command->run_for(the_traffic, words->qp_num);
+		settings_print_changes(out, indent, indent + HELP_COLUMN, setting);
 }
+
+static void help_command(const struct words *words)
+{
+	for (size_t i = 0; i < RTE_DIM(commands); i++) {
+		if (words->second[0] == '\0' || strcmp(words->second, commands[i].section) == 0)
+			print_help(stdout, 0, &commands[i], NULL);
+	}
+}
+
+/* Is the word one of the choices between bars, such as "loss|dup|reorder"? */
+static bool is_among(const char *word, char *choices)
+{
+	const char *choice;
+
+	while ((choice = strsep(&choices, "|")) != NULL && strcmp(choice, word) != 0)
+		;
+	return choice != NULL;
+}
+
+/* Returns how many of the first two words of a command were typed. */
+static unsigned count_same(const char *typed, const char *text)
+{
+	char words[2][64] = { "" }, choices[2][64] = { "" };
+	unsigned same = 0;
+
+	sscanf(typed, "%63s %63s", words[0], words[1]);
+	sscanf(text, "%63s %63s", choices[0], choices[1]);
+	while (same < 2 && words[same][0] && is_among(words[same], choices[same]))
+		same++;
+	return same;
+}
+
+void commands_print_usage(const char *line, FILE *out)
+{
+	char setting[64] = "";
+	unsigned most = 0;
+
+	sscanf(line, "%*s %63s", setting);
+	for (size_t i = 0; i < RTE_DIM(commands); i++)
+		most = RTE_MAX(most, count_same(line, commands[i].text));
+	for (size_t i = 0; i < RTE_DIM(commands); i++) {
+		if (most && count_same(line, commands[i].text) == most)
+			print_help(out, 2, &commands[i], most == 2 ? setting : NULL);
+	}
+}
+
+/* ---- commands for rte_cmdline ---- */
 
 /* A word of a command, as rte_cmdline has it. */
 union token {
@@ -288,6 +356,27 @@ union token {
 	cmdline_parse_token_string_t string;
 	cmdline_parse_token_num_t number;
 };
+
+/* A form of a row. */
+struct form {
+	const struct command *command;
+	bool is_long;
+	union token tokens[WORDS_MAX];
+	cmdline_parse_inst_t inst; /* the last member: it ends in an array */
+};
+
+static void run(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct form *form = data;
+	struct words *words = parsed;
+
+	(void)terminal;
+	words->has_n = form->is_long;
+	if (form->command->run_for && (form->is_long || form->command->run == NULL))
+		form->command->run_for(the_traffic, words->qp_num);
+	else
+		form->command->run(words);
+}
 
 /* word: such as "cut#mend" or "VALUE"; index: number of the word in its command. */
 static union token token_of(const char *word, unsigned index)
@@ -297,40 +386,53 @@ static union token token_of(const char *word, unsigned index)
 	if (strcmp(word, "QPN") == 0)
 		return (union token){ .number = TOKEN_NUM_INITIALIZER(struct words, qp_num, RTE_UINT32) };
 	if (strcmp(word, "SECTION") == 0)
-		word = HELP_SECTIONS;
+		word = SECTIONS;
 	else if (isupper((unsigned char)*word))
 		word = NULL; /* anything */
 	return (union token){ .string = { { &cmdline_token_string_ops, index * sizeof(cmdline_fixed_string_t) },
 					  { word } } };
 }
 
-/* Makes a command of rte_cmdline from a row; the command is never freed. NULL: no memory. */
-static cmdline_parse_inst_t *instance_of(const struct command *command)
+/*
+ * Makes a command of rte_cmdline, which is never freed. is_long: with the words in brackets, and with N of "all|N".
+ * Returns NULL without memory.
+ */
+static cmdline_parse_inst_t *instance_of(const struct command *command, bool is_long)
 {
-	union token *tokens = calloc(WORDS_MAX, sizeof(*tokens));
-	cmdline_parse_inst_t *inst = calloc(1, sizeof(*inst) + (WORDS_MAX + 1) * sizeof(inst->tokens[0]));
+	struct form *form = calloc(1, sizeof(*form) + (WORDS_MAX + 1) * sizeof(form->inst.tokens[0]));
 	char *text = strdup(command->text), *rest, *word;
 
-	if (tokens == NULL || inst == NULL || text == NULL)
+	if (form == NULL || text == NULL)
 		return NULL;
+	if (!is_long)
+		text[strcspn(text, "[")] = '\0';
 	for (char *bar = text; (bar = strchr(bar, '|')) != NULL;)
 		*bar = '#';
-	word = strtok_r(text, " ", &rest);
-	for (unsigned i = 0; word; i++, word = strtok_r(NULL, " ", &rest)) {
-		tokens[i] = token_of(word, i);
-		inst->tokens[i] = &tokens[i].begin;
+	word = strtok_r(text, " []", &rest);
+	for (unsigned i = 0; word; i++, word = strtok_r(NULL, " []", &rest)) {
+		form->tokens[i] = token_of(strcmp(word, "all#N") != 0 ? word : is_long ? "N" : "all", i);
+		form->inst.tokens[i] = &form->tokens[i].begin;
 	}
-	inst->f = run;
-	inst->data = (void *)(uintptr_t)command;
-	inst->help_str = command->text;
-	return inst;
+	form->command = command;
+	form->is_long = is_long;
+	form->inst.f = run;
+	form->inst.data = form;
+	form->inst.help_str = command->text;
+	return &form->inst;
 }
 
 cmdline_parse_ctx_t *commands_all(void)
 {
-	static cmdline_parse_ctx_t all[RTE_DIM(commands) + 1];
+	static cmdline_parse_ctx_t all[2 * RTE_DIM(commands) + 1];
+	size_t count = 0;
 
-	for (size_t i = 0; i < RTE_DIM(commands) && all[i] == NULL; i++)
-		all[i] = instance_of(&commands[i]);
+	for (size_t i = 0; i < RTE_DIM(commands) && all[count] == NULL; i++) {
+		const struct command *command = &commands[i];
+
+		if (command->run || command->run_for)
+			all[count++] = instance_of(command, false);
+		if (strchr(command->text, '[') || strstr(command->text, "all|N"))
+			all[count++] = instance_of(command, true);
+	}
 	return all;
 }

@@ -3,6 +3,8 @@
 #ifndef APP_TESTPMD_COMMANDS_H
 #define APP_TESTPMD_COMMANDS_H
 
+#include <stdio.h>
+
 #include <cmdline_parse.h>
 #include <cmdline_parse_string.h>
 
@@ -10,6 +12,12 @@
 
 /* All commands, for cmdline_new(); NULL is behind the last one. */
 cmdline_parse_ctx_t *commands_all(void);
+
+/*
+ * Prints how the commands are written that begin with the same two words as the line or, if there are none, with the
+ * same first word.
+ */
+void commands_print_usage(const char *line, FILE *out);
 
 /* From now on the commands act on this traffic. */
 void commands_use(struct traffic *traffic);

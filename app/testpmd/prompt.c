@@ -16,7 +16,6 @@
 #include <cmdline_rdline.h>
 
 #include "testpmd/commands.h"
-#include "testpmd/help.h"
 #include "testpmd/prompt.h"
 #include "testpmd/words.h"
 
@@ -147,7 +146,7 @@ static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 		     code == CMDLINE_PARSE_BAD_ARGS && !words_of_command(copy) ? "wrong arguments; use" :
 										 parse_error(code, copy));
 	if (code == CMDLINE_PARSE_BAD_ARGS && !words_of_command(copy))
-		help_print_usage(copy, stdout);
+		commands_print_usage(copy, stdout);
 }
 
 static int complete_typed(struct rdline *line, const char *text, char *found, unsigned int room, int *state)

@@ -14,8 +14,6 @@
 #include "testpmd/keys.h"
 #include "testpmd/settings.h"
 
-#define COMMAND_COLUMN 28u
-
 static const char *const origin_names[] = { [OPTION_DEFAULT] = "default",
 					    [OPTION_FROM_FILE] = "file",
 					    [OPTION_FROM_LINE] = "command line",
@@ -535,16 +533,17 @@ static bool can_change(const struct option_row *row)
 	return false;
 }
 
-void settings_print_changes(FILE *out)
+void settings_print_changes(FILE *out, unsigned indent, unsigned column, const char *name)
 {
 	for (size_t i = 0; i < option_set.count; i++) {
 		const struct option_row *row = &table[i];
 		const struct option_word *word = row->word;
 		bool bounded = strcmp(word->name, "size") == 0 || strcmp(word->name, "tx-depth") == 0;
 
-		if (can_change(row))
+		if (can_change(row) && (name == NULL || strcmp(word->name, name) == 0))
 			app_option_print_help(&option_set, row, out,
-					      (unsigned)fprintf(out, "set %s %s", word->name, word->value),
-					      COMMAND_COLUMN, bounded ? "; at most the value at program start" : "");
+					      (unsigned)fprintf(out, "%*sset %s %s", (int)indent, "", word->name,
+								word->value),
+					      column, bounded ? "; at most the value at program start" : "");
 	}
 }

@@ -84,7 +84,7 @@ int settings_save(const struct settings *settings, const char *path);
 /* Prints one line per setting: name, value, where it came from. */
 void settings_print(const struct settings *settings);
 
-/* Prints the lines of "help" about what "set" can change. */
-void settings_print_changes(FILE *out);
+/* Prints the lines of "help" about the setting that "set" can change, or about all of them (NULL). */
+void settings_print_changes(FILE *out, unsigned indent, unsigned column, const char *name);
 
 #endif
