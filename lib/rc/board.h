@@ -4,8 +4,8 @@
  * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a
  * QP borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer
  * misses (parts.h), one for packets that have come before their turn (kept.h), one for the states of packets that its
- * peer tells by SACKs (scoreboard.h). A QP that spreads its packets has one all the time (spread.h). When the pool has no
- * board left the QP sends everything from the loss on again.
+ * peer tells by SACKs (scoreboard.h). A QP that spreads its packets has one all the time (spread.h). When the pool has
+ * no board left the QP sends everything from the loss on again.
  */
 #ifndef RC_BOARD_H
 #define RC_BOARD_H
