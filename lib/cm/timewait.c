@@ -50,9 +50,12 @@ void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uin
 		.remote_id = remote_id,
 		.next_id = *by_id,
 		.next_peer = *by_peer,
+		.before_peer = NONE,
 		.source = quota_source(timewait->key, peer),
 	};
 	memcpy(entry->peer, peer, sizeof(entry->peer));
+	if (entry->next_peer != NONE)
+		timewait->entries[entry->next_peer].before_peer = index;
 	*by_id = *by_peer = index;
 	quota_hold(&timewait->quota, entry->source);
 	cm_deadlines_set(&timewait->until, index, until_ns);
@@ -66,10 +69,12 @@ static void finish(struct cm_timewait *timewait, uint32_t index)
 	while (*link != index)
 		link = &timewait->entries[*link].next_id;
 	*link = entry->next_id;
-	link = head_of_peer(timewait, entry->peer, entry->remote_id);
-	while (*link != index)
-		link = &timewait->entries[*link].next_peer;
-	*link = entry->next_peer;
+	if (entry->before_peer != NONE)
+		timewait->entries[entry->before_peer].next_peer = entry->next_peer;
+	else
+		*head_of_peer(timewait, entry->peer, entry->remote_id) = entry->next_peer;
+	if (entry->next_peer != NONE)
+		timewait->entries[entry->next_peer].before_peer = entry->before_peer;
 	quota_release(&timewait->quota, entry->source);
 	cm_deadlines_set(&timewait->until, index, CM_NEVER);
 	entry->next_id = timewait->free;

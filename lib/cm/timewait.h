@@ -13,7 +13,9 @@
 
 struct cm_timewait_entry {
 	uint32_t local_id, remote_id;
-	uint32_t next_id, next_peer; /* links in the chains; next_id also in the free list */
+	uint32_t next_id; /* a link in the chain or in the free list */
+	/* a peer may give all of its connections one id, and then they are one chain: links both ways */
+	uint32_t next_peer, before_peer;
 	uint16_t source;
 	uint8_t peer[16];
 };

@@ -102,7 +102,28 @@ Test(entry, each_id_leaves_time_wait_at_its_own_time)
 	cr_expect_eq(timewait.quota.all, 0);
 }
 
-/* Those in use count, for they will entry; a stranger may have half, and not the last eighth. */
+/*
+ * As after rejections, in which the peer has told no id. Each id costs the same: a search of the others would take
+ * minutes for so many.
+ */
+Test(entry, one_id_of_a_peer_may_rest_many_times)
+{
+	static const uint8_t addr[16] = { 1 };
+	const uint32_t room = 1u << 18;
+
+	RULE("C-16");
+	open_room(room);
+	for (uint32_t i = 0; i < room; i++)
+		cm_timewait_begin(&timewait, addr, i, 0, 1 + i);
+	for (uint32_t i = 0; i < room; i++) {
+		cr_assert(cm_timewait_has_peer(&timewait, addr, 0));
+		cm_timewait_wake(&timewait, 1 + i);
+		cr_assert_eq(timewait.quota.all, room - 1 - i);
+	}
+	cr_expect_not(cm_timewait_has_peer(&timewait, addr, 0));
+}
+
+/* Those in use count, for each needs an entry at its end; a stranger may have half, and not the last eighth. */
 Test(entry, room_accounts_for_connections_in_use)
 {
 	static const uint8_t addr[16] = { 1 };
