@@ -1,6 +1,7 @@
 /* connect.c - measures how fast connections are set up and ended */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/eal.h"
@@ -12,6 +13,7 @@
 #define SERVER_IDLE_NS 10000000000ull
 #define DRAIN_NS 30000000000ull
 #define SECOND_NS 1000000000ull
+#define EVENTS_MOST 64u /* handled between two polls: a peer without resources refuses at once, and is asked again */
 
 struct run {
 	const struct perf_connect *connect;
@@ -21,7 +23,8 @@ struct run {
 	uint32_t under_way, accepted;
 	uint64_t made, ended, failed;
 	uint64_t now_ns, heard_ns;
-	struct app_histogram times_ns; /* from connect to established */
+	struct app_histogram times_ns;       /* from connect to established */
+	struct uroce_cm_event first_failure; /* of the client; if `failed` */
 	bool stopping;
 };
 
@@ -80,7 +83,8 @@ static int handle_event(struct run *run, const struct uroce_cm_event *event)
 		return 0;
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
-		run->failed++;
+		if (run->failed++ == 0)
+			run->first_failure = *event;
 		/* fall through */
 	case UROCE_CM_DISCONNECTED:
 		uroce_cm_close(event->id);
@@ -108,7 +112,7 @@ static int poll_once(struct run *run)
 		uroce_lcore_poll(connect->client->lcore);
 	if (connect->server && (!connect->client || connect->server->lcore != connect->client->lcore))
 		uroce_lcore_poll(connect->server->lcore);
-	while (uroce_cm_next(run->channel, &event) == 0) {
+	for (uint32_t i = 0; i < EVENTS_MOST && uroce_cm_next(run->channel, &event) == 0; i++) {
 		int code = handle_event(run, &event);
 
 		if (code)
@@ -124,6 +128,13 @@ static void report(const struct run *run, double seconds)
 
 	printf("connections: %.0f per second, %lu in %.1f s, %u in progress, %lu failed\n", (double)run->made / seconds,
 	       run->made, seconds, run->connect->under_way, run->failed);
+	if (run->failed) {
+		const struct uroce_cm_event *first = &run->first_failure;
+
+		printf("first failure: %s%s\n", first->type == UROCE_CM_REJECTED ? "rejected: " : "",
+		       first->type == UROCE_CM_REJECTED ? uroce_cm_reason_name(first->reason) :
+							  strerror(-first->status));
+	}
 	if (times->count)
 		printf("setup time: %.1f us p50, %.1f us p99, %.1f us max\n",
 		       (double)app_histogram_percentile(times, 0.5) / 1e3,
