@@ -24,7 +24,7 @@ struct run {
 	uint64_t made, ended, failed;
 	uint64_t now_ns, heard_ns;
 	struct app_histogram times_ns;       /* from connect to established */
-	struct uroce_cm_event first_failure; /* of the client; if `failed` */
+	struct uroce_cm_event first_failure; /* of the client; id NULL: there was none */
 	bool stopping;
 };
 
@@ -83,7 +83,8 @@ static int handle_event(struct run *run, const struct uroce_cm_event *event)
 		return 0;
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
-		if (run->failed++ == 0)
+		run->failed++;
+		if (run->first_failure.id == NULL)
 			run->first_failure = *event;
 		/* fall through */
 	case UROCE_CM_DISCONNECTED:
@@ -128,7 +129,7 @@ static void report(const struct run *run, double seconds)
 
 	printf("connections: %.0f per second, %lu in %.1f s, %u in progress, %lu failed\n", (double)run->made / seconds,
 	       run->made, seconds, run->connect->under_way, run->failed);
-	if (run->failed) {
+	if (run->first_failure.id) {
 		const struct uroce_cm_event *first = &run->first_failure;
 
 		printf("first failure: %s%s\n", first->type == UROCE_CM_REJECTED ? "rejected: " : "",

@@ -45,8 +45,8 @@ int tree_write(const char *root, const struct tree_port *port);
 
 /*
  * A program looks for the character device /dev/infiniband/uverbs0 before it loads a provider. So it gets /dev/null
- * under that name, in a mount namespace of its own; a user who is not root also gets a user namespace, in which he may
- * mount. The tree is made in the same namespace. Both vanish with the last program that uses them.
+ * under that name, in a mount namespace of its own, and without root in a user namespace, which permits the mount. The
+ * tree is made in the same namespace. Both vanish with the last program that uses them.
  */
 
 #define PLACE_BYTES 128

@@ -96,7 +96,7 @@ static bool is_packet(const struct rc_qp *qp, psn_t psn, uint32_t *slot)
  * Takes the map of a SACK. *news: something new has come. Returns false if a packet is lost and there is no memory to
  * note that.
  */
-static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struct rc_sack_worth worth, bool *news)
+static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struct rc_sack_kind kind, bool *news)
 {
 	psn_t first = first_of(packet), cack = psn_make(packet->cack_psn);
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
@@ -113,7 +113,7 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 			continue;
 		if (came) {
 			*news |= rc_scoreboard_came(qp, psn);
-		} else if (rc_scoreboard_is_lost(qp, psn, worth) && is_packet(qp, psn, &owner)) {
+		} else if (rc_scoreboard_is_lost(qp, psn, kind) && is_packet(qp, psn, &owner)) {
 			if (!rc_scoreboard_mark_lost(qp, psn))
 				return false;
 			holes_ask_again(qp);
@@ -151,7 +151,7 @@ static bool peer_keeps(struct rc_qp *qp, const struct wire_packet *packet, uint6
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	psn_t cack = psn_make(packet->cack_psn);
-	struct rc_sack_worth worth = { 0 };
+	struct rc_sack_kind kind = { 0 };
 	uint64_t delay_ns;
 	bool news = false;
 
@@ -160,19 +160,19 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		rc_anomaly_note(qp, now_ns);
 		return;
 	}
-	worth.answered = is_answer(qp, packet);
+	kind.answered = is_answer(qp, packet);
 	/*
 	 * A SACK that says that a packet is missing is like a sequence NAK (S-22), so an error record shows it as one.
 	 */
 	if (packet->ooo_count > 0)
 		qp->last_aeth = (uint32_t)syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE) << 24;
-	if ((qp->flight.resending && !worth.answered) || loss_waits_for_receiver(qp) ||
+	if ((qp->flight.resending && !kind.answered) || loss_waits_for_receiver(qp) ||
 	    psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		ask_heard(qp, now_ns);
 		return;
 	}
 	rc_scoreboard_begin(qp, cack);
-	qp->sack.probing &= !worth.answered;
+	qp->sack.probing &= !kind.answered;
 	if (!(packet->control_kind & WIRE_SACK_OF_PROBE)) {
 		rc_scoreboard_drawn_by(qp, newest_of(packet));
 		rc_loss_heard_through(qp, psn_next(newest_of(packet)), now_ns);
@@ -183,16 +183,16 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 	    !peer_keeps(qp, packet, now_ns))
 		return;
 	if (qp_spreads(qp))
-		worth.overtaken = !rc_scoreboard_heard(qp, psn_make(packet->cack_psn + packet->ooo_count),
-						       worth.answered, now_ns);
-	if (!handle_map(qp, packet, worth, &news))
+		kind.overtaken =
+			!rc_scoreboard_heard(qp, psn_make(packet->cack_psn + packet->ooo_count), kind.answered, now_ns);
+	if (!handle_map(qp, packet, kind, &news))
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* after a rewind a packet that comes again is no progress: the oldest packet may never come */
 		rc_loss_more_has_come(qp, psn_next(cack), !qp->flight.rewound, now_ns);
 	else if (qp->sack.map == NULL)
 		ask_heard(qp, now_ns);
 	if (qp_spreads(qp) && qp->sack.map) {
-		delay_ns = worth.overtaken ? RC_NEVER : rc_scoreboard_probe_delay_ns(qp, psn_next(cack), now_ns);
+		delay_ns = kind.overtaken ? RC_NEVER : rc_scoreboard_probe_delay_ns(qp, psn_next(cack), now_ns);
 		rc_loss_something_is_missing(qp, delay_ns, now_ns);
 	}
 }

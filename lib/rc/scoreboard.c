@@ -228,15 +228,15 @@ static bool probe_tells(const struct rc_qp *qp, psn_t psn, uint32_t state, bool 
 	return left_before_probe(psn, state, answered ? answered->probe_end : qp->sack.probe_end);
 }
 
-bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_worth worth)
+bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_kind kind)
 {
 	uint32_t state = state_of(qp, psn);
 
 	if (state == SACK_LOST)
 		return false;
-	if (worth.answered && probe_tells(qp, psn, state, worth.overtaken))
+	if (kind.answered && probe_tells(qp, psn, state, kind.overtaken))
 		return true;
-	if (state == SACK_KEPT || worth.overtaken)
+	if (state == SACK_KEPT || kind.overtaken)
 		return false;
 	return left_before(qp, psn, state, newest_on_path(qp, psn)) ||
 	       (qp_spreads(qp) && left_before(qp, psn, state, psn_previous(spread_of(qp)->aged)));

@@ -1,8 +1,8 @@
 /* scoreboard.h - which packets in flight have come, as SACKs tell, and which of them are lost */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A SACK tells of 64 packets whether they have come. Packets on one path stay in order, so a packet that has not come
- * is lost when something has come that left later over the same path (T-7, S-23):
+ * A SACK reports for 64 packets whether they have arrived. Packets on one path stay in order, so a packet that has not
+ * arrived is lost when something has arrived that left later over the same path (T-7, S-23):
  *   - a packet. First copies leave in the order of their PSNs. A retransmission after a SACK left before the first
  *     packet that was new then; its state holds that PSN. A retransmission after a rewind left before the first packet
  *     that was new at the rewind.
@@ -11,8 +11,8 @@
  * two round trips later has come, or when a PROBE was answered that left over another path after a long silence, or
  * while the packet's own path is BAD.
  *
- * sack.h tells the scoreboard what SACKs say, and what has left therefore; loss detection tells it when snd_una moves
- * and when everything is forgotten. A QP borrows a board (board.h) for the states while something is known.
+ * sack.c reports SACKs, retransmissions and PROBEs to the scoreboard; loss detection reports when snd_una moves and
+ * when the window is rewound. A QP borrows a board (board.h) for the states while something is known.
  */
 #ifndef RC_SCOREBOARD_H
 #define RC_SCOREBOARD_H
@@ -38,8 +38,8 @@ enum rc_scoreboard_state {
 /* After this many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
 #define SACK_IDLE_PROBES 8u
 
-/* What the map of a SACK is worth. */
-struct rc_sack_worth {
+/* What the map of a SACK is kind. */
+struct rc_sack_kind {
 	bool answered;  /* the SACK answers our PROBE, and was written after the PROBE came */
 	bool overtaken; /* a newer SACK came before this one: packets that this one calls missing may have come */
 };
@@ -74,7 +74,7 @@ void rc_scoreboard_paths_work(struct rc_qp *qp, psn_t first, uint64_t bitmap, ui
 bool rc_scoreboard_came(struct rc_qp *qp, psn_t psn);
 
 /* The peer says that the packet at psn has not come: is it lost? No if it is known to be lost. */
-bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_worth worth);
+bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_kind kind);
 
 /* The packet at psn is lost, or the peer has given it up. Returns false if there is no board to note that. */
 bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn);

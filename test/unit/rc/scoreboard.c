@@ -9,13 +9,13 @@
  */
 static bool answer_tells(uint32_t index, bool resent)
 {
-	const struct rc_sack_worth worth = { .answered = true, .overtaken = true };
+	const struct rc_sack_kind kind = { .answered = true, .overtaken = true };
 	uint16_t before = qp->sack.map ? scoreboard_state(qp, psn_of(index)) : SACK_IN_FLIGHT;
 	bool lost;
 
 	if (resent && !(before & SACK_RESENT))
 		note(index, SACK_RESENT);
-	lost = rc_scoreboard_is_lost(qp, psn_of(index), worth);
+	lost = rc_scoreboard_is_lost(qp, psn_of(index), kind);
 	if (resent)
 		note(index, before);
 	return lost;
