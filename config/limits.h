@@ -86,8 +86,12 @@
 #define SPREAD_ALONE_NS 10000000ull
 #define SPREAD_ALONE_TRIES 7u
 
-/* The transport part of a QP besides its rings. What only a QP with losses needs lies in a board (LCORE_BOARDS). */
+/*
+ * The transport part of a QP besides its rings, and how much of that packets read while nothing is lost: the rest is
+ * room for counters and the like. What only a QP with losses needs lies in a board (LCORE_BOARDS).
+ */
 #define LIMIT_QP_BYTES 1600u
+#define LIMIT_QP_HOT_BYTES 768u
 
 /* The outbox of a poll. */
 #define OUTBOX_PACKETS 32u

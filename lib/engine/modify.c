@@ -23,7 +23,7 @@
 uint64_t engine_modify_time_wait_ns(const struct uroce_qp *qp)
 {
 	uint64_t first = rc_codes_timeout_ns(qp_core(qp)->timeout),
-		 second = rc_codes_timeout_ns(qp_core(qp)->migration.timeout);
+		 second = rc_codes_timeout_ns(qp_core(qp)->alternate.timeout);
 
 	return steer_time_wait(4 * (first > second ? first : second));
 }
@@ -190,13 +190,13 @@ static int modify_on_owner(void *argument)
 		error = forget_connection(qp, rest_ns);
 	engine_steer_set_peers(qp->device->engine, qp);
 	engine_modify_hold_devices(qp, (struct uroce_device *)rc->path.device,
-				   (struct uroce_device *)rc->migration.path.device);
+				   (struct uroce_device *)rc->alternate.path.device);
 	/* A migration changes the path as well: the QP does not use the old port any more. */
 	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_resolve_start(qp->owner, qp);
 	/* The MAC of the alternate path is asked for now, so that it is known when the QP migrates. */
 	if (modification->mask & UROCE_QP_ALT_PATH)
-		engine_resolve_find(qp->owner, &rc->migration.path, &mac);
+		engine_resolve_find(qp->owner, &rc->alternate.path, &mac);
 	run_queue_add(qp);
 	return error;
 }

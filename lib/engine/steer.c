@@ -132,7 +132,7 @@ static uint32_t hash_of_path(const struct uroce_engine *engine, const struct uro
 void engine_steer_set_peers(struct uroce_engine *engine, const struct uroce_qp *qp)
 {
 	const struct rc_qp *rc = qp_core(qp);
-	uint32_t path = hash_of_path(engine, &rc->path), alternate = hash_of_path(engine, &rc->migration.path);
+	uint32_t path = hash_of_path(engine, &rc->path), alternate = hash_of_path(engine, &rc->alternate.path);
 
 	/* The word is all that other lcores read, so there is nothing to order it with. */
 	atomic_store_explicit(&engine->peers[qp->index], (uint64_t)alternate << 32 | path, memory_order_relaxed);

@@ -17,15 +17,18 @@ void rc_migration_reset(struct rc_qp *qp)
 
 	/* The count of migrations is not reset, because the host compares it with its own. */
 	*migration = (struct rc_migration){ .count = migration->count, .count_at_reset = migration->count };
+	qp->alternate = (struct rc_alternate){ 0 };
 	set_state(qp, UROCE_PATH_MIGRATED);
 }
 
 void rc_migration_load(struct rc_qp *qp, const struct uroce_qp_attr *attr)
 {
-	qp->migration.path = attr->alt_path;
-	qp->migration.pkey = attr->alt_pkey;
-	qp->migration.timeout = attr->alt_timeout;
-	qp->migration.loaded = true;
+	qp->alternate = (struct rc_alternate){
+		.path = attr->alt_path,
+		.pkey = attr->alt_pkey,
+		.timeout = attr->alt_timeout,
+		.loaded = true,
+	};
 }
 
 bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
@@ -46,10 +49,10 @@ void rc_migration_switch(struct rc_qp *qp)
 {
 	struct rc_migration *migration = &qp->migration;
 
-	qp_take_path(qp, &migration->path);
-	qp->pkey = migration->pkey;
-	qp->timeout = migration->timeout;
-	migration->loaded = false; /* the alternate path is used up: software loads the next one */
+	qp_take_path(qp, &qp->alternate.path);
+	qp->pkey = qp->alternate.pkey;
+	qp->timeout = qp->alternate.timeout;
+	qp->alternate.loaded = false; /* the alternate path is used up: software loads the next one */
 	migration->count++;
 	migration->heard = false;
 	migration->epsn = qp->responder.epsn;
@@ -91,9 +94,9 @@ enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const st
 			set_state(qp, UROCE_PATH_ARMED); /* */
 		return MIGRATION_NONE;
 	}
-	if (!migration_may_be_asked(migration, origin))
+	if (!migration_may_be_asked(qp, origin))
 		return MIGRATION_NONE; /* the peer has not armed itself yet, so the packet asks for nothing */
-	if (path_matches(&migration->path, origin) && pkey_matches(migration->pkey, packet->pkey)) {
+	if (path_matches(&qp->alternate.path, origin) && pkey_matches(qp->alternate.pkey, packet->pkey)) {
 		if (!fits_a_migration(qp, packet)) {
 			qp->counters[CNT_MIGRATION_REFUSED]++;
 			return MIGRATION_DROP;

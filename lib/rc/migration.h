@@ -49,10 +49,10 @@ void rc_migration_switch(struct rc_qp *qp);
  * May a packet with MigReq 1 ask this QP to migrate? In ARMED yes. In REARM only if it comes from the alternate path:
  * the peer was armed by a packet of ours, and migrated before a packet of its own told us.
  */
-static inline bool migration_may_be_asked(const struct rc_migration *migration, const struct rc_origin *origin)
+static inline bool migration_may_be_asked(const struct rc_qp *qp, const struct rc_origin *origin)
 {
-	return migration->state == UROCE_PATH_ARMED ||
-	       (migration->state == UROCE_PATH_REARM && path_matches(&migration->path, origin));
+	return qp->migration.state == UROCE_PATH_ARMED ||
+	       (qp->migration.state == UROCE_PATH_REARM && path_matches(&qp->alternate.path, origin));
 }
 
 /*

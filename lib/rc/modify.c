@@ -7,7 +7,6 @@
 #include "rc/ack.h"
 #include "rc/ask.h"
 #include "rc/codes.h"
-#include "rc/fail.h"
 #include "rc/migration.h"
 #include "rc/path.h"
 #include "rc/ports.h"
@@ -90,9 +89,9 @@ static bool path_is_bad(const struct uroce_path *path)
 static bool is_path_in_use(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	const struct uroce_path *path = mask & UROCE_QP_PATH ? &attr->path : &qp->path;
-	const struct uroce_path *alternate = mask & UROCE_QP_ALT_PATH ? &attr->alt_path : &qp->migration.path;
+	const struct uroce_path *alternate = mask & UROCE_QP_ALT_PATH ? &attr->alt_path : &qp->alternate.path;
 	uint16_t pkey = mask & UROCE_QP_PKEY ? attr->pkey : qp->pkey;
-	uint16_t alternate_pkey = mask & UROCE_QP_ALT_PATH ? attr->alt_pkey : qp->migration.pkey;
+	uint16_t alternate_pkey = mask & UROCE_QP_ALT_PATH ? attr->alt_pkey : qp->alternate.pkey;
 
 	return path_is_same(path, alternate) && ((pkey ^ alternate_pkey) & 0x7FFF) == 0;
 }
@@ -106,13 +105,13 @@ static bool alternate_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 /* Is the new path the alternate path that is loaded? */
 static bool becomes_alternate(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
-	return qp->migration.loaded && !(mask & UROCE_QP_ALT_PATH) && is_path_in_use(qp, attr, mask);
+	return qp->alternate.loaded && !(mask & UROCE_QP_ALT_PATH) && is_path_in_use(qp, attr, mask);
 }
 
 /* Only the peer's packets lead to ARMED, and REARM needs an alternate path. */
 static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
-	bool loaded = qp->migration.loaded || (mask & UROCE_QP_ALT_PATH);
+	bool loaded = qp->alternate.loaded || (mask & UROCE_QP_ALT_PATH);
 
 	if (attr->path_mig_state == UROCE_PATH_REARM)
 		return !loaded;
@@ -243,7 +242,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		report_drain(qp);
 	} else if (to == UROCE_QPS_ERR) {
-		rc_fail_stop_requests(qp);
+		rc_report_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		ack_forget(&qp->responder.ack);
 		rc_qp_return_boards(qp); /* nothing is answered any more */
@@ -317,9 +316,9 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.paths = (uint8_t)rc_spread_count(qp),
 		.rate_mbps = qp->pace.mbps,
 		.keepalive_ms = qp->keepalive.interval_ms,
-		.alt_path = qp->migration.path,
-		.alt_pkey = qp->migration.pkey,
-		.alt_timeout = qp->migration.timeout,
+		.alt_path = qp->alternate.path,
+		.alt_pkey = qp->alternate.pkey,
+		.alt_timeout = qp->alternate.timeout,
 		.path_mig_state = (enum uroce_path_mig_state)qp->migration.state,
 	};
 }

@@ -10,13 +10,13 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/duplicate.h"
-#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/kept.h"
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/pace.h"
 #include "rc/parts.h"
+#include "rc/report.h"
 #include "rc/requester.h"
 #include "rc/loss.h"
 #include "rc/memory_fault.h"
@@ -196,8 +196,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 		return CNT_PORT_QP_STATE;
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
 		return CNT_PORT_EARLY_RESPONSE;
-	if ((packet->flags & WIRE_MIGREQ) && opcode_is_rc(packet->opcode) &&
-	    migration_may_be_asked(&qp->migration, origin))
+	if ((packet->flags & WIRE_MIGREQ) && opcode_is_rc(packet->opcode) && migration_may_be_asked(qp, origin))
 		return check_port(qp, origin); /* a request to migrate is judged after the ICRC was checked */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
@@ -433,7 +432,7 @@ bool rc_qp_port_failed(struct rc_qp *qp)
 void rc_qp_unreachable(struct rc_qp *qp)
 {
 	if (rc_qp_has_requests(qp) && !rc_qp_port_failed(qp))
-		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
+		rc_report_send_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
 }
 
 void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)
@@ -443,7 +442,7 @@ void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)
 
 void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 {
-	rc_report_first_failure(qp, error);
+	*error = *report_failure(qp);
 }
 
 void rc_qp_found(struct rc_qp *qp, uint8_t finding)

@@ -31,18 +31,23 @@
 struct rc_board;
 struct rc_boards;
 
+/* How the paths have changed. */
 struct rc_migration {
-	uint8_t state;   /* enum uroce_path_mig_state */
-	uint8_t timeout; /* ACK timeout of the alternate path; pkey is the P_Key of that path */
-	bool loaded;     /* an alternate path was set */
-	bool refused;    /* PATH_MIG_ERR was raised since arming */
-	bool heard;      /* since the last migration the peer has been heard over the new path */
-	uint16_t pkey;
+	uint8_t state;           /* enum uroce_path_mig_state */
+	bool refused;            /* PATH_MIG_ERR was raised since arming */
+	bool heard;              /* since the last migration the peer has been heard over the new path */
 	uint32_t count;          /* migrations so far: shows the host that the path has changed */
 	uint32_t count_at_reset; /* count at RESET: an error reports the migrations of its connection only (E-4) */
-	struct uroce_path path;
 	/* ePSN and snd_una at the last migration; once one of them has moved, the peer has been heard */
 	psn_t epsn, snd_una;
+};
+
+/* The alternate path. */
+struct rc_alternate {
+	struct uroce_path path;
+	uint16_t pkey;
+	uint8_t timeout; /* code of its ACK timeout */
+	bool loaded;     /* an alternate path was set, and not used up */
 };
 
 /* Kinds of work that a QP may have: see qp_work(). */
@@ -143,6 +148,10 @@ struct rc_spread_at {
 };
 
 struct rc_credit {
+	/* written by the responder */
+	bool said;         /* an AETH has left */
+	uint8_t last_code; /* the credit code in the last AETH */
+
 	/* written by the requester */
 	bool known;               /* an AETH has come */
 	bool probe;               /* one message may start without a credit */
@@ -152,10 +161,6 @@ struct rc_credit {
 	uint32_t receives;        /* messages started that need a receive entry */
 	uint32_t messages;        /* messages started */
 	uint64_t probe_deadline_ns;
-
-	/* written by the responder */
-	bool said;         /* an AETH has left */
-	uint8_t last_code; /* the credit code in the last AETH */
 };
 
 /* What the application is still to be told: errors, whose completions wait for their turn, and events. */
@@ -167,11 +172,9 @@ struct rc_report {
 	uint32_t events;  /* bit n: enum uroce_event_type n is to be raised */
 };
 
-/* The reasons for failures (E-4). */
-struct rc_failures {
-	/* send: of a request, or of an idle connection; recv: of a request of the peer; status 0: there is none */
-	struct uroce_qp_error send, recv;
-	const struct uroce_qp_error *first; /* the first of the two since RESET; NULL: there is none */
+/* Why the QP is in ERR (E-4). */
+struct rc_failure {
+	struct uroce_qp_error error; /* status 0: it is not, or software or a CQ has moved it there */
 };
 
 struct rc_requester {
@@ -363,7 +366,7 @@ struct rc_mr_cache {
 /*
  * The parts are ordered by cache lines, because fetching lines costs most when there are many QPs. In turn: what every
  * packet reads; what the responder's packets read; keys and reports; the send window; what the requester's packets
- * read. rc_qp_prefetch_...() fetch just these lines. The other lines are read seldom.
+ * read; the receive queue. rc_qp_prefetch_...() fetch just these lines. Behind them lies what is seldom read.
  */
 struct rc_qp {
 	uint8_t state; /* enum uroce_qp_state */
@@ -388,9 +391,8 @@ struct rc_qp {
 	/* a summary of the path in use: its port, and path_ipv4(), or 0 if the path has a VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
-	struct rc_migration migration; /* 16 bytes of rc_migration are here; its path begins the next cache line */
-	struct uroce_path path;        /* written by qp_take_path() only */
-	psn_t sq_psn, rq_psn;          /* as set by rc_qp_modify() */
+	struct rc_migration migration;
+	struct uroce_path path; /* written by qp_take_path() only */
 
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* 16 bytes here */
@@ -421,25 +423,28 @@ struct rc_qp {
 	void *send_cq;
 	struct rc_ask ask;
 	struct rc_rtt rtt;
-	struct rc_loss loss; /* this cache line ends inside: the rest is read only after a loss */
-	struct rc_flight_past flight_past;
-	struct rc_cc_past cc_past;
-
-	uint64_t counters[CNT_QP_COUNTERS];
-	struct rc_anomaly anomaly;
-	struct rc_keepalive keepalive;
-	_Alignas(64) uint32_t line_mbps; /* rate of the link; 0: the link does not tell */
-	struct rc_carried carried;
-	struct rc_recvq recvq; /* a cache line ends inside: the application's part of the queue begins the next line */
-	struct rc_failures failures;
-	struct rc_kept kept;
-	struct rc_sack sack;
+	struct rc_loss loss; /* a cache line ends inside: the rest is read only after a loss */
 	union {
 		struct rc_boards *pool; /* without holes: the pool that the QP borrows from, or NULL */
 		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
 	} board;
-	uint64_t asked_ns; /* when all responses to READs should have come at the rate; written by pace.h */
-	uint32_t access;   /* enum uroce_access: what the peer may do */
+	struct rc_recvq recvq; /* a cache line ends inside: the application's part of the queue begins the next line */
+
+	/* ---- what is seldom read; the application writes to the line in which this begins ---- */
+	struct rc_failure failure;
+	uint64_t counters[CNT_QP_COUNTERS];
+	struct rc_flight_past flight_past;
+	struct rc_cc_past cc_past;
+	struct rc_kept kept;
+	struct rc_sack sack;
+	struct rc_alternate alternate;
+	struct rc_anomaly anomaly;
+	struct rc_keepalive keepalive;
+	uint64_t asked_ns;  /* when all responses to READs should have come at the rate; written by pace.h */
+	uint32_t line_mbps; /* rate of the link; 0: the link does not tell */
+	struct rc_carried carried;
+	psn_t sq_psn, rq_psn; /* as set by rc_qp_modify() */
+	uint32_t access;      /* enum uroce_access: what the peer may do */
 	uint16_t max_mtu_bytes;
 	struct rc_peer_step peer_step;
 	struct rc_spread_at spread;
@@ -452,8 +457,7 @@ struct rc_qp {
 	uint64_t peer_away_at_ns;
 };
 
-static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&
-		      offsetof(struct rc_qp, responder) % 64 == 0 &&
+static_assert(offsetof(struct rc_qp, responder) == 128 &&
 		      offsetof(struct rc_qp, replay) + offsetof(struct rc_replay, bucket_mask) <=
 			      offsetof(struct rc_qp, responder) + 64 &&
 		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, mr_cache) + 64 &&
@@ -462,7 +466,9 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, requester) + 128 &&
 		      offsetof(struct rc_qp, recvq) % 64 == RECVQ_AT,
 	      "lines of their own");
-static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP costs no more");
+static_assert(offsetof(struct rc_qp, failure) <= LIMIT_QP_HOT_BYTES,
+	      "the hot part of a QP must not take more cache lines");
+static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP must not cost more");
 
 /*
  * Computes `seldom`, checked_needs and standing_work anew, which each packet reads. To be called when the state, flow

@@ -1,79 +1,99 @@
-/* report.c - completions and events, in the order that the application may rely on (Q-6, E-1) */
+/* report.c - failures, completions and events, in the order that the application may rely on (Q-6, E-1) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/report.h"
 
+#include "rc/deadlines.h"
+#include "rc/holes.h"
+#include "rc/kept.h"
 #include "rc/outbox.h"
+#include "rc/scoreboard.h"
 #include "rc/srq.h"
 
-/* ---- the reasons of failures (E-4) ---- */
+/* ---- failures (E-4) ---- */
 
-static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
+static void record(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn, uint32_t retries)
 {
-	return (struct uroce_qp_error){
+	qp->failure.error = (struct uroce_qp_error){
 		.status = status,
 		.cause = cause,
 		.psn = psn.v,
 		.aeth = qp->last_aeth,
+		.retries = retries,
 		.path_index = qp->migration.count - qp->migration.count_at_reset,
 		.path = qp->path,
 	};
 }
 
-static void note_first(struct rc_qp *qp, const struct uroce_qp_error *error)
+void rc_report_stop_requests(struct rc_qp *qp)
 {
-	if (qp->failures.first == NULL)
-		qp->failures.first = error;
+	sendwin_refuse_rd_atomic(&qp->win, false); /* READs may be posted again: whatever is posted in ERR is flushed */
+	deadlines_end(qp);
+	rc_holes_forget(qp);
+	rc_scoreboard_forget(qp);
+}
+
+void rc_report_enter_error(struct rc_qp *qp, uint8_t event)
+{
+	qp_set_state(qp, UROCE_QPS_ERR);
+	rc_kept_forget(qp);
+	rc_report_stop_requests(qp);
+	/* E-7: a post sees ERR before the application sees any completion */
+	sendwin_set_post_state(&qp->win, UROCE_QPS_ERR);
+	report_raise(qp, event);
+}
+
+static uint32_t spent_retries(const struct rc_loss *loss)
+{
+	return (uint32_t)(loss->retry_cnt - loss->retries_left);
 }
 
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 {
 	const struct rc_loss *loss = &qp->loss;
-	struct uroce_qp_error *error = &qp->failures.send;
 
-	*error = make_error(qp, status, cause, qp->win.snd_una);
-	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(loss->rnr_retry - loss->rnr_left) :
-						    (uint32_t)(loss->retry_cnt - loss->retries_left);
+	record(qp, status, cause, qp->win.snd_una,
+	       cause == UROCE_CAUSE_RNR ? (uint32_t)(loss->rnr_retry - loss->rnr_left) : spent_retries(loss));
 	qp->report.send_failed = true;
-	note_first(qp, error);
+	rc_report_enter_error(qp, UROCE_EVENT_QP_FATAL);
 }
 
-void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns)
+/* Sets the time of a failure, which says how long the oldest packet has waited. */
+static void note_time(struct rc_qp *qp, uint64_t now_ns)
 {
-	const struct rc_loss *loss = &qp->loss;
-	struct uroce_qp_error *error = &qp->failures.send;
+	qp->failure.error.elapsed_us = qp->loss.since_ns ? (uint32_t)((now_ns - qp->loss.since_ns) / 1000) : 0;
+}
 
-	if (qp->failures.first)
+void rc_report_peer_is_silent(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (rc_qp_has_requests(qp)) {
+		rc_report_send_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE);
 		return;
-	note_first(qp, error);
-	*error = make_error(qp, status, cause, psn_previous(qp->win.snd_una));
-	error->retries = (uint32_t)(loss->retry_cnt - loss->retries_left);
-	error->elapsed_us = loss->since_ns ? (uint32_t)((now_ns - loss->since_ns) / 1000) : 0;
+	}
+	record(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE, psn_previous(qp->win.snd_una),
+	       spent_retries(&qp->loss));
+	note_time(qp, now_ns);
+	rc_report_enter_error(qp, UROCE_EVENT_QP_FATAL);
 }
 
-void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
+void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn, uint8_t event)
 {
-	struct uroce_qp_error *error = &qp->failures.recv;
-
-	*error = make_error(qp, status, cause, psn);
-	error->responder = true;
-	note_first(qp, error);
-}
-
-void rc_report_first_failure(const struct rc_qp *qp, struct uroce_qp_error *error)
-{
-	*error = qp->failures.first ? *qp->failures.first : (struct uroce_qp_error){ 0 };
+	record(qp, status, cause, psn, 0);
+	qp->failure.error.responder = true;
+	rc_report_enter_error(qp, event);
 }
 
 void rc_report_reset(struct rc_qp *qp)
 {
 	qp->report = (struct rc_report){ 0 };
-	qp->failures = (struct rc_failures){ 0 };
+	qp->failure = (struct rc_failure){ 0 };
 }
 
 void rc_report_found(struct rc_qp *qp, uint8_t finding)
 {
-	if (qp->failures.first == &qp->failures.send && qp->failures.send.finding == UROCE_FINDING_NONE)
-		qp->failures.send.finding = finding;
+	struct uroce_qp_error *error = &qp->failure.error;
+
+	if (error->status != UROCE_WC_SUCCESS && !error->responder && error->finding == UROCE_FINDING_NONE)
+		error->finding = finding;
 }
 
 static void explain(struct uroce_wc *wc, const struct uroce_qp_error *error, struct rc_outbox *out)
@@ -137,7 +157,7 @@ bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 
 static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 {
-	const struct uroce_qp_error *error = &qp->failures.send;
+	const struct uroce_qp_error *error = report_failure(qp);
 	struct uroce_wc *wc = add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), error->status, out);
 
 	explain(wc, error, out);
@@ -177,7 +197,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 	struct rc_recv_wqe *wqe;
 
 	while ((wqe = recvq_peek(&qp->recvq)) != NULL) {
-		uint8_t status = report->recv_failed ? qp->failures.recv.status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
+		uint8_t status = report->recv_failed ? report_failure(qp)->status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
 		struct uroce_wc *wc;
 
 		if (!outbox_has_completion_room(out))
@@ -185,7 +205,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 		wc = add_completion(qp, qp->recv_cq, wqe->wr_id, UROCE_WC_RECV, status, out);
 		wc->vendor_err = UROCE_CAUSE_FLUSHED;
 		if (report->recv_failed)
-			explain(wc, &qp->failures.recv, out);
+			explain(wc, report_failure(qp), out);
 		qp->counters[report->recv_failed ? CNT_RESP_CQE_ERROR : CNT_RESP_CQE_FLUSH_ERROR]++;
 		report->recv_failed = false;
 		recvq_pop(&qp->recvq);
@@ -201,9 +221,9 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 /* How long the peer was silent when a keep-alive ended the QP; 0: something else did. */
 static uint64_t silent_us(const struct rc_qp *qp)
 {
-	const struct uroce_qp_error *first = qp->failures.first;
+	const struct uroce_qp_error *error = report_failure(qp);
 
-	return first && first->cause == UROCE_CAUSE_KEEPALIVE ? first->elapsed_us : 0;
+	return error->cause == UROCE_CAUSE_KEEPALIVE ? error->elapsed_us : 0;
 }
 
 static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
@@ -261,20 +281,12 @@ static void notice_drained(struct rc_qp *qp)
 	report_raise(qp, UROCE_EVENT_SQ_DRAINED);
 }
 
-/* Sets the time of a failure. The parts that fail requests do not know the time, so the next report sets it. */
-static void note_time(struct rc_qp *qp, uint64_t now_ns)
-{
-	struct rc_failures *failures = &qp->failures;
-
-	failures->send.elapsed_us = qp->loss.since_ns ? (uint32_t)((now_ns - qp->loss.since_ns) / 1000) : 0;
-}
-
 bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool shared = qp->recvq.srq != NULL;
 
 	if (qp->report.send_failed)
-		note_time(qp, now_ns);
+		note_time(qp, now_ns); /* what has failed the request did not know the time */
 	if (rc_report_answered(qp, out))
 		return true;
 	if (qp->state == UROCE_QPS_ERR) {

@@ -1,5 +1,9 @@
-/* report.h - what the application is told: completions in order, flushed requests, events */
+/* report.h - how a QP goes to ERR, and what the application is told: completions in order, flushed requests, events */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A QP fails once: in ERR nothing is sent or received that could fail. So there is one record of a failure, which the
+ * completion of the failed request repeats (E-4).
+ */
 #ifndef RC_REPORT_H
 #define RC_REPORT_H
 
@@ -15,17 +19,39 @@ struct rc_outbox;
 struct rc_recv_wqe;
 struct wire_packet;
 
-/* Records why the request at `acked` failed, or why the peer's request at psn did. The caller moves the QP to ERR. */
+/* ---- failures: the QP goes to ERR ---- */
+
+/* The request at `acked` fails with this status. */
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);
-/* Records why the peer was given up while no request was under way. */
-void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns);
-void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn);
 
-/* The record of the first failure since RESET; all zeros if there is none. */
-void rc_report_first_failure(const struct rc_qp *qp, struct uroce_qp_error *error);
+/*
+ * No keep-alive was answered: the connection ends. If the QP has no request an event tells the application; requests
+ * posted from now on are flushed (E-1).
+ */
+void rc_report_peer_is_silent(struct rc_qp *qp, uint64_t now_ns);
 
-/* What the host has found out about the first failure, if that is one of a request of ours. */
+/* The peer's request at psn fails; the event is raised. status: of the receive, if one was in use. */
+void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn, uint8_t event);
+
+/* No request has failed: the QP goes to ERR, and the event is raised. */
+void rc_report_enter_error(struct rc_qp *qp, uint8_t event);
+
+/*
+ * Ends what the requester waits for, as part of going to ERR. It runs before `post_state` is stored: a post that sees
+ * ERR is accepted, and flushed.
+ */
+void rc_report_stop_requests(struct rc_qp *qp);
+
+/* The record of the failure since RESET; all zeros if there is none. */
+static inline const struct uroce_qp_error *report_failure(const struct rc_qp *qp)
+{
+	return &qp->failure.error;
+}
+
+/* What the host has found out about the failure, if that is one of a request of ours. */
 void rc_report_found(struct rc_qp *qp, uint8_t finding);
+
+/* ---- completions and events ---- */
 
 /*
  * Adds completions and events while there is room: answered requests in posting order, and in ERR the failed request
@@ -45,7 +71,7 @@ static inline void report_raise(struct rc_qp *qp, enum uroce_event_type event)
 	qp->report.events |= 1u << event;
 }
 
-/* The QP failed. in_use: a message had begun to use the oldest receive; then that receive completes with the error. */
+/* The QP is about to fail. in_use: a message has begun to use the oldest receive, which completes with the error. */
 static inline void report_receive_failed(struct rc_qp *qp, bool in_use)
 {
 	qp->report.recv_failed = in_use;

@@ -7,11 +7,11 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/emit.h"
-#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/loss.h"
 #include "rc/pace.h"
 #include "rc/probe.h"
+#include "rc/report.h"
 #include "rc/request.h"
 #include "rc/sack.h"
 #include "wire/hints.h"
@@ -31,7 +31,7 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 {
 	if (qp->win.acked != qp->win.cursor && !qp->imprecise_errors)
 		return PLAN_WAIT;
-	rc_fail_send(qp, status, cause);
+	rc_report_send_failed(qp, status, cause);
 	return PLAN_FAULT;
 }
 
@@ -352,7 +352,7 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 		if (!outbox_has_packet_room(out))
 			return true;
 		if (cause != UROCE_CAUSE_NONE && slot == qp->win.acked) {
-			rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
+			rc_report_send_failed(qp, UROCE_WC_LOC_PROT_ERR, cause);
 			return false;
 		}
 		rc_holes_asked(qp, psn, now_ns);

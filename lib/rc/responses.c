@@ -8,7 +8,6 @@
 #include "rc/credit.h"
 #include "rc/duplicate.h"
 #include "rc/emit.h"
-#include "rc/fail.h"
 #include "rc/kept.h"
 #include "rc/memory_fault.h"
 #include "rc/op.h"
@@ -113,10 +112,8 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	ack_forget(&qp->responder.ack);
 	ack_refused(&qp->responder.ack, row->syndrome, psn);
 	qp->counters[row->counter]++;
-	if (qp->state != UROCE_QPS_ERR) {
-		rc_report_responder_failed(qp, row->receive_status, qp_remote_cause(qp, why), psn);
-		rc_fail_enter_error(qp, row->event);
-	}
+	if (qp->state != UROCE_QPS_ERR)
+		rc_report_responder_failed(qp, row->receive_status, qp_remote_cause(qp, why), psn, row->event);
 }
 
 /* Is it the response to a READ? */

@@ -6,9 +6,9 @@
 #include "rc/ask.h"
 #include "rc/cc.h"
 #include "rc/emit.h"
-#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/loss.h"
+#include "rc/report.h"
 #include "rc/request.h"
 #include "rc/scoreboard.h"
 #include "rc/spread.h"
@@ -212,7 +212,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_
 							   rc_request_find_pieces(qp, wqe, index, &pieces);
 
 	if (cause != UROCE_CAUSE_NONE && slot == qp->win.acked) {
-		rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
+		rc_report_send_failed(qp, UROCE_WC_LOC_PROT_ERR, cause);
 		return false;
 	}
 	if (cause != UROCE_CAUSE_NONE)

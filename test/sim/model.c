@@ -267,9 +267,9 @@ static bool is_refused(const struct sim_world *world, const struct sim_end *end,
 		       const struct rc_origin *origin)
 {
 	const struct rc_migration *migration = &end->qp->migration;
-
-	bool elsewhere = memcmp(migration->path.dest.bytes, origin->source, 16) != 0 ||
-			 memcmp(migration->path.source.bytes, origin->dest, 16) != 0;
+	const struct uroce_path *alternate = &end->qp->alternate.path;
+	bool elsewhere = memcmp(alternate->dest.bytes, origin->source, 16) != 0 ||
+			 memcmp(alternate->source.bytes, origin->dest, 16) != 0;
 
 	if (!(packet->flags & WIRE_MIGREQ) || migration->state == UROCE_PATH_MIGRATED)
 		return false;

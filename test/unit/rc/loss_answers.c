@@ -255,7 +255,7 @@ Test(loss_answers, rnr_naks_spend_the_rnr_budget)
 	cr_assert_not(qp->report.send_failed);
 	rc_loss_rnr_nak(qp, psn_of(0), 1, T0);
 	cr_assert(qp->report.send_failed);
-	cr_assert_eq(qp->failures.send.status, UROCE_WC_RNR_RETRY_EXC_ERR);
+	cr_assert_eq(qp->failure.error.status, UROCE_WC_RNR_RETRY_EXC_ERR);
 	open_waiting();
 	qp->loss.retries_left = 5;
 	qp->loss.asked = qp->loss.silences = 1;
@@ -330,8 +330,8 @@ Test(loss_answers, timeout_costs_a_retry_and_counts_a_silence)
 	cr_assert(qp->flight_past.again);
 	cr_assert_eq(qp->loss.silences, 2);
 	rc_loss_timer_expired(qp, T0);
-	cr_assert_eq(qp->failures.send.status, UROCE_WC_RETRY_EXC_ERR);
-	cr_assert_eq(qp->failures.send.cause, UROCE_CAUSE_TIMEOUT);
+	cr_assert_eq(qp->failure.error.status, UROCE_WC_RETRY_EXC_ERR);
+	cr_assert_eq(qp->failure.error.cause, UROCE_CAUSE_TIMEOUT);
 }
 
 /* The response at snd_una is a hole, and has been asked for. */

@@ -61,7 +61,7 @@ Test(sack_resend, oldest_request_fails_without_its_memory)
 	cr_assert_not(rc_sack_resend(qp, T0, &out));
 	cr_assert_str_eq(left(), "");
 	cr_assert_eq(qp->state, UROCE_QPS_ERR);
-	cr_assert_eq(qp->failures.send.status, UROCE_WC_LOC_PROT_ERR);
+	cr_assert_eq(qp->failure.error.status, UROCE_WC_LOC_PROT_ERR);
 	cr_assert_eq(qp->counters[CNT_RETRANSMITTED_PACKETS], 0);
 }
 
