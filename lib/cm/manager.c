@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
-#include "cm/hash.h"
+#include "share/hash.h"
 #include "cm/memory.h"
 #include "config/limits.h"
 
@@ -101,7 +101,7 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 	 * The hash of address and QPN, so that a repeated REQ, and the REQ of a peer that has restarted, reach the same
 	 * manager as the first REQ.
 	 */
-	return (uint32_t)cm_hash_peer(key, source, cm_mad_sender_qpn(mad)) & mask;
+	return (uint32_t)share_hash_peer(key, source, cm_mad_sender_qpn(mad)) & mask;
 }
 
 /* Finds the connection of a REJ 4, whose sender has had no answer and so names itself by its GUID and its id (C-14). */

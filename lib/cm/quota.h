@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cm/hash.h"
+#include "share/hash.h"
 
 /* Peers are counted by a keyed hash of the address: nobody can choose another peer to share a counter with. */
 #define CM_SOURCES 4096u
@@ -17,7 +17,7 @@ struct cm_quota {
 
 static inline uint16_t quota_source(const uint8_t key[16], const uint8_t addr[16])
 {
-	return (uint16_t)(cm_hash_table(key, addr, 16) % CM_SOURCES);
+	return (uint16_t)(share_hash_table(key, addr, 16) % CM_SOURCES);
 }
 
 static inline bool quota_is_full(const struct cm_quota *quota)

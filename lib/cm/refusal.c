@@ -26,7 +26,7 @@ static uint32_t *head_of(const struct cm_refusals *refusals, const struct cm_rou
 {
 	uint32_t mask = memory_heads(refusals->room) - 1;
 
-	return &refusals->by_peer[cm_hash_peer(refusals->key, route->dest, remote_id) & mask];
+	return &refusals->by_peer[share_hash_peer(refusals->key, route->dest, remote_id) & mask];
 }
 
 static void forget_oldest(struct cm_refusals *refusals)

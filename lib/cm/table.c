@@ -1,13 +1,13 @@
 /* table.c - finds connections by their ids and their peers, and keeps their timers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
-#include "cm/hash.h"
+#include "share/hash.h"
 #include "cm/memory.h"
 
 uint64_t cm_table_draw(struct cm_table *table)
 {
 	table->drawn++;
-	return cm_hash_secret(table->key, &table->drawn, sizeof(table->drawn));
+	return share_hash_secret(table->key, &table->drawn, sizeof(table->drawn));
 }
 
 /* ---- memory ---- */
@@ -38,12 +38,12 @@ void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_con
 
 static uint32_t head_of_id(const struct cm_table *table, uint32_t id)
 {
-	return (uint32_t)cm_hash_table(table->key, &id, sizeof(id));
+	return (uint32_t)share_hash_table(table->key, &id, sizeof(id));
 }
 
 static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id)
 {
-	return (uint32_t)cm_hash_peer(table->key, addr, remote_id);
+	return (uint32_t)share_hash_peer(table->key, addr, remote_id);
 }
 
 /* The hash includes the address, so that no peer can make the chain of another peer's QPs long. */
@@ -52,7 +52,7 @@ static uint32_t head_of_qp(const struct cm_table *table, const uint8_t addr[16],
 	uint64_t text[4] = { [2] = guid, [3] = qpn };
 
 	memcpy(text, addr, 16);
-	return (uint32_t)cm_hash_table(table->key, text, sizeof(text));
+	return (uint32_t)share_hash_table(table->key, text, sizeof(text));
 }
 
 uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn)

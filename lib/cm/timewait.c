@@ -27,13 +27,13 @@ void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t r
 
 static uint32_t *head_of_id(const struct cm_timewait *timewait, uint32_t id)
 {
-	return &timewait->by_id[cm_hash_table(timewait->key, &id, sizeof(id)) &
+	return &timewait->by_id[share_hash_table(timewait->key, &id, sizeof(id)) &
 				(memory_heads(timewait->quota.all_max) - 1)];
 }
 
 static uint32_t *head_of_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id)
 {
-	return &timewait->by_peer[cm_hash_peer(timewait->key, peer, remote_id) &
+	return &timewait->by_peer[share_hash_peer(timewait->key, peer, remote_id) &
 				  (memory_heads(timewait->quota.all_max) - 1)];
 }
 

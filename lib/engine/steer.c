@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "cm/hash.h"
+#include "share/hash.h"
 #include "engine/engine.h"
 #include "engine/log.h"
 #include "engine/clock.h"
@@ -121,7 +121,7 @@ static uint32_t hash_of(const struct uroce_engine *engine, const uint8_t peer[16
 
 	memcpy(addresses, peer, 16);
 	memcpy(addresses + 16, own, 16);
-	return (uint32_t)cm_hash_table(engine->cm_key, addresses, sizeof(addresses)) | 1;
+	return (uint32_t)share_hash_table(engine->cm_key, addresses, sizeof(addresses)) | 1;
 }
 
 static uint32_t hash_of_path(const struct uroce_engine *engine, const struct uroce_path *path)

@@ -148,13 +148,14 @@ report $? client_of_the_guide_builds_with_pkg_config_static "$root/log"
 nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 [ ! -s "$root/log" ]
 report $? liburoce_has_nothing_of_nvmf "$root/log"
-mkdir -p "$root/target/common" "$root/target/nvmf"
+mkdir -p "$root/target/common" "$root/target/nvmf" "$root/target/share"
 cp -r "$here/../../app/nvmet" "$root/target/"
 for part in dry eal exit histogram ini json names number option option_help option_row words; do
 	cp "$here/../../app/common/$part".[ch] "$root/target/common/"
 done
 cp "$here/../../app/common/clock.h" "$here/../../app/common/words.def" "$root/target/common/"
 cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
+cp "$here/../../lib/share"/* "$root/target/share/"
 # shellcheck disable=SC2046
 cc -D_GNU_SOURCE -DAPP_DPDK_VERSION='"none"' -DAPP_IBVERBS_VERSION='"none"' -Wall -Wextra \
 	-Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \

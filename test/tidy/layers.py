@@ -13,10 +13,12 @@ MAY_INCLUDE = {
     "include/": {"include/", "system"},
     "config/": {"config/", "system"},
     "lib/wire/": {"lib/wire/", "config/", "system"},
-    "lib/rc/": {"lib/rc/", "lib/wire/", "config/", "include/", "system"},
-    "lib/cm/": {"lib/cm/", "lib/rc/", "lib/wire/", "config/", "include/", "system"},
-    "lib/nvmf/": {"lib/nvmf/", "system"},
-    "lib/engine/": {"lib/engine/", "lib/cm/", "lib/rc/", "lib/wire/", "config/", "include/", "system", "dpdk"},
+    "lib/share/": {"lib/share/", "system"},
+    "lib/rc/": {"lib/rc/", "lib/share/", "lib/wire/", "config/", "include/", "system"},
+    "lib/cm/": {"lib/cm/", "lib/rc/", "lib/share/", "lib/wire/", "config/", "include/", "system"},
+    "lib/nvmf/": {"lib/nvmf/", "lib/share/", "system"},
+    "lib/engine/": {"lib/engine/", "lib/cm/", "lib/rc/", "lib/share/", "lib/wire/", "config/", "include/", "system",
+                    "dpdk"},
     "lib/api/": {"lib/api/", "lib/engine/", "lib/cm/", "lib/rc/", "lib/wire/", "config/", "include/", "system", "dpdk"},
     # A user of the library, as any program.
     "lib/verbs/": {"lib/verbs/", "include/", "system"},
@@ -30,12 +32,12 @@ MAY_INCLUDE = {
     # It prints frames, and knows no device.
     "app/decode/": {"app/", "lib/cm/", "lib/wire/", "system"},
     # Built against the installed library, too.
-    "app/nvmet/": {"app/", "lib/nvmf/", "include/", "system", "dpdk"},
+    "app/nvmet/": {"app/", "lib/nvmf/", "lib/share/", "include/", "system", "dpdk"},
     "app/nvmeperf/failover.": {"app/", "drivers/", "include/", "system", "dpdk"},
     "app/nvmeperf/": {"app/", "lib/nvmf/", "include/", "system", "dpdk"},
     "test/": None,
 }
-PLACES = ["include/", "config/", "lib/wire/", "lib/rc/", "lib/cm/", "lib/engine/", "lib/api/", "lib/nvmf/",
+PLACES = ["include/", "config/", "lib/wire/", "lib/share/", "lib/rc/", "lib/cm/", "lib/engine/", "lib/api/", "lib/nvmf/",
           "lib/verbs/", "lib/rdmacm/", "drivers/ethdev/quirks.", "drivers/", "app/", "test/"]
 INCLUDE_ROOTS = ["lib", "include", "drivers", "app", "test/support", "test", "."]
 

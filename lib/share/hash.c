@@ -1,6 +1,6 @@
 /* hash.c - SipHash */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cm/hash.h"
+#include "share/hash.h"
 
 #include <string.h>
 
@@ -53,21 +53,21 @@ static inline uint64_t siphash(const uint8_t key[16], const void *data, size_t b
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-uint64_t cm_hash_table(const uint8_t key[16], const void *data, size_t bytes)
+uint64_t share_hash_table(const uint8_t key[16], const void *data, size_t bytes)
 {
 	return siphash(key, data, bytes, 1, 3);
 }
 
-uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number)
+uint64_t share_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number)
 {
 	uint8_t text[20];
 
 	memcpy(text, addr, 16);
 	memcpy(text + 16, &number, 4);
-	return cm_hash_table(key, text, sizeof(text));
+	return share_hash_table(key, text, sizeof(text));
 }
 
-uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes)
+uint64_t share_hash_secret(const uint8_t key[16], const void *data, size_t bytes)
 {
 	return siphash(key, data, bytes, 2, 4);
 }

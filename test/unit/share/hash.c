@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
-#include "cm/hash.h"
+#include "share/hash.h"
 #include "rule.h"
 
 /* Of the key and the bytes 0, 1, 2 ...: the shortest and the last one as published, all as another program has them. */
@@ -24,6 +24,6 @@ Test(hash, hashes_match_siphash)
 	for (uint8_t i = 0; i < sizeof(text); i++)
 		text[i] = i;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		cr_expect_eq(cm_hash_table(key, text, rows[i].bytes), rows[i].hash, "%zu bytes", rows[i].bytes);
-	cr_expect_eq(cm_hash_secret(key, text, 8), 0x93F5F5799A932462, "SipHash-2-4 of eight bytes");
+		cr_expect_eq(share_hash_table(key, text, rows[i].bytes), rows[i].hash, "%zu bytes", rows[i].bytes);
+	cr_expect_eq(share_hash_secret(key, text, 8), 0x93F5F5799A932462, "SipHash-2-4 of eight bytes");
 }
