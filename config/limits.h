@@ -47,7 +47,7 @@
  */
 #define KEPT_SPAN 2048u
 #define KEPT_BLOCK 64u
-#define LCORE_KEPT 4096u
+#define LCORE_KEPT 8192u
 #define KEPT_PATIENCE_NS 10000000ull
 
 /*
@@ -108,7 +108,7 @@
 #define POLL_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
 #define LIMIT_LANDINGS 1024u /* lcores of all engines of a process */
-#define LCORE_BOARDS 1024u   /* that QPs of an lcore may borrow at a time to repair losses, of some 4 KiB each */
+#define LCORE_BOARDS 2048u   /* that QPs of an lcore may borrow at a time to repair losses, of some 4 KiB each */
 #define LIMIT_PORT_ADDRS 8u
 
 /*

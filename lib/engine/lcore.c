@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -98,6 +99,13 @@ static int refuse_memory(void)
 	return engine_refuse(-ENOMEM, "no memory for an engine; use a smaller max_qps");
 }
 
+static int draw_key(struct rc_boards *boards)
+{
+	ssize_t bytes = getrandom(boards->key, sizeof(boards->key), 0);
+
+	return bytes == sizeof(boards->key) ? 0 : engine_refuse_random();
+}
+
 static int create_qsbr(struct uroce_engine *engine)
 {
 	size_t bytes = rte_rcu_qsbr_get_memsize(engine->lcore_count);
@@ -163,7 +171,7 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 		error = create_qsbr(engine);
 	for (unsigned i = 0; i < engine->lcore_count && error == 0; i++) {
 		engine->lcores[i] = create_lcore(engine, i);
-		error = engine->lcores[i] ? 0 : refuse_memory();
+		error = engine->lcores[i] ? draw_key(&engine->lcores[i]->boards) : refuse_memory();
 	}
 	engine->config.lcore_ids = NULL; /* the array belongs to the caller; each lcore has kept its own id */
 	if (error) {

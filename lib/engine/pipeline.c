@@ -24,7 +24,7 @@
 #include "engine/steer.h"
 #include "engine/trace_points.h"
 #include "engine/ud.h"
-#include "rc/report.h"
+#include "rc/fail.h"
 #include "rc/memory_fault.h"
 #include "rc/prefetch.h"
 
@@ -82,7 +82,7 @@ static void look_at(struct uroce_qp *qp)
 	if (rc->state == UROCE_QPS_RESET || rc->state == UROCE_QPS_ERR)
 		return;
 	if (qp_cq_has_failed(qp))
-		rc_report_enter_error(rc, UROCE_EVENT_QP_FATAL);
+		rc_fail_enter_error(rc, UROCE_EVENT_QP_FATAL);
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
 		return;

@@ -2,10 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Only a QP that repairs a loss needs this memory; inside of struct rc_qp it would be wasted on each idle QP. So a
- * QP borrows a board: one for the responses that it misses (holes.h), one for the parts of READs that its peer
- * misses (parts.h), one for packets that have come before their turn (kept.h), one for the states of packets that its
- * peer tells by SACKs (scoreboard.h). A QP that spreads its packets has one all the time (spread.h). When the pool has
- * no board left the QP sends everything from the loss on again.
+ * QP borrows a board for each use (enum rc_board_use), and returns it when it has no use for it any more. The boards
+ * are shared between the peers (share.h). A QP that gets no board sends everything from the loss on again.
  */
 #ifndef RC_BOARD_H
 #define RC_BOARD_H
@@ -16,7 +14,9 @@
 
 #include "config/limits.h"
 #include "rc/psn.h"
+#include "rc/qp_state.h"
 #include "rc/replay.h"
+#include "share/share.h"
 
 /* A range of PSNs of one request whose responses are missing while later ones have come: see holes.h. */
 struct rc_hole {
@@ -126,8 +126,8 @@ struct rc_spread {
 
 struct rc_board {
 	union {
-		struct rc_boards *pool; /* while a QP has the board: the pool that lent it */
-		struct rc_board *next;  /* while the pool has it */
+		struct rc_board *next; /* while the pool has the board */
+		uint16_t peer;         /* while a QP has it: whose share it counts against */
 	};
 	union {
 		struct rc_holes holes;
@@ -142,53 +142,36 @@ static_assert(sizeof(struct rc_spread) <= sizeof(struct rc_sack_map) + 64,
 	      "struct rc_spread must not enlarge struct rc_board");
 
 /*
- * A list of the boards that QPs have returned, and the range next ... end of boards that were never lent: their pages
- * cost no memory yet.
+ * A list of the boards that QPs have returned, and those that were never lent, whose pages cost no memory yet: from
+ * `next` on.
  */
 struct rc_boards {
-	struct rc_board *free;
-	struct rc_board *next, *end, *all;
-	uint32_t spreads;       /* how many boards are lent for spreading packets, each for as long as its QP spreads */
-	struct rc_store *store; /* where QPs keep requests that come before their turn; NULL: they keep none */
+	struct rc_board *free, *next;
+	struct rc_store *store;    /* where QPs keep requests that come before their turn; NULL: they keep none */
+	uint8_t key[16];           /* by which peers are counted: random */
+	struct share_peers boards; /* how many each peer has */
 };
 
 /* Makes a pool that lends these `count` boards of the caller. */
 static inline void boards_init(struct rc_boards *pool, struct rc_board *boards, uint32_t count)
 {
-	*pool = (struct rc_boards){ .next = boards, .end = boards + count, .all = boards };
+	*pool = (struct rc_boards){ .next = boards };
+	share_peers_init(&pool->boards, count);
 }
 
-/* How many boards there are for other uses than spreading packets. */
-static inline uint32_t boards_left_by_spreads(const struct rc_boards *pool)
-{
-	return (uint32_t)(pool->end - pool->all) - pool->spreads;
-}
+/* From now on the QP borrows from this pool; NULL: from none. It has no board. */
+void rc_board_set_pool(struct rc_qp *qp, struct rc_boards *pool);
 
-/* Has the pool a board to lend? A pool that is NULL has none. */
-static inline bool boards_has_one(const struct rc_boards *pool)
-{
-	return pool && (pool->free || pool->next != pool->end);
-}
+/* The counter of the QP's peer. Only for a QP with a pool. */
+uint16_t rc_board_peer(const struct rc_qp *qp);
 
-/* Lends a board, whose contents are undefined. boards_has_one() must be true. */
-static inline struct rc_board *boards_lend(struct rc_boards *pool)
-{
-	struct rc_board *board = pool->free;
+/* May the QP borrow a board for this use? */
+bool rc_board_may_borrow(const struct rc_qp *qp, enum rc_board_use use);
 
-	if (board)
-		pool->free = board->next;
-	else
-		board = pool->next++;
-	board->pool = pool;
-	return board;
-}
+/* Borrows a board, whose contents are undefined, for a use that the QP has none for. NULL: the QP may not. */
+struct rc_board *rc_board_borrow(struct rc_qp *qp, enum rc_board_use use);
 
-static inline void board_return(struct rc_board *board)
-{
-	struct rc_boards *pool = board->pool;
-
-	board->next = pool->free;
-	pool->free = board;
-}
+/* Returns the board for this use, if the QP has one. */
+void rc_board_return(struct rc_qp *qp, enum rc_board_use use);
 
 #endif

@@ -212,8 +212,8 @@ uint32_t rc_cc_read_window(struct rc_qp *qp);
 static inline void cc_set_window(struct rc_qp *qp, uint32_t psns)
 {
 	uint32_t most = qp->kept.window > WINDOW_PACKETS ? qp->kept.window : WINDOW_PACKETS;
-	uint32_t reach =
-		1 + ports_reach(qp->spread.board ? rc_spread_count(qp) : 1); /* as far as the peer keeps requests */
+	uint32_t paths = rc_spread_count(qp);
+	uint32_t reach = 1 + ports_reach(paths ? paths : 1); /* as far as the peer keeps requests */
 
 	most = most < reach ? most : reach;
 

@@ -7,6 +7,7 @@
 #include "rc/ask.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
+#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/loss.h"
 #include "rc/memory_fault.h"
@@ -87,7 +88,7 @@ static void receive_nak(struct rc_qp *qp, psn_t psn, uint8_t syndrome, uint64_t 
 		rc_loss_sequence_nak(qp, now_ns);
 	} else {
 		qp->counters[nak_rows[code].counter]++;
-		rc_report_send_failed(qp, nak_rows[code].status, UROCE_CAUSE_REMOTE_NAK);
+		rc_fail_send(qp, nak_rows[code].status, UROCE_CAUSE_REMOTE_NAK);
 	}
 }
 
@@ -225,8 +226,8 @@ INLINE void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const
 	uint32_t acked = qp->win.acked;
 
 	if (cause != UROCE_CAUSE_NONE) {
-		rc_report_send_failed(
-			qp, cause == UROCE_CAUSE_BAD_RESPONSE ? UROCE_WC_BAD_RESP_ERR : UROCE_WC_LOC_PROT_ERR, cause);
+		rc_fail_send(qp, cause == UROCE_CAUSE_BAD_RESPONSE ? UROCE_WC_BAD_RESP_ERR : UROCE_WC_LOC_PROT_ERR,
+			     cause);
 		return;
 	}
 	if (!placed)

@@ -62,7 +62,7 @@ void rc_flight_copies_acknowledged(struct rc_qp *qp)
 	qp->flight_past.repeats &= psn_before(qp->win.snd_una, qp->flight_past.rewind_limit);
 	if (psn_before(owed->limit, qp->win.snd_una)) {
 		*owed = (struct rc_owed){ 0 };
-		qp->flight.echoes = qp->sack.map != NULL;
+		qp->flight.echoes = qp_board(qp, BOARD_SACK) != NULL;
 	}
 	ask_doubt(&qp->ask, psn_before(qp->win.snd_una, owed->first) ? 0 : owed->acks);
 }

@@ -8,37 +8,29 @@
 
 #define COMPARE_STEPS 8192u /* up to so many comparisons of pieces of memory per response, some 10 us */
 
-void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool)
-{
-	qp->board.pool = pool;
-}
-
 static struct rc_holes *holes_of(const struct rc_qp *qp)
 {
-	return &qp->board.holes->holes;
+	return &qp_board(qp, BOARD_HOLES)->holes;
 }
 
-static void borrow(struct rc_qp *qp)
+/* rc_holes_may_take() has asked whether the QP may have a board. */
+static void begin(struct rc_qp *qp)
 {
-	struct rc_board *board = boards_lend(qp->board.pool);
+	struct rc_holes *holes = &rc_board_borrow(qp, BOARD_HOLES)->holes;
 
-	board->holes.end = qp->win.snd_una;
-	board->holes.count = 0;
-	board->holes.clear = qp->win.acked + 1;
-	board->holes.look_ns = RC_NEVER;
-	qp->board.holes = board;
+	holes->end = qp->win.snd_una;
+	holes->count = 0;
+	holes->clear = qp->win.acked + 1;
+	holes->look_ns = RC_NEVER;
 	qp->gaps.has_holes = true;
 }
 
 void rc_holes_forget(struct rc_qp *qp)
 {
-	struct rc_board *board = qp->board.holes;
-
 	if (!qp_has_holes(qp))
 		return;
-	qp->board.pool = board->pool;
-	board_return(board);
-	qp->gaps = (struct rc_gaps){ .asks_again = qp->gaps.asks_again && qp->sack.map };
+	rc_board_return(qp, BOARD_HOLES);
+	qp->gaps = (struct rc_gaps){ .asks_again = qp->gaps.asks_again && qp_board(qp, BOARD_SACK) };
 }
 
 /* ---- the list of holes ---- */
@@ -319,7 +311,8 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 	if (qp->read_repair == UROCE_READ_REPAIR_OFF || !is_clear(qp, slot))
 		return false;
 	if (!qp_has_holes(qp))
-		return boards_has_one(qp->board.pool) && count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;
+		return rc_board_may_borrow(qp, BOARD_HOLES) &&
+		       count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;
 	holes = holes_of(qp);
 	if (psn_equal(psn, holes->end))
 		return true;
@@ -424,7 +417,7 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 	struct rc_holes *holes;
 
 	if (!qp_has_holes(qp))
-		borrow(qp);
+		begin(qp);
 	holes = holes_of(qp);
 	if ((int32_t)(slot + 1 - holes->clear) > 0)
 		holes->clear = slot + 1;

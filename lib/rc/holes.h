@@ -22,9 +22,6 @@
 #include "rc/board.h"
 #include "rc/qp_state.h"
 
-/* Sets the pool that the QP, which has no holes, borrows boards from; NULL: it never has holes. */
-void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool);
-
 /* No response is missing any more, or nothing waits for one: returns the board to its pool. */
 void rc_holes_forget(struct rc_qp *qp);
 
@@ -93,11 +90,6 @@ uint32_t rc_holes_slot(const struct rc_qp *qp, const struct rc_hole *hole);
 
 /* The hole that begins at psn has been asked for. */
 void rc_holes_asked(struct rc_qp *qp, psn_t psn, uint64_t now_ns);
-
-static inline struct rc_boards *qp_boards(const struct rc_qp *qp)
-{
-	return qp->gaps.has_holes ? qp->board.holes->pool : qp->board.pool;
-}
 
 /* Something has to be sent again with the next transmit. */
 static inline void holes_ask_again(struct rc_qp *qp)

@@ -15,12 +15,12 @@
 
 static struct rc_kept_map *map_of(const struct rc_qp *qp)
 {
-	return &qp->kept.map->kept;
+	return &qp_board(qp, BOARD_KEPT)->kept;
 }
 
 static struct rc_store *store_of(const struct rc_qp *qp)
 {
-	return qp_boards(qp) ? qp_boards(qp)->store : NULL;
+	return qp->borrowed.pool ? qp->borrowed.pool->store : NULL;
 }
 
 /* The first PSN of the block that psn lies in. */
@@ -51,7 +51,6 @@ static uint32_t take_packet(struct rc_store *store)
 	} else {
 		index = store->touched++;
 	}
-	store->used++;
 	return index;
 }
 
@@ -59,7 +58,6 @@ static void give_packet(struct rc_store *store, uint32_t index)
 {
 	store->packets[index].next = store->free;
 	store->free = index + 1;
-	store->used--;
 }
 
 static void leave_list(struct rc_store *store, struct rc_board *board)
@@ -90,13 +88,14 @@ static void join_list(struct rc_store *store, struct rc_board *board)
 static void release(struct rc_qp *qp, uint16_t *slot)
 {
 	give_packet(store_of(qp), *slot - 1u);
+	share_peers_give(&store_of(qp)->kept, qp_board(qp, BOARD_KEPT)->peer, 1);
 	*slot = 0;
 	map_of(qp)->count--;
 }
 
 void rc_kept_forget(struct rc_qp *qp)
 {
-	struct rc_board *board = qp->kept.map;
+	struct rc_board *board = qp_board(qp, BOARD_KEPT);
 
 	if (board == NULL)
 		return;
@@ -105,58 +104,69 @@ void rc_kept_forget(struct rc_qp *qp)
 			release(qp, &board->kept.packets[i]);
 	}
 	leave_list(store_of(qp), board);
-	store_of(qp)->holders--;
-	qp->kept.map = NULL;
-	board_return(board);
+	rc_board_return(qp, BOARD_KEPT);
+}
+
+/*
+ * Would the QP get room if this board's QP gave up all packets that it keeps? A peer takes nothing from one that has
+ * less than itself.
+ */
+static bool would_help(const struct rc_qp *qp, const struct rc_board *board)
+{
+	const struct share_peers *kept = &store_of(qp)->kept, *boards = &qp->borrowed.pool->boards;
+	uint16_t peer = rc_board_peer(qp);
+
+	return kept->held[peer] <= kept->held[board->peer] &&
+	       share_peers_allow_after(kept, peer, board->peer, board->kept.count) &&
+	       (qp_board(qp, BOARD_KEPT) || share_peers_allow_after(boards, peer, board->peer, 1));
 }
 
 /*
  * The QP that has waited longest for its missing packet gives up all packets that it keeps, if it has waited for
- * KEPT_PATIENCE_NS. Returns false if no other QP has waited that long.
+ * KEPT_PATIENCE_NS. Returns false if it does not.
  */
 static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_board *oldest = store_of(qp)->oldest;
+	const struct rc_board *oldest = store_of(qp)->oldest;
 
-	if (oldest == NULL || oldest->kept.qp == qp || now_ns - oldest->kept.moved_ns < KEPT_PATIENCE_NS)
+	if (oldest == NULL || oldest->kept.qp == qp || now_ns - oldest->kept.moved_ns < KEPT_PATIENCE_NS ||
+	    !would_help(qp, oldest))
 		return false;
 	oldest->kept.qp->kept.gave_up = true;
 	rc_kept_forget(oldest->kept.qp);
 	return true;
 }
 
-/* Half of the boards are for other uses. */
-static bool borrow(struct rc_qp *qp, struct rc_boards *pool, uint64_t now_ns)
+static bool borrow(struct rc_qp *qp, uint64_t now_ns)
 {
-	uint32_t most = boards_left_by_spreads(pool) / 2;
-	struct rc_board *board;
+	struct rc_board *board = rc_board_borrow(qp, BOARD_KEPT);
 
-	if ((store_of(qp)->holders >= most || !boards_has_one(pool)) && !make_room(qp, now_ns))
+	if (board == NULL && make_room(qp, now_ns))
+		board = rc_board_borrow(qp, BOARD_KEPT);
+	if (board == NULL)
 		return false;
-	board = boards_lend(pool);
 	board->kept.qp = qp;
 	board->kept.moved_ns = now_ns;
 	board->kept.base = qp->responder.epsn;
 	board->kept.count = 0;
 	memset(board->kept.packets, 0, sizeof(board->kept.packets));
 	join_list(store_of(qp), board);
-	store_of(qp)->holders++;
-	qp->kept.map = board;
 	return true;
 }
 
-/*
- * Is there room for one more packet of the QP? It holds at most as much as is then free, so a QP that holds nothing
- * finds room however much one or two others take.
- */
-static bool has_room(struct rc_qp *qp, uint64_t now_ns)
+/* Takes the room for one more packet of the QP, which needs a board for its first one. */
+static bool take_room(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_store *store = store_of(qp);
-	uint32_t has = qp->kept.map ? map_of(qp)->count : 0;
+	struct share_peers *kept = &store_of(qp)->kept;
+	uint16_t peer;
 
-	if (has + 1 > store->count - store->used && !make_room(qp, now_ns))
+	if (qp_board(qp, BOARD_KEPT) == NULL && !borrow(qp, now_ns))
 		return false;
-	return store->used < store->count;
+	peer = qp_board(qp, BOARD_KEPT)->peer;
+	if (share_peers_take(kept, peer, 1) || (make_room(qp, now_ns) && share_peers_take(kept, peer, 1)))
+		return true;
+	rc_kept_remains(qp);
+	return false;
 }
 
 /* ---- what an arrival may draw ---- */
@@ -199,7 +209,7 @@ void rc_kept_agree(struct rc_qp *qp, uint16_t window)
 void rc_kept_reset(struct rc_qp *qp)
 {
 	rc_kept_forget(qp);
-	qp->kept = (struct rc_kept){ .map = NULL };
+	qp->kept = (struct rc_kept){ 0 };
 }
 
 /* Does the map reach to psn, which lies behind ePSN? */
@@ -229,7 +239,7 @@ void rc_kept_path_used(struct rc_qp *qp, uint16_t source_port)
 /* Has the packet at psn, which the map reaches to, come before its turn? */
 static bool is_kept(const struct rc_qp *qp, psn_t psn)
 {
-	return qp->kept.map && *slot_of(map_of(qp), psn) != 0;
+	return qp_board(qp, BOARD_KEPT) && *slot_of(map_of(qp), psn) != 0;
 }
 
 /* The headers of a request as bytes, without what a copy that is sent again may change. Returns how many. */
@@ -285,9 +295,7 @@ static bool keep(struct rc_qp *qp, const struct wire_packet *packet, bool believ
 		compare_copies(qp, packet, now_ns);
 		return false;
 	}
-	if (!believed || qp->kept.gave_up || !has_room(qp, now_ns))
-		return false;
-	if (qp->kept.map == NULL && !borrow(qp, qp_boards(qp), now_ns))
+	if (!believed || qp->kept.gave_up || !take_room(qp, now_ns))
 		return false;
 	slot = slot_of(map_of(qp), psn_make(packet->psn));
 	index = take_packet(store_of(qp));
@@ -375,7 +383,7 @@ const struct wire_packet *rc_kept_next(struct rc_qp *qp)
 	struct rc_kept_map *map;
 	uint32_t passed;
 
-	if (qp->kept.map == NULL)
+	if (qp_board(qp, BOARD_KEPT) == NULL)
 		return NULL;
 	map = map_of(qp);
 	passed = psn_distance(epsn, map->base);
@@ -393,7 +401,7 @@ const struct wire_packet *rc_kept_next(struct rc_qp *qp)
 
 void rc_kept_filled(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_board *board = qp->kept.map;
+	struct rc_board *board = qp_board(qp, BOARD_KEPT);
 
 	qp->kept.refused = qp->kept.chosen = qp->kept.gave_up = false;
 	refill(qp, 0, now_ns);
@@ -415,9 +423,9 @@ void rc_kept_closed(struct rc_qp *qp)
 
 bool rc_kept_remains(struct rc_qp *qp)
 {
-	if (qp->kept.map && map_of(qp)->count == 0)
+	if (qp_board(qp, BOARD_KEPT) && map_of(qp)->count == 0)
 		rc_kept_forget(qp);
-	return qp->kept.map != NULL;
+	return qp_board(qp, BOARD_KEPT) != NULL;
 }
 
 void rc_kept_refused(struct rc_qp *qp)
@@ -462,7 +470,7 @@ static void add_sack(struct rc_qp *qp, psn_t first, struct rc_outbox *out)
 	const struct rc_kept *kept = &qp->kept;
 	psn_t cack = psn_previous(qp->responder.epsn);
 	bool gap = has_gap(qp);
-	uint32_t count = kept->map ? map_of(qp)->count : 0;
+	uint32_t count = qp_board(qp, BOARD_KEPT) ? map_of(qp)->count : 0;
 	struct wire_packet packet = {
 		.opcode = OP_SACK,
 		.control_kind = kept->probed ? WIRE_SACK_OF_PROBE : 0,

@@ -17,8 +17,9 @@
  *   rc_kept_remains()
  *   3. rc_kept_say() when there is room for frames
  *
- * The store is bounded, and shared: a QP holds at most as much as is free. A QP whose missing packet does not come
- * loses all that it keeps to a QP that needs the room, and keeps nothing more until the missing packet has come.
+ * The store is shared between the peers (share.h). A QP whose missing packet does not come loses all that it keeps to a
+ * QP that needs the room, unless the peer of that QP has more in the store than its own, and keeps nothing more until
+ * the missing packet has come.
  */
 #ifndef RC_KEPT_H
 #define RC_KEPT_H
@@ -41,16 +42,18 @@ struct rc_kept_packet {
 /* Like rc_boards: a list of packets that were given back, and a range that was never used and costs no memory yet. */
 struct rc_store {
 	struct rc_kept_packet *packets;
-	uint32_t count, used, touched;
-	uint32_t free;                    /* index of the first free one, plus 1; 0: none */
-	uint32_t holders;                 /* QPs that keep something */
-	struct rc_board *oldest, *newest; /* the holders' boards, in the order in which a missing packet last came */
+	struct share_peers kept; /* how many packets each peer has in the store */
+	uint32_t touched;
+	uint32_t free; /* index of the first free one, plus 1; 0: none */
+	/* the boards of the QPs that keep something, in the order in which a missing packet last came */
+	struct rc_board *oldest, *newest;
 };
 
 /* Makes a store of these `count` packets of the caller. */
 static inline void rc_store_init(struct rc_store *store, struct rc_kept_packet *packets, uint32_t count)
 {
-	*store = (struct rc_store){ .packets = packets, .count = count };
+	*store = (struct rc_store){ .packets = packets };
+	share_peers_init(&store->kept, count);
 }
 
 /* Both ends have agreed to SACKs, and to this many packets in flight; 0: they have not agreed. */

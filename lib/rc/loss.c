@@ -4,10 +4,10 @@
 
 #include "rc/cc.h"
 #include "rc/codes.h"
+#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/kept.h"
 #include "rc/migration.h"
-#include "rc/report.h"
 #include "rc/scoreboard.h"
 #include "rc/spread.h"
 #include "wire/hints.h"
@@ -123,7 +123,7 @@ NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 NOINLINE void copies_acknowledged(struct rc_qp *qp)
 {
 	rc_flight_copies_acknowledged(qp);
-	if (qp->sack.map)
+	if (scoreboard_has_map(qp))
 		rc_scoreboard_acknowledged(qp);
 }
 
@@ -253,7 +253,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 	take_back_ask(qp);
 	retry = take_retry(qp);
 	if (retry == RETRY_NONE)
-		rc_report_send_failed(qp, UROCE_WC_RETRY_EXC_ERR, cause); /* T-4 */
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause); /* T-4 */
 	if (retry != RETRY_TAKEN)
 		return;
 	if (silent)
@@ -440,7 +440,7 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 	}
 	qp->counters[CNT_RNR_NAK_RETRY_ERR]++;
 	if (loss->rnr_left == 0) { /* */
-		rc_report_send_failed(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
+		rc_fail_send(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
 		return;
 	}
 	if (loss->rnr_retry != RNR_WITHOUT_LIMIT)
@@ -462,7 +462,7 @@ static void keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 	if (take_retry(qp) != RETRY_NONE)
 		ask_peer(qp);
 	else if (qp->ask.keeps_alive || rc_qp_has_requests(qp))
-		rc_report_peer_is_silent(qp, now_ns);
+		rc_fail_peer_is_silent(qp, now_ns);
 	else
 		ask_give_up(qp); /* the packet was to show a new path, and nobody waits for its answer */
 }

@@ -1,5 +1,6 @@
 /* modify.c - the state transitions of a QP, and its attributes */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/fail.h"
 #include "rc/qp.h"
 
 #include <errno.h>
@@ -242,7 +243,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		report_drain(qp);
 	} else if (to == UROCE_QPS_ERR) {
-		rc_report_stop_requests(qp);
+		rc_fail_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		ack_forget(&qp->responder.ack);
 		rc_qp_return_boards(qp); /* nothing is answered any more */

@@ -10,13 +10,13 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/duplicate.h"
+#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/kept.h"
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/pace.h"
 #include "rc/parts.h"
-#include "rc/report.h"
 #include "rc/requester.h"
 #include "rc/loss.h"
 #include "rc/memory_fault.h"
@@ -96,7 +96,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->max_mtu_bytes = (uint16_t)config->max_mtu_bytes;
 	qp->line_mbps = config->line_mbps;
 	qp->sq_psn = psn_make(config->start_psn);
-	rc_holes_borrow_from(qp, config->boards);
+	rc_board_set_pool(qp, config->boards);
 	qp_clear_mr_cache(qp);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
@@ -432,7 +432,7 @@ bool rc_qp_port_failed(struct rc_qp *qp)
 void rc_qp_unreachable(struct rc_qp *qp)
 {
 	if (rc_qp_has_requests(qp) && !rc_qp_port_failed(qp))
-		rc_report_send_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
 }
 
 void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)

@@ -144,7 +144,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 /* May rc_qp_respond() send the ACKs and NAKs of the QP? Not if it is paced or spreads its packets over paths. */
 static inline bool qp_answers_alone(const struct rc_qp *qp)
 {
-	return !qp->seldom || (!qp->pace.on && qp->spread.board == 0);
+	return !qp->seldom || (!qp->pace.on && qp_board(qp, BOARD_SPREAD) == NULL);
 }
 
 /*

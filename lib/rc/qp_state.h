@@ -31,6 +31,21 @@
 struct rc_board;
 struct rc_boards;
 
+/* What a QP borrows a board for: see board.h. */
+enum rc_board_use {
+	BOARD_HOLES,  /* the responses that it misses (holes.h) */
+	BOARD_PARTS,  /* the parts of READs that its peer misses (parts.h) */
+	BOARD_KEPT,   /* requests that have come before their turn (kept.h) */
+	BOARD_SACK,   /* the states of its packets, of which SACKs tell (scoreboard.h) */
+	BOARD_SPREAD, /* the paths that it spreads its packets over (spread.h) */
+	BOARD_USES
+};
+
+struct rc_borrowed {
+	struct rc_boards *pool;          /* NULL: the QP borrows nothing */
+	struct rc_board *by[BOARD_USES]; /* NULL: it has no board for this use */
+};
+
 /* How the paths have changed. */
 struct rc_migration {
 	uint8_t state;           /* enum uroce_path_mig_state */
@@ -102,15 +117,14 @@ struct rc_responder {
 
 /* What the responder keeps behind a missing packet, and the SACKs that it owes the peer (S-21, S-22). */
 struct rc_kept {
-	struct rc_board *map; /* NULL: nothing is kept */
-	uint64_t paths;       /* bit i: a request from port number i of the peer was kept or executed */
-	psn_t newest;         /* the newest packet that has come behind the missing one */
-	psn_t paid;           /* ePSN when the allowance was last refilled */
-	psn_t probed_at;      /* ePSN when the last PROBE came */
-	uint32_t paid_ms;     /* the time then; the clock wraps */
-	uint16_t allowance;   /* bytes of SACKs and ACKs that arrivals may still draw */
-	uint32_t news;        /* a bit for each block of KEPT_BLOCK PSNs: the next SACKs tell of that block */
-	uint16_t window;      /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
+	uint64_t paths;     /* bit i: a request from port number i of the peer was kept or executed */
+	psn_t newest;       /* the newest packet that has come behind the missing one */
+	psn_t paid;         /* ePSN when the allowance was last refilled */
+	psn_t probed_at;    /* ePSN when the last PROBE came */
+	uint32_t paid_ms;   /* the time then; the clock wraps */
+	uint16_t allowance; /* bytes of SACKs and ACKs that arrivals may still draw */
+	uint32_t news;      /* a bit for each block of KEPT_BLOCK PSNs: the next SACKs tell of that block */
+	uint16_t window;    /* how many packets may be in flight, either way; 0: the peer has not agreed to SACKs */
 	uint16_t probe_id;
 	uint16_t vain_probes; /* PROBEs since ePSN last moved */
 	uint8_t repeated;     /* the last block that SACKs repeated besides that of ePSN; modulo KEPT_SPAN */
@@ -124,11 +138,10 @@ struct rc_kept {
 
 /* What SACKs have told the requester (T-7). */
 struct rc_sack {
-	struct rc_board *map; /* NULL: nothing is known of what is in flight */
-	psn_t newest;         /* the highest PSN that has come, if it is in flight */
-	psn_t probe_end;      /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
-	uint16_t probe_id;    /* id of the last PROBE; 0: none has left */
-	bool probing;         /* the last PROBE is not answered */
+	psn_t newest;      /* the highest PSN that has come, if it is in flight */
+	psn_t probe_end;   /* snd_nxt when the last PROBE left; snd_una, if the window was rewound since */
+	uint16_t probe_id; /* id of the last PROBE; 0: none has left */
+	bool probing;      /* the last PROBE is not answered */
 };
 
 /* The source ports of the peer's packets (ports.h). */
@@ -140,11 +153,6 @@ struct rc_peer_ports {
 /* The same for packets from other ports than the usual one. */
 struct rc_peer_step {
 	uint16_t inverse; /* of the step between the ports, modulo their number */
-};
-
-/* The paths that packets are spread over (spread.h). */
-struct rc_spread_at {
-	uint16_t board; /* number, from 1 on, of the lcore's board that holds the paths; 0: the QP has one path */
 };
 
 struct rc_credit {
@@ -187,7 +195,7 @@ struct rc_requester {
 
 /* Responses that are missing while later ones have come. */
 struct rc_gaps {
-	bool has_holes;  /* some responses are missing: board.holes has them */
+	bool has_holes;  /* some responses are missing: there is a board for holes */
 	bool asks_again; /* the next transmit asks for missing responses, or sends packets again (T-7) */
 };
 
@@ -396,7 +404,6 @@ struct rc_qp {
 
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* 16 bytes here */
-	struct rc_board *parts;  /* parts of READs owed once more, while replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* how many READ responses may leave at a time */
 	/* the union is read only by functions of cc.h, `pace` only if `seldom` is set */
@@ -424,10 +431,8 @@ struct rc_qp {
 	struct rc_ask ask;
 	struct rc_rtt rtt;
 	struct rc_loss loss; /* a cache line ends inside: the rest is read only after a loss */
-	union {
-		struct rc_boards *pool; /* without holes: the pool that the QP borrows from, or NULL */
-		struct rc_board *holes; /* while gaps.has_holes: the board that the QP has borrowed */
-	} board;
+	uint32_t dest_qpn;
+	uint32_t access;       /* enum uroce_access: what the peer may do */
 	struct rc_recvq recvq; /* a cache line ends inside: the application's part of the queue begins the next line */
 
 	/* ---- what is seldom read; the application writes to the line in which this begins ---- */
@@ -435,6 +440,7 @@ struct rc_qp {
 	uint64_t counters[CNT_QP_COUNTERS];
 	struct rc_flight_past flight_past;
 	struct rc_cc_past cc_past;
+	struct rc_borrowed borrowed;
 	struct rc_kept kept;
 	struct rc_sack sack;
 	struct rc_alternate alternate;
@@ -444,11 +450,8 @@ struct rc_qp {
 	uint32_t line_mbps; /* rate of the link; 0: the link does not tell */
 	struct rc_carried carried;
 	psn_t sq_psn, rq_psn; /* as set by rc_qp_modify() */
-	uint32_t access;      /* enum uroce_access: what the peer may do */
 	uint16_t max_mtu_bytes;
 	struct rc_peer_step peer_step;
-	struct rc_spread_at spread;
-	uint32_t dest_qpn;
 	uint8_t timeout, max_dest_rd_atomic;
 	uint8_t read_repair; /* enum uroce_read_repair (Q-15) */
 	bool requests_first; /* requests have waited while responses left: in the next call responses wait */
@@ -470,6 +473,12 @@ static_assert(offsetof(struct rc_qp, failure) <= LIMIT_QP_HOT_BYTES,
 	      "the hot part of a QP must not take more cache lines");
 static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP must not cost more");
 
+/* The board that the QP has for this use; NULL: none. */
+static inline struct rc_board *qp_board(const struct rc_qp *qp, enum rc_board_use use)
+{
+	return qp->borrowed.by[use];
+}
+
 /*
  * Computes `seldom`, checked_needs and standing_work anew, which each packet reads. To be called when the state, flow
  * control, pacing, turns or paths have changed.
@@ -477,9 +486,9 @@ static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP must not cost 
 static inline void qp_note_attributes(struct rc_qp *qp)
 {
 	/* A QP that spreads its packets chooses the path of its ACKs in rc_qp_transmit(). */
-	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->spread.board;
+	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->borrowed.by[BOARD_SPREAD];
 
-	qp->seldom = qp->flow_control || qp->pace.on || qp->requests_first || qp->spread.board;
+	qp->seldom = qp->flow_control || qp->pace.on || qp->requests_first || qp->borrowed.by[BOARD_SPREAD];
 	qp->checked_needs = (uint8_t)(NEEDS_CHECKS | (qp->flow_control ? NEEDS_RECEIVE : 0) |
 				      (qp->state != UROCE_QPS_RTS ? NEEDS_RTS : 0));
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));

@@ -2,11 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/report.h"
 
-#include "rc/deadlines.h"
-#include "rc/holes.h"
-#include "rc/kept.h"
 #include "rc/outbox.h"
-#include "rc/scoreboard.h"
 #include "rc/srq.h"
 
 /* ---- failures (E-4) ---- */
@@ -24,24 +20,6 @@ static void record(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn, u
 	};
 }
 
-void rc_report_stop_requests(struct rc_qp *qp)
-{
-	sendwin_refuse_rd_atomic(&qp->win, false); /* READs may be posted again: whatever is posted in ERR is flushed */
-	deadlines_end(qp);
-	rc_holes_forget(qp);
-	rc_scoreboard_forget(qp);
-}
-
-void rc_report_enter_error(struct rc_qp *qp, uint8_t event)
-{
-	qp_set_state(qp, UROCE_QPS_ERR);
-	rc_kept_forget(qp);
-	rc_report_stop_requests(qp);
-	/* E-7: a post sees ERR before the application sees any completion */
-	sendwin_set_post_state(&qp->win, UROCE_QPS_ERR);
-	report_raise(qp, event);
-}
-
 static uint32_t spent_retries(const struct rc_loss *loss)
 {
 	return (uint32_t)(loss->retry_cnt - loss->retries_left);
@@ -54,7 +32,6 @@ void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 	record(qp, status, cause, qp->win.snd_una,
 	       cause == UROCE_CAUSE_RNR ? (uint32_t)(loss->rnr_retry - loss->rnr_left) : spent_retries(loss));
 	qp->report.send_failed = true;
-	rc_report_enter_error(qp, UROCE_EVENT_QP_FATAL);
 }
 
 /* Sets the time of a failure, which says how long the oldest packet has waited. */
@@ -63,23 +40,16 @@ static void note_time(struct rc_qp *qp, uint64_t now_ns)
 	qp->failure.error.elapsed_us = qp->loss.since_ns ? (uint32_t)((now_ns - qp->loss.since_ns) / 1000) : 0;
 }
 
-void rc_report_peer_is_silent(struct rc_qp *qp, uint64_t now_ns)
+void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns)
 {
-	if (rc_qp_has_requests(qp)) {
-		rc_report_send_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE);
-		return;
-	}
-	record(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE, psn_previous(qp->win.snd_una),
-	       spent_retries(&qp->loss));
+	record(qp, status, cause, psn_previous(qp->win.snd_una), spent_retries(&qp->loss));
 	note_time(qp, now_ns);
-	rc_report_enter_error(qp, UROCE_EVENT_QP_FATAL);
 }
 
-void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn, uint8_t event)
+void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
 {
 	record(qp, status, cause, psn, 0);
 	qp->failure.error.responder = true;
-	rc_report_enter_error(qp, event);
 }
 
 void rc_report_reset(struct rc_qp *qp)

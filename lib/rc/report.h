@@ -1,8 +1,8 @@
-/* report.h - how a QP goes to ERR, and what the application is told: completions in order, flushed requests, events */
+/* report.h - what the application is told: why a QP has failed, completions in order, flushed requests, events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP fails once: in ERR nothing is sent or received that could fail. So there is one record of a failure, which the
- * completion of the failed request repeats (E-4).
+ * completion of the failed request repeats (E-4). fail.h moves the QP to ERR.
  */
 #ifndef RC_REPORT_H
 #define RC_REPORT_H
@@ -19,28 +19,16 @@ struct rc_outbox;
 struct rc_recv_wqe;
 struct wire_packet;
 
-/* ---- failures: the QP goes to ERR ---- */
+/* ---- failures: the caller moves the QP to ERR ---- */
 
-/* The request at `acked` fails with this status. */
+/* The request at `acked` has failed with this status. */
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);
 
-/*
- * No keep-alive was answered: the connection ends. If the QP has no request an event tells the application; requests
- * posted from now on are flushed (E-1).
- */
-void rc_report_peer_is_silent(struct rc_qp *qp, uint64_t now_ns);
+/* The peer is given up while no request is under way. */
+void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns);
 
-/* The peer's request at psn fails; the event is raised. status: of the receive, if one was in use. */
-void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn, uint8_t event);
-
-/* No request has failed: the QP goes to ERR, and the event is raised. */
-void rc_report_enter_error(struct rc_qp *qp, uint8_t event);
-
-/*
- * Ends what the requester waits for, as part of going to ERR. It runs before `post_state` is stored: a post that sees
- * ERR is accepted, and flushed.
- */
-void rc_report_stop_requests(struct rc_qp *qp);
+/* The peer's request at psn has failed. status: of the receive, if one was in use. */
+void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn);
 
 /* The record of the failure since RESET; all zeros if there is none. */
 static inline const struct uroce_qp_error *report_failure(const struct rc_qp *qp)
@@ -71,7 +59,7 @@ static inline void report_raise(struct rc_qp *qp, enum uroce_event_type event)
 	qp->report.events |= 1u << event;
 }
 
-/* The QP is about to fail. in_use: a message has begun to use the oldest receive, which completes with the error. */
+/* The QP has failed. in_use: a message has begun to use the oldest receive, which completes with the error. */
 static inline void report_receive_failed(struct rc_qp *qp, bool in_use)
 {
 	qp->report.recv_failed = in_use;

@@ -7,13 +7,14 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/emit.h"
+#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/loss.h"
 #include "rc/pace.h"
 #include "rc/probe.h"
-#include "rc/report.h"
 #include "rc/request.h"
 #include "rc/sack.h"
+#include "rc/scoreboard.h"
 #include "wire/hints.h"
 
 #define LONG_WAIT 32u /* a wait for the rate is long if it takes more than this part of the ACK timer */
@@ -31,7 +32,7 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 {
 	if (qp->win.acked != qp->win.cursor && !qp->imprecise_errors)
 		return PLAN_WAIT;
-	rc_report_send_failed(qp, status, cause);
+	rc_fail_send(qp, status, cause);
 	return PLAN_FAULT;
 }
 
@@ -337,7 +338,7 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 {
 	const struct rc_hole *hole;
 
-	if (qp->sack.map && rc_sack_resend(qp, now_ns, out))
+	if (scoreboard_has_map(qp) && rc_sack_resend(qp, now_ns, out))
 		return true;
 	if (!qp_has_holes(qp)) {
 		holes_have_asked(qp);
@@ -352,7 +353,7 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 		if (!outbox_has_packet_room(out))
 			return true;
 		if (cause != UROCE_CAUSE_NONE && slot == qp->win.acked) {
-			rc_report_send_failed(qp, UROCE_WC_LOC_PROT_ERR, cause);
+			rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
 			return false;
 		}
 		rc_holes_asked(qp, psn, now_ns);

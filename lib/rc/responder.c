@@ -7,6 +7,7 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/duplicate.h"
+#include "rc/fail.h"
 #include "rc/kept.h"
 #include "rc/memory_fault.h"
 #include "rc/op.h"
@@ -281,8 +282,8 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 	}
 	send_nak(&qp->responder, row->syndrome);
 	report_receive_failed(qp, in_use);
-	rc_report_responder_failed(qp, row->receive_status, cause_of(qp, verdict, why), qp->responder.epsn,
-				   in_use ? UROCE_EVENT_QP_FATAL : row->event);
+	rc_report_responder_failed(qp, row->receive_status, cause_of(qp, verdict, why), qp->responder.epsn);
+	rc_fail_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }
 
 /*

@@ -1,5 +1,6 @@
 /* responses.c - the responder's packets: READ responses, atomic responses, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/fail.h"
 #include "rc/responder.h"
 
 #include "rc/ack.h"
@@ -112,8 +113,10 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	ack_forget(&qp->responder.ack);
 	ack_refused(&qp->responder.ack, row->syndrome, psn);
 	qp->counters[row->counter]++;
-	if (qp->state != UROCE_QPS_ERR)
-		rc_report_responder_failed(qp, row->receive_status, qp_remote_cause(qp, why), psn, row->event);
+	if (qp->state != UROCE_QPS_ERR) {
+		rc_report_responder_failed(qp, row->receive_status, qp_remote_cause(qp, why), psn);
+		rc_fail_enter_error(qp, row->event);
+	}
 }
 
 /* Is it the response to a READ? */

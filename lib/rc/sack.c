@@ -6,16 +6,16 @@
 #include "rc/ask.h"
 #include "rc/cc.h"
 #include "rc/emit.h"
+#include "rc/fail.h"
 #include "rc/holes.h"
 #include "rc/loss.h"
-#include "rc/report.h"
 #include "rc/request.h"
 #include "rc/scoreboard.h"
 #include "rc/spread.h"
 
 static struct rc_sack_map *map_of(const struct rc_qp *qp)
 {
-	return &qp->sack.map->sack;
+	return &qp_board(qp, BOARD_SACK)->sack;
 }
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
@@ -189,9 +189,9 @@ void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_
 		rc_loss_sequence_nak(qp, now_ns);
 	else if (news) /* after a rewind a packet that comes again is no progress: the oldest packet may never come */
 		rc_loss_more_has_come(qp, psn_next(cack), !qp->flight.rewound, now_ns);
-	else if (qp->sack.map == NULL)
+	else if (!scoreboard_has_map(qp))
 		ask_heard(qp, now_ns);
-	if (qp_spreads(qp) && qp->sack.map) {
+	if (qp_spreads(qp) && scoreboard_has_map(qp)) {
 		delay_ns = kind.overtaken ? RC_NEVER : rc_scoreboard_probe_delay_ns(qp, psn_next(cack), now_ns);
 		rc_loss_something_is_missing(qp, delay_ns, now_ns);
 	}
@@ -212,7 +212,7 @@ static bool send_again(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_
 							   rc_request_find_pieces(qp, wqe, index, &pieces);
 
 	if (cause != UROCE_CAUSE_NONE && slot == qp->win.acked) {
-		rc_report_send_failed(qp, UROCE_WC_LOC_PROT_ERR, cause);
+		rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
 		return false;
 	}
 	if (cause != UROCE_CAUSE_NONE)

@@ -21,7 +21,7 @@
 /* A SACK of a peer that has agreed, with a right ICRC. */
 void rc_sack_arrived(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns);
 
-/* Sends lost packets again. Only while qp->sack.map is set. Returns true if there was no room for all of them. */
+/* Sends lost packets again. Only with a map (scoreboard.h). Returns true if there was no room for all of them. */
 bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /* Writes a PROBE, for which there is room, and counts it: the peer answers it with SACKs and an ACK. */

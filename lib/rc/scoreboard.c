@@ -15,7 +15,7 @@ static_assert(2 * ORDER_MOST < SACK_RESENT_SINCE, "which of two PSNs is later mu
 
 static struct rc_sack_map *map_of(const struct rc_qp *qp)
 {
-	return &qp->sack.map->sack;
+	return &qp_board(qp, BOARD_SACK)->sack;
 }
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
@@ -25,41 +25,29 @@ static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 
 static uint32_t state_of(const struct rc_qp *qp, psn_t psn)
 {
-	return qp->sack.map ? scoreboard_state(qp, psn) : SACK_IN_FLIGHT;
+	return scoreboard_has_map(qp) ? scoreboard_state(qp, psn) : SACK_IN_FLIGHT;
 }
 
 /* ---- the map ---- */
 
-static bool borrow(struct rc_qp *qp)
+static bool begin(struct rc_qp *qp)
 {
-	struct rc_boards *pool = qp_boards(qp);
-	struct rc_board *board;
+	struct rc_board *board = rc_board_borrow(qp, BOARD_SACK);
 
-	if (!boards_has_one(pool))
+	if (board == NULL)
 		return false;
-	board = boards_lend(pool);
 	board->sack.base = board->sack.end = qp->win.snd_una;
 	board->sack.lost = board->sack.given_up = 0;
 	board->sack.news = true;
 	board->sack.idle_probes = 0;
 	memset(board->sack.states, 0, sizeof(board->sack.states));
-	qp->sack.map = board;
 	rc_flight_copy_sent(qp, 0, 0); /* sets flight.echoes, so that the scoreboard is told when snd_una moves */
 	return true;
 }
 
-static void give_back(struct rc_qp *qp)
-{
-	struct rc_board *board = qp->sack.map;
-
-	qp->sack.map = NULL;
-	if (board)
-		board_return(board);
-}
-
 void rc_scoreboard_forget(struct rc_qp *qp)
 {
-	give_back(qp);
+	rc_board_return(qp, BOARD_SACK);
 	qp->sack.probe_end = qp->win.snd_una; /* the last PROBE left before the packets that are sent again */
 	qp->sack.probing = false;
 	if (qp_spreads(qp)) {
@@ -73,8 +61,8 @@ void rc_scoreboard_forget(struct rc_qp *qp)
 
 void rc_scoreboard_reset(struct rc_qp *qp)
 {
-	give_back(qp);
-	qp->sack = (struct rc_sack){ .map = NULL };
+	rc_board_return(qp, BOARD_SACK);
+	qp->sack = (struct rc_sack){ 0 };
 }
 
 static void set_in(struct rc_sack_map *map, psn_t psn, uint16_t state)
@@ -119,7 +107,7 @@ void rc_scoreboard_acknowledged(struct rc_qp *qp)
 	map->given_up = 0;
 	map->news = true;
 	if (ahead(qp, map->end) > sendwin_outstanding(&qp->win) || psn_equal(map->end, qp->win.snd_una))
-		give_back(qp);
+		rc_board_return(qp, BOARD_SACK);
 }
 
 /* ---- the order in which packets left ---- */
@@ -246,7 +234,7 @@ bool rc_scoreboard_is_lost(const struct rc_qp *qp, psn_t psn, struct rc_sack_kin
 
 void rc_scoreboard_begin(struct rc_qp *qp, psn_t cack)
 {
-	if (qp->sack.map == NULL) {
+	if (!scoreboard_has_map(qp)) {
 		qp->sack.newest = psn_previous(qp->win.snd_una); /* nothing is known of what is in flight */
 		return;
 	}
@@ -299,7 +287,7 @@ void rc_scoreboard_paths_work(struct rc_qp *qp, psn_t first, uint64_t bitmap, ui
 {
 	struct rc_spread *spread = spread_of(qp);
 
-	if (qp->sack.map == NULL)
+	if (!scoreboard_has_map(qp))
 		begin_paths(qp, spread);
 	for (; bitmap; bitmap &= bitmap - 1) {
 		psn_t psn = psn_add(first, (uint32_t)__builtin_ctzll(bitmap));
@@ -318,7 +306,7 @@ bool rc_scoreboard_came(struct rc_qp *qp, psn_t psn)
 {
 	if (state_of(qp, psn) == SACK_KEPT)
 		return false;
-	if (qp->sack.map == NULL && !borrow(qp))
+	if (!scoreboard_has_map(qp) && !begin(qp))
 		return true;
 	set(qp, psn, SACK_KEPT);
 	if (map_of(qp)->given_up > 0) {
@@ -331,7 +319,7 @@ bool rc_scoreboard_came(struct rc_qp *qp, psn_t psn)
 
 bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn)
 {
-	if (qp->sack.map == NULL && !borrow(qp))
+	if (!scoreboard_has_map(qp) && !begin(qp))
 		return false;
 	map_of(qp)->given_up += scoreboard_state(qp, psn) == SACK_KEPT;
 	set(qp, psn, SACK_LOST);
@@ -460,7 +448,7 @@ uint64_t rc_scoreboard_probed(struct rc_qp *qp, bool by_timer)
 	uint64_t paths = qp_spreads(qp) ? paths_to_probe(qp, by_timer) : 0;
 
 	qp->sack.probe_end = qp->win.snd_nxt;
-	if (qp->sack.map)
+	if (scoreboard_has_map(qp))
 		note_probe(qp);
 	return paths;
 }

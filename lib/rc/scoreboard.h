@@ -86,7 +86,7 @@ bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn);
  */
 uint64_t rc_scoreboard_probe_delay_ns(struct rc_qp *qp, psn_t missing, uint64_t now_ns);
 
-/* ---- what leaves, and what is acknowledged: only while qp->sack.map is set, except rc_scoreboard_probed() ---- */
+/* ---- what leaves, and what is acknowledged: only with a map, except rc_scoreboard_probed() ---- */
 
 /* The first packet that is lost. Only while sack.lost > 0. */
 psn_t rc_scoreboard_first_lost(struct rc_qp *qp);
@@ -103,10 +103,16 @@ uint64_t rc_scoreboard_probed(struct rc_qp *qp, bool by_timer);
 /* snd_una has moved: forgets the packets before it, and returns the board once no packet in flight has a state. */
 void rc_scoreboard_acknowledged(struct rc_qp *qp);
 
-/* The state of a packet, only while qp->sack.map is set. */
+/* Is something known of what is in flight? */
+static inline bool scoreboard_has_map(const struct rc_qp *qp)
+{
+	return qp_board(qp, BOARD_SACK) != NULL;
+}
+
+/* The state of a packet, only with a map. */
 static inline uint16_t scoreboard_state(const struct rc_qp *qp, psn_t psn)
 {
-	return qp->sack.map->sack.states[psn.v % KEPT_SPAN];
+	return qp_board(qp, BOARD_SACK)->sack.states[psn.v % KEPT_SPAN];
 }
 
 #endif

@@ -83,34 +83,28 @@ static void begin(const struct rc_qp *qp, struct rc_spread *spread, uint8_t path
 
 void rc_spread_over(struct rc_qp *qp, uint32_t paths)
 {
-	struct rc_boards *pool = qp_boards(qp);
 	struct rc_board *board;
 
 	rc_spread_forget(qp);
-	/* Most boards are reserved for repairing the losses of all QPs; without a board the packets take one path. */
-	if (paths < 2 || !boards_has_one(pool) || boards_left_by_spreads(pool) <= pool->spreads)
+	if (paths < 2)
 		return;
-	board = boards_lend(pool);
-	pool->spreads++;
-	qp->spread.board = (uint16_t)(board - pool->all + 1);
+	board = rc_board_borrow(qp, BOARD_SPREAD);
+	if (board == NULL)
+		return; /* the packets take one path */
 	begin(qp, &board->spread, (uint8_t)paths);
 	qp_note_attributes(qp);
 }
 
 uint32_t rc_spread_count(const struct rc_qp *qp)
 {
-	return qp_spreads(qp) ? spread_of(qp)->count : 0;
+	return qp_board(qp, BOARD_SPREAD) ? spread_of(qp)->count : 0;
 }
 
 void rc_spread_forget(struct rc_qp *qp)
 {
-	uint16_t board = qp->spread.board;
-
-	if (board == 0)
+	if (qp_board(qp, BOARD_SPREAD) == NULL)
 		return;
-	qp->spread.board = 0;
-	qp_boards(qp)->spreads--;
-	board_return(&qp_boards(qp)->all[board - 1u]);
+	rc_board_return(qp, BOARD_SPREAD);
 	qp_note_attributes(qp);
 }
 

@@ -32,13 +32,13 @@ enum rc_spread_state { SPREAD_GOOD, SPREAD_SKIP, SPREAD_BAD };
  */
 static inline bool qp_spreads(const struct rc_qp *qp)
 {
-	return __builtin_expect(qp->seldom, 0) && qp->spread.board != 0;
+	return __builtin_expect(qp->seldom, 0) && qp_board(qp, BOARD_SPREAD);
 }
 
 /* From here on the calls are for QPs that spread their packets, unless they say "any QP". */
 static inline struct rc_spread *spread_of(const struct rc_qp *qp)
 {
-	return &qp_boards(qp)->all[qp->spread.board - 1u].spread;
+	return &qp_board(qp, BOARD_SPREAD)->spread;
 }
 
 /* The path of the last copy of the packet at psn: its number, and its state. */

@@ -75,6 +75,15 @@ static inline bool share_peers_allow(const struct share_peers *peers, uint16_t p
 	return share_allows(&peers->pool, peers->held[peer], wanted);
 }
 
+/* May the peer take one more place once `giver`, perhaps the peer itself, has given back so many? */
+static inline bool share_peers_allow_after(const struct share_peers *peers, uint16_t peer, uint16_t giver,
+					   uint32_t given)
+{
+	const struct share after = { .size = peers->pool.size, .used = peers->pool.used - given };
+
+	return share_allows(&after, peers->held[peer] - (peer == giver ? given : 0), 1);
+}
+
 static inline bool share_peers_take(struct share_peers *peers, uint16_t peer, uint32_t wanted)
 {
 	return share_take(&peers->pool, &peers->held[peer], wanted);

@@ -130,25 +130,25 @@ static void check_map(const struct rc_qp *qp)
 {
 	uint32_t lost = 0;
 
-	for (uint32_t i = 0; qp->sack.map && i < KEPT_SPAN; i++) {
+	for (uint32_t i = 0; scoreboard_has_map(qp) && i < KEPT_SPAN; i++) {
 		uint16_t state = scoreboard_state(qp, psn_add(qp->win.snd_una, i));
 
 		MUST(state == SACK_IN_FLIGHT || i < sendwin_outstanding(&qp->win));
 		lost += state == SACK_LOST;
 	}
-	MUST(qp->sack.map == NULL || qp->sack.map->sack.lost == lost);
+	MUST(!scoreboard_has_map(qp) || qp_board(qp, BOARD_SACK)->sack.lost == lost);
 }
 
 /* What is stored is in the map of the QP, before its turn, and no more than there is room for. */
 static void check_store(const struct side *side)
 {
-	const struct rc_board *board = side->qp->kept.map;
+	const struct rc_board *board = qp_board(side->qp, BOARD_KEPT);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; board && i < KEPT_SPAN; i++)
 		count += board->kept.packets[i] != 0;
-	MUST(count == (board ? board->kept.count : 0) && count == side->pool.store->used && count <= STORED);
-	MUST(side->pool.store->holders == (board != NULL));
+	MUST(count == (board ? board->kept.count : 0) && count == side->pool.store->kept.pool.used && count <= STORED);
+	MUST((side->pool.store->oldest != NULL) == (board != NULL));
 }
 
 static void forge_sack(struct work *work, enum side_name name, struct input *input)
@@ -177,7 +177,7 @@ static void forge_probe(struct work *work, enum side_name name, struct input *in
 {
 	struct side *side = &work->pair->side[name];
 	const struct rc_responder resp = side->qp->responder;
-	uint32_t done = side->done_count, used = side->pool.store->used;
+	uint32_t done = side->done_count, used = side->pool.store->kept.pool.used;
 
 	pair_inject(work->pair, name,
 		    (struct wire_packet){
@@ -186,7 +186,7 @@ static void forge_probe(struct work *work, enum side_name name, struct input *in
 			    .probe_id = input_byte(input),
 			    .payload = (const uint8_t *)"",
 		    });
-	MUST(side->done_count == done && side->pool.store->used == used);
+	MUST(side->done_count == done && side->pool.store->kept.pool.used == used);
 	MUST(psn_equal(side->qp->responder.epsn, resp.epsn) && side->qp->responder.msn == resp.msn);
 }
 
@@ -291,8 +291,8 @@ static void check_ends(const struct work *work)
 	bool failed = sides[A].qp->state == UROCE_QPS_ERR || sides[B].qp->state == UROCE_QPS_ERR;
 
 	for (int i = 0; i < 2; i++) {
-		MUST(sides[i].qp->sack.map == NULL);
-		MUST(failed || sides[i].qp->kept.map == NULL);
+		MUST(!scoreboard_has_map(sides[i].qp));
+		MUST(failed || qp_board(sides[i].qp, BOARD_KEPT) == NULL);
 		check_store(&sides[i]);
 	}
 }

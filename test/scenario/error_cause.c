@@ -8,7 +8,7 @@
 
 #include "packets.h"
 #include "peek.h"
-#include "rc/report.h"
+#include "rc/fail.h"
 #include "rule.h"
 
 #define REMOTE_ALL (UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
@@ -407,7 +407,7 @@ Test(error_cause, first_failure_is_kept_until_reset)
 	check_responder(pair, UROCE_WC_REM_INV_REQ_ERR, UROCE_CAUSE_INVALID_REQUEST, 0, "first");
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
 	cr_assert_eq(last_error(pair, B).status, UROCE_WC_SUCCESS);
-	rc_report_send_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_TIMEOUT);
+	rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_TIMEOUT);
 	cr_assert_eq(last_error(pair, B).cause, UROCE_CAUSE_TIMEOUT);
 	cr_assert_eq(last_error(pair, B).aeth, 0, "of its earlier life");
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
@@ -447,8 +447,8 @@ Test(error_cause, request_in_flight_is_no_second_failure)
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	pair->now_ns += 5000000;
-	rc_report_responder_failed(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_KEY, psn_make(3),
-				   UROCE_EVENT_QP_ACCESS_ERR);
+	rc_report_responder_failed(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_KEY, psn_make(3));
+	rc_fail_enter_error(qp, UROCE_EVENT_QP_ACCESS_ERR);
 	pair_transmit(pair, A);
 	expect_completes(pair, A, "wr=1 WRITE WR_FLUSH_ERR");
 	cr_assert_eq(pair->side[A].wcs[0].elapsed_us, 0);

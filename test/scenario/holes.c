@@ -55,14 +55,14 @@ Test(holes, full_hole_list_accepts_only_shrinking_responses)
 	post_read(pair, 1, READ_AT, LIMIT_HOLES * WIDTH + 1);
 	for (uint32_t i = 0; i < LIMIT_HOLES; i++)
 		answer(pair, i * WIDTH + WIDTH - 1);
-	cr_assert_eq(pair->side[A].qp->board.holes->holes.count, LIMIT_HOLES);
+	cr_assert_eq(qp_board(pair->side[A].qp, BOARD_HOLES)->holes.count, LIMIT_HOLES);
 	answer(pair, hole + 1);
 	cr_assert_not(is_placed(pair, hole + 1));
 	answer(pair, hole + WIDTH - 2);
 	cr_assert(is_placed(pair, hole + WIDTH - 2), "the last of a hole");
 	answer(pair, other);
 	cr_assert(is_placed(pair, other), "the first of a hole");
-	cr_assert_eq(pair->side[A].qp->board.holes->holes.count, LIMIT_HOLES);
+	cr_assert_eq(qp_board(pair->side[A].qp, BOARD_HOLES)->holes.count, LIMIT_HOLES);
 	pair_close(pair);
 }
 

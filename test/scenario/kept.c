@@ -122,7 +122,7 @@ Test(kept, a_packet_with_a_wrong_icrc_is_not_kept)
 	for (uint32_t i = 1; i < 100 && !pair->side[B].checked; i++) /* else it is refused before it gets here */
 		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0xFFFFFD + i, 0, 8, 8));
 	cr_assert_eq(kept_by_b(pair), 0);
-	cr_assert_null(pair->side[B].qp->kept.map);
+	cr_assert_null(qp_board(pair->side[B].qp, BOARD_KEPT));
 	close_agreed(pair);
 }
 
@@ -148,12 +148,7 @@ Test(kept, sack_reports_a_second_gap_after_the_first_is_filled)
 /* How many boards of a side are lent. */
 static uint32_t boards_lent(const struct pair *pair, enum side_name side)
 {
-	const struct rc_boards *pool = &pair->side[side].pool;
-	uint32_t lent = (uint32_t)(pool->next - pool->all);
-
-	for (const struct rc_board *board = pool->free; board; board = board->next)
-		lent--;
-	return lent;
+	return pair->side[side].pool.boards.pool.used;
 }
 
 /* Software ends the connection while packets are kept, parts of a READ are owed and packets are spread. */

@@ -7,108 +7,24 @@
 #include "agreed.h"
 #include "packets.h"
 #include "rule.h"
-
-/* ---- memory ---- */
-
-static struct rc_store *own; /* of the second connection, while it shares that of the first */
-
-/* Two connections whose ends B share the store of the first one's, cut down to `count` packets. */
-static void share(struct pair *pairs[2], uint32_t count)
-{
-	struct rc_store *store;
-
-	for (uint32_t i = 0; i < 2; i++)
-		pairs[i] = open_agreed(0);
-	store = pairs[0]->side[B].pool.store;
-	rc_store_init(store, store->packets, count);
-	own = pairs[1]->side[B].pool.store;
-	pairs[1]->side[B].pool.store = store;
-}
-
-static void close_sharing(struct pair *pairs[2])
-{
-	for (uint32_t i = 0; i < 2; i++)
-		rc_qp_return_boards(pairs[i]->side[B].qp);
-	cr_assert_eq(pairs[0]->side[B].pool.store->used + pairs[0]->side[B].pool.store->holders, 0);
-	pairs[1]->side[B].pool.store = own;
-	for (uint32_t i = 0; i < 2; i++)
-		close_agreed(pairs[i]);
-}
-
-/* One packet from a peer that never fills its hole: what comes at psn 0xFFFFFD is missing. */
-static void come_early(struct pair *pair, uint32_t number)
-{
-	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0xFFFFFD + number, 0, 8, 8));
-}
-
-static uint32_t held_by(const struct pair *pair)
-{
-	return pair->side[B].qp->kept.map ? pair->side[B].qp->kept.map->kept.count : 0;
-}
-
-Test(kept_share, a_holder_has_at_most_as_much_as_is_free)
-{
-	struct pair *pairs[2];
-
-	RULE("S-21");
-	share(pairs, 16);
-	for (uint32_t i = 1; i < 30; i++)
-		come_early(pairs[0], i);
-	cr_assert_eq(held_by(pairs[0]), 8);
-	for (uint32_t i = 1; i < 30; i++)
-		come_early(pairs[1], i);
-	cr_assert_eq(held_by(pairs[1]), 4);
-	for (uint32_t i = 1; i < 30; i++)
-		come_early(pairs[0], i);
-	cr_assert_eq(held_by(pairs[0]), 8);
-	close_sharing(pairs);
-}
-
-Test(kept_share, stalled_holder_is_evicted_for_another)
-{
-	struct pair *pairs[2];
-
-	RULE("S-21");
-	share(pairs, 1);
-	come_early(pairs[0], 1);
-	cr_assert_eq(held_by(pairs[0]), 1);
-	pairs[1]->now_ns = pairs[0]->now_ns + KEPT_PATIENCE_NS - 1;
-	come_early(pairs[1], 1);
-	cr_assert_eq(held_by(pairs[1]), 0);
-	pairs[1]->now_ns++;
-	come_early(pairs[1], 2);
-	cr_assert_eq(held_by(pairs[1]), 1);
-	cr_assert_eq(held_by(pairs[0]), 0);
-	close_sharing(pairs);
-}
-
-/* Else a peer that never fills its hole would hold the room again with its next packet, for as long. */
-Test(kept_share, evicted_holder_gets_no_room_until_its_gap_is_filled)
-{
-	struct pair *pairs[2];
-
-	RULE("S-21");
-	share(pairs, 1);
-	come_early(pairs[0], 1);
-	pairs[1]->now_ns = pairs[0]->now_ns += KEPT_PATIENCE_NS;
-	come_early(pairs[1], 1);
-	cr_assert_eq(held_by(pairs[0]), 0);
-	rc_kept_forget(pairs[1]->side[B].qp);
-	for (uint32_t i = 1; i < 9; i++)
-		come_early(pairs[0], i);
-	cr_assert_eq(held_by(pairs[0]), 0);
-	come_early(pairs[0], 0);
-	come_early(pairs[0], 2);
-	cr_assert_eq(held_by(pairs[0]), 1);
-	close_sharing(pairs);
-}
-
-/* ---- very many that hoard ---- */
+#include "shared_pool.h"
 
 #define HOARDERS 1000u
 
+/* What the QPs of an lcore share, and some QPs. */
+struct lcore {
+	struct pair *pair;
+	struct rc_boards pool;
+	struct rc_store store;
+	struct rc_board *boards;
+	struct rc_qp *qps[HOARDERS];
+	uint32_t count;
+};
+
+/* ---- those that hoard ---- */
+
 /* A QP of B's that has agreed, and of whose requests the first one, PSN 0, never comes. */
-static struct rc_qp *open_hoarder(struct pair *pair, struct rc_boards *pool, uint32_t number)
+static struct rc_qp *open_hoarder(struct pair *pair, struct rc_boards *pool, uint32_t number, uint32_t peer)
 {
 	const struct rc_qp_config config = { .qpn = 0x100 + number,
 					     .pd = 1,
@@ -123,6 +39,7 @@ static struct rc_qp *open_hoarder(struct pair *pair, struct rc_boards *pool, uin
 				      .access_flags = UROCE_ACCESS_REMOTE_WRITE,
 				      .path_mtu = MTU,
 				      .dest_qp_num = 0x11,
+				      .path.dest.bytes = { [14] = (uint8_t)(peer >> 8), [15] = (uint8_t)peer },
 				      .sack_window = WINDOW_PACKETS };
 	struct rc_qp *qp = aligned_alloc(64, rc_qp_bytes(&config));
 	uint32_t bad;
@@ -141,46 +58,237 @@ static struct rc_qp *open_hoarder(struct pair *pair, struct rc_boards *pool, uin
 	return qp;
 }
 
+static void come_at(struct pair *pair, struct rc_qp *qp, uint32_t psn)
+{
+	const struct rc_origin checked = { .source_port = qp->peer_ports.first };
+	struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, psn, 0, 8, 8);
+
+	outbox_reset(&pair->out);
+	rc_qp_receive(qp, &packet, &checked, pair->now_ns, &pair->out);
+}
+
 /* Packets 1 to `count` come, so that they would have to be kept. */
 static void hoard(struct pair *pair, struct rc_qp *qp, uint32_t count)
 {
-	const struct rc_origin checked = { .source_port = qp->peer_ports.first };
+	for (uint32_t i = 1; i <= count; i++)
+		come_at(pair, qp, i);
+}
 
-	for (uint32_t i = 1; i <= count; i++) {
-		struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, i, 0, 8, 8);
+static void open_lcore(struct lcore *lcore, uint32_t boards, uint32_t packets)
+{
+	lcore->pair = pair_open(&(struct pair_options){ 0 });
+	lcore->boards = malloc(boards * sizeof(*lcore->boards));
+	boards_init(&lcore->pool, lcore->boards, boards);
+	rc_store_init(&lcore->store, malloc((packets ? packets : 1) * sizeof(struct rc_kept_packet)), packets);
+	lcore->pool.store = &lcore->store;
+	lcore->count = 0;
+}
 
-		outbox_reset(&pair->out);
-		rc_qp_receive(qp, &packet, &checked, pair->now_ns, &pair->out);
+/* All boards and packets come back. */
+static void close_lcore(struct lcore *lcore)
+{
+	for (uint32_t i = 0; i < lcore->count; i++) {
+		rc_qp_return_boards(lcore->qps[i]);
+		free(lcore->qps[i]);
+	}
+	cr_assert_eq(lcore->store.kept.pool.used, 0);
+	cr_assert_eq(lcore->pool.boards.pool.used, 0);
+	cr_assert_null(lcore->store.oldest);
+	free(lcore->store.packets);
+	free(lcore->boards);
+	pair_close(lcore->pair);
+}
+
+/* One more QP of this peer. */
+static struct rc_qp *add(struct lcore *lcore, uint32_t peer)
+{
+	struct rc_qp *qp = open_hoarder(lcore->pair, &lcore->pool, lcore->count, peer);
+
+	lcore->qps[lcore->count++] = qp;
+	return qp;
+}
+
+static uint32_t held_by(const struct rc_qp *qp)
+{
+	return qp_board(qp, BOARD_KEPT) ? qp_board(qp, BOARD_KEPT)->kept.count : 0;
+}
+
+/* ---- what a peer may have ---- */
+
+static struct lcore lcore;
+
+Test(kept_share, a_peer_has_at_most_as_much_as_is_free)
+{
+	struct rc_qp *one, *same, *other;
+
+	RULE("S-21");
+	open_lcore(&lcore, 64, 16);
+	one = add(&lcore, 1);
+	same = add(&lcore, 1);
+	other = add(&lcore, 2);
+	hoard(lcore.pair, one, 30);
+	cr_assert_eq(held_by(one), 8);
+	hoard(lcore.pair, same, 30);
+	cr_assert_eq(held_by(same), 0, "it is of the same peer");
+	hoard(lcore.pair, other, 30);
+	cr_assert_eq(held_by(other), 4);
+	hoard(lcore.pair, one, 30);
+	cr_assert_eq(held_by(one), 8);
+	close_lcore(&lcore);
+}
+
+/* One packet each takes little room, but a board: losses of other peers need boards, too. */
+Test(kept_share, a_peer_has_at_most_as_many_boards_as_are_free)
+{
+	uint32_t held[2] = { 0 };
+
+	RULE("S-21");
+	open_lcore(&lcore, 8, 1000);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct rc_qp *qp = add(&lcore, i / 10);
+
+		hoard(lcore.pair, qp, 1);
+		held[i / 10] += held_by(qp);
+	}
+	cr_assert_eq(held[0], 4);
+	cr_assert_eq(held[1], 2);
+	close_lcore(&lcore);
+}
+
+/* A stalled QP of the peer itself gives its room, but not if the peer would get nothing for it. */
+Test(kept_share, a_stalled_holder_makes_room_for_its_own_peer)
+{
+	RULE("S-21");
+	for (uint32_t others = 0; others < 2; others++) {
+		open_lcore(&lcore, 8, 1000);
+		for (uint32_t i = 0; i < 5; i++)
+			hoard(lcore.pair, add(&lcore, 0), 1);
+		cr_assert_eq(lcore.pool.boards.pool.used, 4);
+		for (uint32_t i = 0; i < others * 2; i++)
+			hoard(lcore.pair, add(&lcore, 1), 1);
+		lcore.pair->now_ns += KEPT_PATIENCE_NS;
+		hoard(lcore.pair, lcore.qps[4], 1);
+		cr_assert_eq(held_by(lcore.qps[4]), !others);
+		cr_assert_eq(held_by(lcore.qps[0]), others);
+		close_lcore(&lcore);
 	}
 }
 
-/* Two that keep as much as they can leave room for a third one, and for all that follow. */
-Test(kept_share, third_holder_finds_room_next_to_two_greedy_ones)
+static struct rc_qp *newest[2][HOARDERS];
+static uint32_t newest_count[2];
+
+/* One more QP of the peer keeps one packet. */
+static bool take(void *context, uint32_t peer)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ 0 });
-	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
-	struct rc_qp *hoarders[6];
-	struct rc_store store;
-	struct rc_boards pool;
-	uint32_t count = 512;
+	struct rc_qp *qp = open_hoarder(lcore.pair, context, newest_count[peer], peer);
+
+	newest[peer][newest_count[peer]] = qp;
+	hoard(lcore.pair, qp, 1);
+	newest_count[peer] += held_by(qp);
+	if (held_by(qp) == 0)
+		free(qp);
+	return newest_count[peer] > 0 && newest[peer][newest_count[peer] - 1] == qp;
+}
+
+static void give(void *context, uint32_t peer)
+{
+	struct rc_qp *qp = newest[peer][--newest_count[peer]];
+
+	(void)context;
+	rc_qp_return_boards(qp);
+	free(qp);
+}
+
+Test(kept_share, a_greedy_peer_leaves_another_one_its_part)
+{
+	RULE("S-21");
+	open_lcore(&lcore, 64, 1000);
+	shared_pool_check(&(struct shared_pool){ .context = &lcore.pool, .take = take, .give = give, .least = 8 });
+	close_lcore(&lcore);
+	open_lcore(&lcore, 1000, 64);
+	shared_pool_check(&(struct shared_pool){ .context = &lcore.pool, .take = take, .give = give, .least = 8 });
+	close_lcore(&lcore);
+}
+
+/* Two that keep as much as they can leave room for a third one, and for all that follow. */
+Test(kept_share, third_peer_finds_room_next_to_two_greedy_ones)
+{
+	const uint32_t count = 512;
 
 	RULE("S-21");
-	boards_init(&pool, boards, LCORE_BOARDS);
-	rc_store_init(&store, malloc(count * sizeof(struct rc_kept_packet)), count);
-	pool.store = &store;
+	open_lcore(&lcore, LCORE_BOARDS, count);
 	for (uint32_t i = 0; i < 6; i++) {
-		hoarders[i] = open_hoarder(pair, &pool, i);
-		hoard(pair, hoarders[i], count);
-		cr_expect_eq(hoarders[i]->kept.map->kept.count, count >> (i + 1), "number %u has %u", i,
-			     hoarders[i]->kept.map->kept.count);
+		struct rc_qp *qp = add(&lcore, i);
+
+		hoard(lcore.pair, qp, count);
+		cr_expect_eq(held_by(qp), count >> (i + 1), "number %u has %u", i, held_by(qp));
 	}
-	for (uint32_t i = 0; i < 6; i++) {
-		rc_qp_return_boards(hoarders[i]);
-		free(hoarders[i]);
-	}
-	free(store.packets);
-	free(boards);
-	pair_close(pair);
+	close_lcore(&lcore);
+}
+
+/* ---- those whose missing packet does not come ---- */
+
+Test(kept_share, stalled_holder_is_evicted_for_another)
+{
+	struct rc_qp *stalled, *other;
+
+	RULE("S-21");
+	open_lcore(&lcore, 64, 1);
+	stalled = add(&lcore, 1);
+	other = add(&lcore, 2);
+	hoard(lcore.pair, stalled, 1);
+	cr_assert_eq(held_by(stalled), 1);
+	lcore.pair->now_ns += KEPT_PATIENCE_NS - 1;
+	hoard(lcore.pair, other, 1);
+	cr_assert_eq(held_by(other), 0);
+	lcore.pair->now_ns++;
+	hoard(lcore.pair, other, 1);
+	cr_assert_eq(held_by(other), 1);
+	cr_assert_eq(held_by(stalled), 0);
+	close_lcore(&lcore);
+}
+
+/* Else a peer that never fills its hole would hold the room again with its next packet, for as long. */
+Test(kept_share, evicted_holder_gets_no_room_until_its_gap_is_filled)
+{
+	struct rc_qp *stalled, *other;
+
+	RULE("S-21");
+	open_lcore(&lcore, 64, 1);
+	stalled = add(&lcore, 1);
+	other = add(&lcore, 2);
+	hoard(lcore.pair, stalled, 1);
+	lcore.pair->now_ns += KEPT_PATIENCE_NS;
+	hoard(lcore.pair, other, 1);
+	cr_assert_eq(held_by(stalled), 0);
+	rc_qp_return_boards(other);
+	hoard(lcore.pair, stalled, 8);
+	cr_assert_eq(held_by(stalled), 0);
+	come_at(lcore.pair, stalled, 0);
+	come_at(lcore.pair, stalled, 2);
+	cr_assert_eq(held_by(stalled), 1);
+	close_lcore(&lcore);
+}
+
+/* The rule is one for peers: with many QPs nobody takes what honest peers have, one after the other. */
+Test(kept_share, a_peer_takes_nothing_from_one_that_has_less)
+{
+	struct rc_qp *greedy, *more, *honest;
+
+	RULE("S-21");
+	open_lcore(&lcore, 64, 16);
+	honest = add(&lcore, 1);
+	greedy = add(&lcore, 2);
+	more = add(&lcore, 2);
+	hoard(lcore.pair, honest, 2);
+	lcore.pair->now_ns++;
+	hoard(lcore.pair, greedy, 30);
+	cr_assert_eq(held_by(greedy), 7);
+	lcore.pair->now_ns += KEPT_PATIENCE_NS;
+	hoard(lcore.pair, more, 1);
+	cr_assert_eq(held_by(more), 0);
+	cr_assert_eq(held_by(honest), 2);
+	close_lcore(&lcore);
 }
 
 /*
@@ -191,21 +299,16 @@ Test(kept_share, thousand_hoarders_are_bounded_and_an_honest_peer_continues)
 {
 	uint64_t lost = 1 << 1;
 	struct pair *pair = open_losing(&lost, 0);
-	struct rc_store store, *of_b = pair->side[B].pool.store;
-	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
-	struct rc_qp *hoarders[HOARDERS];
-	struct rc_boards pool;
+	struct rc_store *of_b = pair->side[B].pool.store;
 
 	RULE("S-21");
-	boards_init(&pool, boards, LCORE_BOARDS);
-	rc_store_init(&store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)), LCORE_KEPT);
-	pool.store = pair->side[B].pool.store = &store;
+	open_lcore(&lcore, LCORE_BOARDS, LCORE_KEPT);
+	pair->side[B].pool.store = &lcore.store;
 	for (uint32_t i = 0; i < HOARDERS; i++) {
-		hoarders[i] = open_hoarder(pair, &pool, i);
-		hoard(pair, hoarders[i], 20);
-		cr_assert_leq(store.used, LCORE_KEPT);
+		hoard(lcore.pair, add(&lcore, i), 20);
+		cr_assert_leq(lcore.store.touched, LCORE_KEPT);
 	}
-	cr_assert_eq(store.used, LCORE_KEPT);
+	cr_assert_eq(lcore.store.kept.pool.used, LCORE_KEPT);
 	pair_write(pair, 1, 10 * MTU);
 	cr_assert(pair_settle(pair, 1000000000));
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
@@ -216,15 +319,10 @@ Test(kept_share, thousand_hoarders_are_bounded_and_an_honest_peer_continues)
 	cr_assert(pair_settle(pair, 1000000000));
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
 	expect_counts(pair, B, CNT_KEPT, 8);
-	cr_assert_leq(store.used, LCORE_KEPT);
-	for (uint32_t i = 0; i < HOARDERS; i++) {
-		rc_qp_return_boards(hoarders[i]);
-		free(hoarders[i]);
-	}
-	cr_assert_eq(store.used + store.holders, 0);
+	cr_assert_leq(lcore.store.touched, LCORE_KEPT);
+	rc_qp_return_boards(pair->side[B].qp);
+	close_lcore(&lcore);
 	pair->side[B].pool.store = of_b;
-	free(store.packets);
-	free(boards);
 	close_agreed(pair);
 }
 
@@ -234,66 +332,19 @@ Test(kept_share, thousand_hoarders_are_bounded_and_an_honest_peer_continues)
  */
 Test(kept_share, holder_without_room_holds_nothing_and_the_store_is_bounded)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ 0 });
-	struct rc_board *boards = malloc(LCORE_BOARDS * sizeof(*boards));
-	struct rc_qp *hoarders[HOARDERS];
-	struct rc_store store;
-	struct rc_boards pool;
-	uint32_t few = 5; /* of packets that there is room for */
+	const uint32_t few = 5; /* packets that there is room for */
 
 	RULE("S-21");
-	boards_init(&pool, boards, LCORE_BOARDS);
-	rc_store_init(&store, malloc(few * sizeof(struct rc_kept_packet)), few);
-	pool.store = &store;
+	open_lcore(&lcore, LCORE_BOARDS, few);
+	for (uint32_t i = 0; i < 10; i++)
+		hoard(lcore.pair, add(&lcore, i), 20);
+	cr_assert_eq(lcore.store.kept.pool.used, few);
+	cr_assert_leq(lcore.pool.boards.pool.used, few);
 	for (uint32_t i = 0; i < 10; i++) {
-		hoarders[i] = open_hoarder(pair, &pool, i);
-		hoard(pair, hoarders[i], 20);
+		lcore.pair->now_ns += KEPT_PATIENCE_NS;
+		hoard(lcore.pair, lcore.qps[9 - i], 20);
+		cr_assert_leq(lcore.store.kept.pool.used, few);
+		cr_assert_leq(lcore.store.touched, few);
 	}
-	cr_assert_eq(store.used, few);
-	cr_assert_leq(store.holders, few, "%u queue pairs hold %u packets", store.holders, store.used);
-	for (uint32_t i = 0; i < 10; i++) {
-		pair->now_ns += KEPT_PATIENCE_NS;
-		hoard(pair, hoarders[9 - i], 20);
-		cr_assert_leq(store.used, few);
-		cr_assert_leq(store.touched, few);
-	}
-	for (uint32_t i = 0; i < 10; i++) {
-		rc_qp_return_boards(hoarders[i]);
-		free(hoarders[i]);
-	}
-	cr_assert_eq(store.used + store.holders, 0);
-	free(store.packets);
-	free(boards);
-	pair_close(pair);
-}
-
-/* One packet each takes little room, but a board: READs and what is in flight need boards, too. */
-Test(kept_share, half_of_the_boards_are_for_other_uses)
-{
-	struct pair *pair = pair_open(&(struct pair_options){ 0 });
-	struct rc_board *boards = malloc(8 * sizeof(*boards));
-	struct rc_qp *hoarders[10];
-	struct rc_store store;
-	struct rc_boards pool;
-
-	RULE("S-21");
-	boards_init(&pool, boards, 8);
-	rc_store_init(&store, malloc(LCORE_KEPT * sizeof(struct rc_kept_packet)), LCORE_KEPT);
-	pool.store = &store;
-	for (uint32_t i = 0; i < 10; i++) {
-		hoarders[i] = open_hoarder(pair, &pool, i);
-		hoard(pair, hoarders[i], 1);
-	}
-	cr_assert_eq(store.holders, 4);
-	pair->now_ns += KEPT_PATIENCE_NS;
-	hoard(pair, hoarders[9], 1);
-	cr_assert_eq(hoarders[9]->kept.map->kept.count, 1);
-	cr_assert_eq(store.holders, 4);
-	for (uint32_t i = 0; i < 10; i++) {
-		rc_qp_return_boards(hoarders[i]);
-		free(hoarders[i]);
-	}
-	free(store.packets);
-	free(boards);
-	pair_close(pair);
+	close_lcore(&lcore);
 }

@@ -224,7 +224,7 @@ Test(sack, packet_acknowledged_before_its_resend_is_not_resent)
 		pair, A,
 		(struct wire_packet){
 			.opcode = OP_SACK, .cack_psn = 99, .ack_psn_offset = 3, .sack_offset = 1, .sack_bitmap = 4 });
-	cr_assert_eq(pair->side[A].qp->sack.map->sack.lost, 2);
+	cr_assert_eq(qp_board(pair->side[A].qp, BOARD_SACK)->sack.lost, 2);
 	pair_respond(pair, later);
 	expect_leaves(pair, A);
 	close_agreed(pair);

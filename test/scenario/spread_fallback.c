@@ -79,7 +79,7 @@ Test(spread_fallback, peer_that_keeps_no_packets_receives_over_one_path)
 
 	RULE("W-10");
 	pair->copies = delay_others;
-	pair->side[B].pool.store->count = 0;
+	pair->side[B].pool.store->kept.pool.size = 0;
 	pair->now_ns = 1000000;
 	pair_write(pair, 1, 400 * MTU);
 	step(pair, 32, true);
@@ -114,7 +114,7 @@ Test(spread_fallback, late_packets_of_the_first_flight_cost_no_retry)
 			rc_spread_over(pair->side[A].qp, 4);
 			way.held_count = way.sent = 0;
 			pair->copies = delay_others;
-			pair->side[B].pool.store->count = 0;
+			pair->side[B].pool.store->kept.pool.size = 0;
 			pair->now_ns = 1000000;
 			pair_write(pair, 1, 400 * MTU);
 			while (pair->side[A].done_count == 0 && steps < 20000) {

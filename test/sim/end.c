@@ -197,7 +197,7 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.no_probe = config->no_probe,
 		.cc = (enum uroce_cc)config->cc,
 		.sack_window = end->plain ? 0 : config->window,
-		.paths = boards_has_one(&world->pool) && !end->plain ? config->paths : 0,
+		.paths = world->board_count > world->pool.boards.pool.used && !end->plain ? config->paths : 0,
 		.read_repair = config->any_order ? UROCE_READ_REPAIR_ANY_ORDER : config->repair,
 		.path = { .source = sim_network_address(world, end->node, 0),
 			  .dest = sim_network_address(world, peer->node, 0),

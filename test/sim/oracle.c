@@ -469,20 +469,19 @@ void sim_oracle_close(struct sim_world *world, struct sim_end *end)
 void sim_oracle_finish(struct sim_world *world)
 {
 	uint64_t wrong = sim_memory_compare_all(world->memory);
-	uint32_t boards = (uint32_t)(world->pool.end - world->pool.next);
+	uint32_t boards = (uint32_t)(world->boards + world->board_count - world->pool.next);
 
 	if (wrong != UINT64_MAX)
 		sim_world_fail(world, "memory at %lu has changed, and nothing should have changed it", wrong);
 	for (const struct rc_board *board = world->pool.free; board; board = board->next)
 		boards++;
-	if (boards != world->board_count)
+	if (boards != world->board_count || world->pool.boards.pool.used > 0)
 		sim_world_fail(world, "%u boards of %u have come back", boards, world->board_count);
-	if (world->store.touched > world->store.count)
+	if (world->store.touched > world->store.kept.pool.size)
 		sim_world_fail(world, "%u packets were kept at once, and there is room for %u", world->store.touched,
-			       world->store.count);
-	if (world->store.used || world->store.holders)
-		sim_world_fail(world, "%u kept packets of %u QPs have never been freed", world->store.used,
-			       world->store.holders);
+			       world->store.kept.pool.size);
+	if (world->store.kept.pool.used || world->store.oldest)
+		sim_world_fail(world, "%u kept packets have never been freed", world->store.kept.pool.used);
 	if (world->frames_alive)
 		sim_world_fail(world, "%u frames have never been freed", world->frames_alive);
 }

@@ -86,7 +86,8 @@ static bool goes_before(const struct sim_world *world, const struct sim_message 
 static bool owes_part(const struct sim_end *end, const struct wire_packet *packet)
 {
 	bool repairs = end->qp->read_repair != UROCE_READ_REPAIR_OFF;
-	const struct rc_parts *parts = repairs && end->qp->replay.has_parts ? &end->qp->parts->parts : NULL;
+	const struct rc_parts *parts =
+		repairs && end->qp->replay.has_parts ? &qp_board(end->qp, BOARD_PARTS)->parts : NULL;
 
 	for (uint32_t i = 0; parts && i < parts->count; i++) {
 		if (parts->parts[(parts->first + i) % LIMIT_HOLES].begin_psn.v == (packet->psn & PSN_MASK))

@@ -81,7 +81,7 @@ static inline struct pair *open_losing(uint64_t *lost, uint32_t receives)
 
 static inline uint32_t kept_by_b(const struct pair *pair)
 {
-	return pair->side[B].pool.store->used;
+	return pair->side[B].pool.store->kept.pool.used;
 }
 
 #endif

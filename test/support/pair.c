@@ -89,7 +89,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 	};
 	int error;
 
-	boards_init(&side->pool, side->boards, 5);
+	boards_init(&side->pool, side->boards, sizeof(side->boards) / sizeof(side->boards[0]));
 	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
 	place_memory(side, name, or_default(name == A ? options->memory_a : options->memory_b, PAIR_MEMORY_BYTES));
 	side->key = rc_mr_insert(&side->mrs, 1, side->memory, side->memory_bytes,

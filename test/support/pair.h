@@ -68,7 +68,7 @@ struct side {
 	struct rc_qp *qp;
 	bool checked;          /* the ICRC of what comes is known to be right, as with check_icrc_first */
 	struct rc_boards pool; /* for what it misses, and for what its peer does, of responses and of requests */
-	struct rc_board boards[5];
+	struct rc_board boards[10];
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
 	uint8_t *memory; /* registered as `key` */

@@ -155,7 +155,7 @@ static inline uint16_t peek_probe_id(const struct rc_qp *qp)
 /* A SACK reported packets in flight. */
 static inline bool peek_has_sack_map(const struct rc_qp *qp)
 {
-	return qp->sack.map != NULL;
+	return qp_board(qp, BOARD_SACK) != NULL;
 }
 
 /* When the ACK timer expires. */

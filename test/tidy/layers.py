@@ -37,8 +37,8 @@ MAY_INCLUDE = {
     "app/nvmeperf/": {"app/", "lib/nvmf/", "include/", "system", "dpdk"},
     "test/": None,
 }
-PLACES = ["include/", "config/", "lib/wire/", "lib/share/", "lib/rc/", "lib/cm/", "lib/engine/", "lib/api/", "lib/nvmf/",
-          "lib/verbs/", "lib/rdmacm/", "drivers/ethdev/quirks.", "drivers/", "app/", "test/"]
+PLACES = ["include/", "config/", "lib/wire/", "lib/share/", "lib/rc/", "lib/cm/", "lib/engine/", "lib/api/",
+          "lib/nvmf/", "lib/verbs/", "lib/rdmacm/", "drivers/ethdev/quirks.", "drivers/", "app/", "test/"]
 INCLUDE_ROOTS = ["lib", "include", "drivers", "app", "test/support", "test", "."]
 
 

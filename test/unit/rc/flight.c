@@ -12,7 +12,7 @@ static void begin(uint32_t packets)
 {
 	at = (struct rc_qp){ .win.snd_una = psn_of(0) };
 	boards_init(&pool, boards, 1);
-	qp->board.pool = &pool;
+	rc_board_set_pool(qp, &pool);
 	qp->win.snd_nxt = qp->win.snd_max = psn_of(packets);
 }
 

@@ -8,7 +8,7 @@
 
 static const struct rc_holes *list(void)
 {
-	return &qp->board.holes->holes;
+	return &qp_board(qp, BOARD_HOLES)->holes;
 }
 
 static void expect_hole(uint32_t place, uint32_t index, uint32_t count, uint32_t slot)
@@ -41,10 +41,10 @@ Test(holes, borrowed_board_starts_empty_and_is_returned)
 	cr_assert_eq(list()->holes[0].asked_us, T0 / 1000);
 	rc_holes_forget(qp);
 	cr_assert_not(qp_has_holes(qp));
-	cr_assert_eq(qp->board.pool, &pool);
+	cr_assert_eq(pool.boards.pool.used, 0);
 	cr_assert_eq(pool.free, boards);
 	rc_holes_forget(qp);
-	cr_assert_eq(qp->board.pool, &pool);
+	cr_assert_eq(pool.boards.pool.used, 0);
 }
 
 /* Losses reported by SACKs are still resent; otherwise no request is pending. */
@@ -53,7 +53,7 @@ Test(holes, without_holes_nothing_is_requested)
 	RULE("Q-15");
 	for (uint32_t with_map = 0; with_map < 2; with_map++) {
 		open_window(UROCE_READ_REPAIR_UPWARDS);
-		qp->sack.map = with_map ? &boards[2] : NULL;
+		qp->borrowed.by[BOARD_SACK] = with_map ? &boards[2] : NULL;
 		add_reads(1, 4);
 		take_at(1, T0);
 		cr_assert(qp->gaps.asks_again);
@@ -69,8 +69,8 @@ Test(holes, each_response_shrinks_or_splits_its_hole)
 	add_reads(1, 16);
 	take_at(15, T0);
 	expect_hole(0, 0, 15, 0);
-	qp->board.holes->holes.holes[0].asked = true;
-	qp->board.holes->holes.holes[0].tries = 3;
+	qp_board(qp, BOARD_HOLES)->holes.holes[0].asked = true;
+	qp_board(qp, BOARD_HOLES)->holes.holes[0].tries = 3;
 	take_at(7, T0 + 5000);
 	cr_assert_eq(list()->count, 2);
 	expect_hole(0, 0, 7, 0);
@@ -81,12 +81,12 @@ Test(holes, each_response_shrinks_or_splits_its_hole)
 	}
 	cr_assert_eq(list()->holes[0].asked_us, T0 / 1000);
 	cr_assert_eq(list()->holes[1].asked_us, T0 / 1000 + 5, "the next one is waited for from now on");
-	qp->board.holes->holes.holes[1].tries = 2;
+	qp_board(qp, BOARD_HOLES)->holes.holes[1].tries = 2;
 	take_at(8, T0 + 6000);
 	expect_hole(1, 9, 6, 0);
 	cr_assert_eq(list()->holes[1].tries, 0);
 	cr_assert_eq(list()->holes[1].asked_us, T0 / 1000 + 6);
-	qp->board.holes->holes.holes[1].tries = 2;
+	qp_board(qp, BOARD_HOLES)->holes.holes[1].tries = 2;
 	take_at(14, T0 + 7000);
 	expect_hole(1, 9, 5, 0);
 	cr_assert_eq(list()->holes[1].tries, 0);
@@ -121,7 +121,7 @@ Test(holes, filled_or_split_hole_leaves_the_others_unchanged)
 		for (uint32_t i = 0; i < count; i++)
 			take_at(width * i + width - 1, T0);
 		cr_assert_eq(list()->count, count);
-		cr_assert_eq(qp->board.holes, &boards[0]);
+		cr_assert_eq(qp_board(qp, BOARD_HOLES), &boards[0]);
 		for (uint32_t i = 0; i < sizeof(boards[1]); i++)
 			((uint8_t *)&boards[1])[i] = (uint8_t)(i * 7 + i / 256);
 		before = boards[1];
@@ -146,9 +146,9 @@ Test(holes, requests_with_holes_are_limited_by_the_list)
 	add_reads(LIMIT_HOLES + 40, 1);
 	cr_assert(may_take(LIMIT_HOLES));
 	cr_assert_not(may_take(LIMIT_HOLES + 1));
-	pool.next = pool.end;
+	pool.boards.pool.used = pool.boards.pool.size;
 	cr_assert_not(may_take(LIMIT_HOLES), "there is no board");
-	pool.next = pool.all;
+	pool.boards.pool.used = 0;
 	take_at(2, T0);
 	cr_assert_eq(list()->count, 2);
 	cr_assert(may_take(3));
@@ -229,7 +229,7 @@ Test(holes, the_window_moves_to_the_next_hole)
 	take_at(6, T0);
 	expect_hole(0, 0, 2, 0);
 	expect_hole(1, 4, 2, 1);
-	qp->board.holes->holes.holes[0].tries = 2;
+	qp_board(qp, BOARD_HOLES)->holes.holes[0].tries = 2;
 	qp->win.snd_una = psn_of(1);
 	qp->gaps.asks_again = false;
 	/* What is at snd_una has come: the window says so itself, and the list loses its first PSN. */
@@ -301,7 +301,7 @@ Test(holes, overdue_hole_is_requested_again)
 	take_at(1, T0);
 	take_at(3, T0);
 	take_at(5, T0);
-	holes = &qp->board.holes->holes;
+	holes = &qp_board(qp, BOARD_HOLES)->holes;
 	rc_holes_asked(qp, psn_of(0), T0 + 2000);
 	rc_holes_asked(qp, psn_of(2), T0);
 	rc_holes_asked(qp, psn_of(4), T0 + 1000);

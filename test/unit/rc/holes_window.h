@@ -33,7 +33,7 @@ static inline void open_window(enum uroce_read_repair repair)
 	qp->win.slot_bytes = SLOT_BYTES;
 	qp->win.mask = SLOTS - 1;
 	qp->win.snd_una = qp->win.snd_nxt = qp->win.snd_max = psn_make(FIRST);
-	qp->board.pool = &pool;
+	rc_board_set_pool(qp, &pool);
 	qp->read_repair = (uint8_t)repair;
 	qp->mtu_bytes = MTU;
 	qp->mtu_shift = 8;

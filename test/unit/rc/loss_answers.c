@@ -341,7 +341,7 @@ static void open_with_hole(void)
 	qp->rtt.srtt_ns = 10000;
 	boards[0].holes = (struct rc_holes){ .end = psn_of(3), .count = 1 };
 	boards[0].holes.holes[0].asked = true;
-	qp->board.holes = &boards[0];
+	qp->borrowed.by[BOARD_HOLES] = &boards[0];
 	qp->gaps.has_holes = true;
 }
 

@@ -33,7 +33,7 @@ static void open_waiting(void)
 	memset(qp, 0, sizeof(*qp));
 	memset(slots, 0, sizeof(slots));
 	boards_init(&pool, boards, 2);
-	qp->board.pool = &pool;
+	rc_board_set_pool(qp, &pool);
 	qp->state = UROCE_QPS_RTS;
 	qp->win.slots = slots;
 	qp->win.slot_bytes = SLOT_BYTES;

@@ -250,7 +250,7 @@ Test(sack, cumulatively_acknowledged_packet_is_no_longer_lost)
 	cr_assert_str_eq(known(), "LLLK.");
 	tell(2, 3, 1 << 3);
 	cr_assert_str_eq(known(), "KKLK.");
-	cr_assert_eq(qp->sack.map->sack.lost, 1);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.lost, 1);
 }
 
 /* The map has a fixed size; a READ may reach farther. */
@@ -280,8 +280,7 @@ Test(sack, without_a_board_a_loss_counts_as_a_sequence_nak)
 	RULE("T-7");
 	RULE("T-2");
 	open_flight(4);
-	while (boards_has_one(&pool))
-		boards_lend(&pool);
+	pool.boards.pool.size = 0;
 	tell(0, 2, 1 << 2);
 	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 1);
 	cr_assert_eq(qp->win.snd_nxt.v, psn_of(0).v);
@@ -293,8 +292,7 @@ Test(sack, without_a_board_received_packets_are_still_progress)
 {
 	RULE("T-7");
 	open_flight(4);
-	while (boards_has_one(&pool))
-		boards_lend(&pool);
+	pool.boards.pool.size = 0;
 	qp->loss.ack_deadline_ns = T0;
 	tell(1, 1, 1 << 1);
 	cr_assert_str_eq(known(), "none");
@@ -313,7 +311,7 @@ Test(sack, packets_sent_before_the_newest_are_lost_and_requested)
 	tell(0, 3, 1 << 3);
 	cr_assert_str_eq(known(), "LLLK..");
 	cr_assert(qp->gaps.asks_again);
-	cr_assert_eq(qp->sack.map->sack.given_up, 0);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.given_up, 0);
 	cr_assert_eq(qp->counters[CNT_PACKET_SEQ_ERR], 0);
 	cr_assert_eq(qp->loss.retries_left, 7);
 }
@@ -385,11 +383,11 @@ Test(sack, the_oldest_of_a_long_flight_is_not_newer_than_a_copy)
 	send(UROCE_WR_RDMA_WRITE, KEPT_SPAN);
 	tell(0, 0, 1);
 	answer(probe(CNT_EARLY_PROBES), 0, ~2ull);
-	cr_assert_eq(qp->sack.map->sack.lost, 1);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.lost, 1);
 	cr_assert_str_eq(resend(), "WRITE_MIDDLE 1, PROBE 2");
 	answer(7, 0, ~2ull);
 	cr_assert_eq(qp->sack.newest.v, psn_of(0).v);
-	cr_assert_eq(qp->sack.map->sack.lost, 0);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.lost, 0);
 }
 
 /* The PSNs of its responses lie before the first packet that leaves after the copy. */
@@ -403,7 +401,8 @@ Test(sack, a_long_read_makes_no_older_packet_newer_than_a_copy)
 		cr_assert_str_eq(resend(), "WRITE_ONLY 0, PROBE 1");
 		for (uint32_t i = 2; i < 10; i++) {
 			tell(0, i, (2u << i) - 2);
-			cr_assert_eq(qp->sack.map->sack.lost, 0, "%u came, a READ of %u behind it", i, psns);
+			cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.lost, 0, "%u came, a READ of %u behind it", i,
+				     psns);
 		}
 	}
 }
@@ -482,10 +481,10 @@ Test(sack, only_a_probe_answer_reveals_dropped_kept_packets)
 	tell(0, 2, 3 << 1);
 	tell(0, 3, 1 << 3);
 	cr_assert_str_eq(known(), "LKKK");
-	cr_assert_eq(qp->sack.map->sack.given_up, 0);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.given_up, 0);
 	answer(probe(CNT_EARLY_PROBES), 0, 1 << 3);
 	cr_assert_str_eq(known(), "LLLK");
-	cr_assert_eq(qp->sack.map->sack.given_up, 2);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.given_up, 2);
 }
 
 /* The peer keeps it again: as many as it has given up are no news, and the next one is. */
@@ -495,16 +494,16 @@ Test(sack, kept_again_packet_is_no_new_information)
 	open_flight(4);
 	tell(0, 1, 1 << 1);
 	answer(probe(CNT_EARLY_PROBES), 0, 0);
-	cr_assert_eq(qp->sack.map->sack.given_up, 1);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.given_up, 1);
 	qp->loss.ack_deadline_ns = T0;
 	rc_scoreboard_probed(qp, false);
 	tell(0, 1, 1 << 1);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0);
-	cr_assert_not(qp->sack.map->sack.news);
-	cr_assert_eq(qp->sack.map->sack.given_up, 0);
+	cr_assert_not(qp_board(qp, BOARD_SACK)->sack.news);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.given_up, 0);
 	tell(0, 2, 3 << 1);
 	cr_assert_eq(qp->loss.ack_deadline_ns, T0 + TIMEOUT_NS);
-	cr_assert(qp->sack.map->sack.news);
+	cr_assert(qp_board(qp, BOARD_SACK)->sack.news);
 }
 
 /* The copies may be too long for the path: only the oldest is resent until new information arrives. */
@@ -517,7 +516,7 @@ Test(sack, answers_without_news_resend_only_the_oldest)
 	answer(1, 0, 3 << 2);
 	cr_assert_str_eq(known(), "LLKKL", "there was news when the PROBE left");
 	cr_assert_str_eq(resend(), "WRITE_ONLY 0, WRITE_ONLY 1, WRITE_ONLY 4, PROBE 2");
-	cr_assert_eq(qp->sack.map->sack.idle_probes, 1);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.idle_probes, 1);
 	answer(2, 0, 1 << 2);
 	cr_assert_str_eq(known(), "LPKKP");
 }
@@ -529,6 +528,6 @@ Test(sack, answers_without_news_still_resend_packets_sent_once)
 	tell(0, 1, 1 << 1);
 	probe(CNT_EARLY_PROBES);
 	answer(probe(CNT_EARLY_PROBES), 0, 1 << 1);
-	cr_assert_eq(qp->sack.map->sack.idle_probes, 1);
+	cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.idle_probes, 1);
 	cr_assert_str_eq(known(), "LKLL");
 }

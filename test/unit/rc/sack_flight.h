@@ -86,7 +86,7 @@ static inline void open_idle(void)
 	memset(slots, 0, sizeof(slots));
 	memset(boards, 0xFF, sizeof(boards));
 	boards_init(&pool, boards, BOARDS);
-	qp->board.pool = &pool;
+	rc_board_set_pool(qp, &pool);
 	qp->state = UROCE_QPS_RTS;
 	qp->mrs = &no_keys;
 	qp->mtu_bytes = MTU;
@@ -127,7 +127,7 @@ static inline struct rc_spread *open_spread_flight(uint32_t packets)
 static inline void acknowledge(uint32_t count)
 {
 	rc_sendwin_ack_through(&qp->win, psn_add(qp->win.snd_una, count));
-	if (qp->sack.map)
+	if (scoreboard_has_map(qp))
 		rc_scoreboard_acknowledged(qp);
 }
 
@@ -175,7 +175,7 @@ static inline const char *known(void)
 	static char line[33];
 	uint32_t count = sendwin_outstanding(&qp->win);
 
-	if (qp->sack.map == NULL)
+	if (!scoreboard_has_map(qp))
 		return "none";
 	memset(line, 0, sizeof(line));
 	for (uint32_t i = 0; i < count && i < 32; i++) {

@@ -143,7 +143,7 @@ Test(sack_resend, after_eight_answers_without_news_a_probe_waits_for_its_timer)
 
 		snprintf(line, sizeof(line), "WRITE_ONLY 0, PROBE %u", i + 1);
 		cr_assert_str_eq(resend(), line);
-		cr_assert_eq(qp->sack.map->sack.idle_probes, i);
+		cr_assert_eq(qp_board(qp, BOARD_SACK)->sack.idle_probes, i);
 		answer(qp->sack.probe_id, 0, 1 << 1);
 	}
 	cr_assert_str_eq(resend(), "WRITE_ONLY 0");
@@ -176,7 +176,7 @@ Test(sack_resend, probe_covers_all_earlier_copies)
 	cr_assert_str_eq(known(), "SK..");
 	rc_sack_probe(qp, CNT_EARLY_PROBES, &out);
 	cr_assert_str_eq(known(), "PK..");
-	cr_assert_not(qp->sack.map->sack.news);
+	cr_assert_not(qp_board(qp, BOARD_SACK)->sack.news);
 }
 
 /* ---- over several paths ---- */

@@ -10,7 +10,7 @@
 static bool answer_tells(uint32_t index, bool resent)
 {
 	const struct rc_sack_kind kind = { .answered = true, .overtaken = true };
-	uint16_t before = qp->sack.map ? scoreboard_state(qp, psn_of(index)) : SACK_IN_FLIGHT;
+	uint16_t before = scoreboard_has_map(qp) ? scoreboard_state(qp, psn_of(index)) : SACK_IN_FLIGHT;
 	bool lost;
 
 	if (resent && !(before & SACK_RESENT))

@@ -105,10 +105,10 @@ static uint64_t hash_of_now(void)
 	mix(&hash, &qp->sack.probe_id, sizeof(uint16_t));
 	mix(&hash, &(bool){ qp->sack.probing }, sizeof(bool));
 	mix(&hash, &qp->flight_past.repeats, sizeof(bool));
-	if (qp->sack.map) {
-		mix(&hash, &qp->sack.map->sack, offsetof(struct rc_sack_map, states));
+	if (scoreboard_has_map(qp)) {
+		mix(&hash, &qp_board(qp, BOARD_SACK)->sack, offsetof(struct rc_sack_map, states));
 		for (uint32_t i = 0; i < net.packets; i++)
-			mix(&hash, &qp->sack.map->sack.states[psn_of(i).v % KEPT_SPAN], sizeof(uint16_t));
+			mix(&hash, &qp_board(qp, BOARD_SACK)->sack.states[psn_of(i).v % KEPT_SPAN], sizeof(uint16_t));
 	}
 	if (qp_spreads(qp)) {
 		const struct rc_spread *spread = spread_of(qp);
@@ -210,7 +210,7 @@ static bool was_overtaken(uint32_t packet, uint8_t map)
 static void check(uint8_t map)
 {
 	for (uint32_t i = psn_distance(qp->win.snd_una, psn_of(0)); i < net.packets; i++) {
-		bool lost = qp->sack.map && scoreboard_state(qp, psn_of(i)) == SACK_LOST;
+		bool lost = scoreboard_has_map(qp) && scoreboard_state(qp, psn_of(i)) == SACK_LOST;
 
 		cr_assert(!lost || net.fate[i] == DROPPED, "packet %u of %u, %u paths, is not lost: %s", i, net.packets,
 			  net.ways, history());
@@ -228,7 +228,7 @@ static void take_answer(struct peer_answer got, bool ack, bool sack)
 		rc_sendwin_ack_through(&qp->win, psn_of(got.cack));
 		qp->flight.rewound = false;
 		rc_flight_copies_acknowledged(qp);
-		if (qp->sack.map)
+		if (scoreboard_has_map(qp))
 			rc_scoreboard_acknowledged(qp);
 	}
 	if (sack && got.probe)
@@ -240,7 +240,7 @@ static void take_answer(struct peer_answer got, bool ack, bool sack)
 
 static bool has_lost(void)
 {
-	return qp->sack.map && qp->sack.map->sack.lost > 0;
+	return scoreboard_has_map(qp) && qp_board(qp, BOARD_SACK)->sack.lost > 0;
 }
 
 /* A packet that was not in flight leaves. */

@@ -43,11 +43,10 @@ Test(spread, one_path_or_no_board_disables_spreading)
 	cr_assert_not(qp->seldom);
 	cr_assert_eq(pool.free, boards);
 	cr_assert_null(boards[0].next);
-	for (uint32_t i = 0; i < 3; i++)
-		boards_lend(&pool);
+	pool.boards.pool.used = 3;
 	rc_spread_over(qp, PATHS);
 	cr_assert_not(qp_spreads(qp));
-	qp->board.pool = NULL;
+	rc_board_set_pool(qp, NULL);
 	rc_spread_over(qp, PATHS);
 	cr_assert_not(qp_spreads(qp));
 }
@@ -57,15 +56,15 @@ Test(spread, half_of_the_boards_are_for_losses)
 {
 	RULE("W-10");
 	open_paths(1);
-	pool.spreads = 2; /* of other QPs; there are three boards */
+	pool.boards.pool.used = 2; /* by other QPs; there are three boards */
 	rc_spread_over(qp, PATHS);
 	cr_assert_not(qp_spreads(qp));
-	pool.spreads = 1;
+	pool.boards.pool.used = 1;
 	rc_spread_over(qp, PATHS);
 	cr_assert(qp_spreads(qp));
-	cr_assert_eq(pool.spreads, 2);
+	cr_assert_eq(pool.boards.pool.used, 2);
 	rc_spread_forget(qp);
-	cr_assert_eq(pool.spreads, 1);
+	cr_assert_eq(pool.boards.pool.used, 1);
 }
 
 /* ---- turns ---- */

@@ -33,7 +33,7 @@ static inline struct rc_spread *open_paths(uint32_t paths)
 	qp->dest_qpn = 0x12;
 	qp->sq_psn = qp->win.snd_una = qp->win.snd_nxt = qp->win.snd_max = psn_make(FIRST);
 	qp->replay.queue_head = REPLAY_NONE;
-	qp->board.pool = &pool;
+	rc_board_set_pool(qp, &pool);
 	qp->rtt.srtt_ns = TRIP_NS;
 	memset(&frame, 0, sizeof(frame));
 	frame.bth_offset = FRAME_BTH_AT;
@@ -82,13 +82,13 @@ static inline void note(uint32_t index, uint16_t state)
 	struct rc_sack_map *map;
 	uint16_t *noted;
 
-	if (qp->sack.map == NULL) {
-		qp->sack.map = boards_lend(&pool);
-		memset(&qp->sack.map->sack, 0, sizeof(qp->sack.map->sack));
-		qp->sack.map->sack.base = qp->sack.map->sack.end = qp->win.snd_una;
-		qp->sack.map->sack.news = true;
+	if (!scoreboard_has_map(qp)) {
+		cr_assert_not_null(rc_board_borrow(qp, BOARD_SACK));
+		memset(&qp_board(qp, BOARD_SACK)->sack, 0, sizeof(qp_board(qp, BOARD_SACK)->sack));
+		qp_board(qp, BOARD_SACK)->sack.base = qp_board(qp, BOARD_SACK)->sack.end = qp->win.snd_una;
+		qp_board(qp, BOARD_SACK)->sack.news = true;
 	}
-	map = &qp->sack.map->sack;
+	map = &qp_board(qp, BOARD_SACK)->sack;
 	noted = &map->states[psn.v % KEPT_SPAN];
 	map->lost += (state == SACK_LOST) - (*noted == SACK_LOST);
 	*noted = state;
@@ -99,7 +99,7 @@ static inline void note(uint32_t index, uint16_t state)
 /* A SACK without a map of its own comes: nothing that is in flight is known to have come. */
 static inline void begin_map(void)
 {
-	cr_assert_null(qp->sack.map);
+	cr_assert_not(scoreboard_has_map(qp));
 	rc_scoreboard_paths_work(qp, qp->win.snd_una, 0, sendwin_outstanding(&qp->win));
 }
 
