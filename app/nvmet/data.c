@@ -9,10 +9,8 @@ void data_return(struct slot *slot)
 	struct pool *pool = &slot->queue->lane->pool;
 
 	if (slot->pool_bytes) {
-		uint64_t used_bytes = pool->used_bytes;
-
 		pool_return(pool, slot->data, slot->pool_bytes);
-		slot->queue->peer->held_bytes -= used_bytes - pool->used_bytes;
+		slot->queue->peer->buffers -= pool_units(slot->pool_bytes);
 	}
 	if (slot->store)
 		store_leave(slot->store, slot->queue->lane->index);
@@ -23,10 +21,9 @@ void data_return(struct slot *slot)
 
 bool data_has_share(const struct slot *slot)
 {
-	const struct pool *pool = &slot->queue->lane->pool;
-	uint64_t held_bytes = slot->queue->peer->held_bytes;
+	uint32_t held = slot->queue->peer->buffers;
 
-	return held_bytes == 0 || held_bytes + slot->command.data_bytes <= pool->bytes - pool->used_bytes;
+	return held == 0 || share_allows(&slot->queue->lane->pool.units, held, pool_units(slot->command.data_bytes));
 }
 
 bool data_take(struct slot *slot)
@@ -34,15 +31,14 @@ bool data_take(struct slot *slot)
 	struct queue *queue = slot->queue;
 	struct lane *lane = queue->lane;
 	struct pool *pool = &lane->pool;
-	uint64_t used_bytes = pool->used_bytes;
 
 	if (!lane->serves_waiting && !STAILQ_EMPTY(&lane->waiting))
 		return false;
 	slot->data = data_has_share(slot) ? pool_take(pool, slot->command.data_bytes) : NULL;
 	if (slot->data == NULL)
 		return false;
-	queue->peer->held_bytes += pool->used_bytes - used_bytes;
 	slot->pool_bytes = slot->command.data_bytes;
+	queue->peer->buffers += pool_units(slot->pool_bytes);
 	slot->data_lkey = lane->pool_region->lkeys[queue->port_index];
 	return true;
 }

@@ -6,8 +6,9 @@
 #include "nvmet/queue_state.h"
 
 /*
- * May this command's host have the memory that the command needs? No host may take more of the memory than is left for
- * the other hosts, so hosts that take no answers cannot use it up.
+ * May this command's host have the memory that the command needs, by the rule of share.h? The holder is the host's
+ * address, so hosts that take no answers cannot use up the memory. An address without buffers may always ask: if too
+ * little memory is free, its command then waits in order, and smaller commands do not overtake it (slot_try_again()).
  */
 bool data_has_share(const struct slot *slot);
 /*

@@ -42,8 +42,9 @@ static int open_completions(struct lane *lane)
 	for (uint32_t i = 0; i < server->port_count; i++) {
 		struct lane_port *port = &lane->ports[i];
 
-		port->entries = completions_of(server);
-		if (serves(lane, i) && uroce_cq_create(server->ports[i].port->device, port->entries, &port->cq) != 0)
+		port->entries.size = completions_of(server);
+		if (serves(lane, i) &&
+		    uroce_cq_create(server->ports[i].port->device, port->entries.size, &port->cq) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the completion queue of port %s",
 					    server->ports[i].device);
 	}

@@ -16,6 +16,7 @@
 #include "nvmet/pool.h"
 #include "nvmet/ring.h"
 #include "nvmet/turn.h"
+#include "share/share.h"
 
 #define LANES_MAX 16u
 #define LANE_PORTS_MAX 8u
@@ -36,8 +37,7 @@ struct server_counts {
 /* The part of a port that the queues of a lane use. */
 struct lane_port {
 	struct uroce_cq *cq;  /* NULL: the port has no queue for this lcore */
-	uint32_t entries;     /* of the CQ */
-	uint32_t completions; /* entries that its queues may use in the CQ */
+	struct share entries; /* of the CQ: a queue holds as many as it may use */
 };
 
 /* A request to connect. */
@@ -58,6 +58,7 @@ struct lane {
 	LIST_HEAD(, queue) queues;        /* all queues of the lane; changes under the target's lock */
 	LIST_HEAD(, queue) ending_queues; /* closed queues that still have something posted */
 	LIST_HEAD(peers, peer) peers;
+	struct share queue_places; /* this lane's part of the engine's QPs: a queue holds one */
 	_Atomic uint32_t queue_count;
 	STAILQ_HEAD(waiting_queues, queue) waiting; /* queues with commands that wait for memory, first come first */
 	bool serves_waiting;                        /* slot_try_again() is under way */

@@ -1,4 +1,4 @@
-/* peer.h - counts which part of the shared buffers and CQ entries the hosts at one address use */
+/* peer.h - counts what the hosts at one address hold of the pools of a lane */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_PEER_H
 #define NVMET_PEER_H
@@ -7,16 +7,20 @@
 
 struct peer {
 	struct uroce_addr addr;
+	/* what it holds of the pools of the lane */
 	uint32_t queues;
-	uint64_t held_bytes;                  /* of the buffers */
-	uint32_t completions[LANE_PORTS_MAX]; /* entries of the CQ of each port */
-	struct turn turn;                     /* its work that goes on */
-	struct turn file_turn;                /* its requests that wait for the ring */
+	uint32_t buffers; /* units of struct pool */
+	uint32_t entries[LANE_PORTS_MAX];
+	struct turn turn;      /* its work that goes on */
+	struct turn file_turn; /* its requests that wait for the ring */
 	LIST_ENTRY(peer) next;
 };
 
-/* enter: a queue of a host at this address begins. leave: it ends. NULL: no memory. */
-struct peer *peer_enter(struct peers *peers, const struct uroce_addr *addr);
-void peer_leave(struct peer *peer);
+/*
+ * enter: a queue of a host at this address begins, and takes one of the lane's places. leave: it ends, and has given
+ * back its other shares. NULL: no memory, or the address has its share of the places.
+ */
+struct peer *peer_enter(struct lane *lane, const struct uroce_addr *addr);
+void peer_leave(struct lane *lane, struct peer *peer);
 
 #endif

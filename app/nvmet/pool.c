@@ -20,9 +20,9 @@ static uint32_t order_of(uint32_t bytes)
 }
 
 /* Other lanes may be reading it. */
-static void set_used(struct pool *pool, uint64_t bytes)
+static void set_used(struct pool *pool, uint32_t units)
 {
-	__atomic_store_n(&pool->used_bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&pool->units.used, units, __ATOMIC_RELAXED);
 }
 
 static void push(struct pool *pool, uint32_t block, uint32_t order)
@@ -37,6 +37,7 @@ int pool_open(struct pool *pool, uint64_t bytes)
 
 	memset(pool, 0, sizeof(*pool));
 	pool->bytes = bytes;
+	pool->units.size = blocks;
 	pool->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pool->base == MAP_FAILED)
 		pool->base = NULL;
@@ -59,6 +60,11 @@ void pool_close(struct pool *pool)
 		munmap(pool->base, pool->bytes);
 	free(pool->blocks);
 	memset(pool, 0, sizeof(*pool));
+}
+
+uint32_t pool_units(uint32_t bytes)
+{
+	return 1u << order_of(bytes);
 }
 
 bool pool_has(const struct pool *pool, uint32_t bytes)
@@ -87,7 +93,7 @@ void *pool_take(struct pool *pool, uint32_t bytes)
 		push(pool, number + (1u << order), order);
 	}
 	block->state = (uint8_t)(order | USED);
-	set_used(pool, pool->used_bytes + (POOL_LEAST_BYTES << order));
+	set_used(pool, pool->units.used + (1u << order));
 	return pool->base + (uint64_t)number * POOL_LEAST_BYTES;
 }
 
@@ -97,7 +103,7 @@ void pool_return(struct pool *pool, void *buffer, uint32_t bytes)
 	uint32_t order = order_of(bytes);
 	uint32_t block = (uint32_t)(((uint8_t *)buffer - pool->base) / POOL_LEAST_BYTES);
 
-	set_used(pool, pool->used_bytes - (POOL_LEAST_BYTES << order));
+	set_used(pool, pool->units.used - (1u << order));
 	while (order < POOL_ORDERS - 1) {
 		uint32_t other = block ^ (1u << order);
 

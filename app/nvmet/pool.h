@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "share/share.h"
+
 #define POOL_LEAST_BYTES 4096u
 #define POOL_MOST_BYTES (1u << 20)
 #define POOL_ORDERS 9u /* block sizes from POOL_LEAST_BYTES to POOL_MOST_BYTES */
@@ -22,7 +24,7 @@ struct pool {
 	uint64_t bytes;
 	struct pool_block *blocks; /* those of the smallest size */
 	LIST_HEAD(, pool_block) free_lists[POOL_ORDERS];
-	uint64_t used_bytes;
+	struct share units; /* of POOL_LEAST_BYTES each; other lanes read units.used */
 };
 
 /* bytes: a multiple of POOL_MOST_BYTES. Returns 0 or -ENOMEM. */
@@ -32,6 +34,8 @@ void pool_close(struct pool *pool);
  * Takes a buffer of at least so many bytes, up to POOL_MOST_BYTES, aligned to POOL_LEAST_BYTES. NULL: none is free now.
  */
 void *pool_take(struct pool *pool, uint32_t bytes);
+/* The units that pool_take() takes for so many bytes. */
+uint32_t pool_units(uint32_t bytes);
 /* Would pool_take() find a buffer? */
 bool pool_has(const struct pool *pool, uint32_t bytes);
 /* bytes as for pool_take(). */

@@ -84,14 +84,22 @@ static void refuse(struct lane *lane, const struct uroce_cm_event *event, enum n
 	uroce_cm_id_destroy(event->id);
 }
 
+static void give_shares(struct queue *queue)
+{
+	struct peer *peer = queue->peer;
+
+	share_give(&queue->lane->ports[queue->port_index].entries, &peer->entries[queue->port_index], queue->entries);
+	peer_leave(queue->lane, peer);
+}
+
 static void free_queue(struct queue *queue)
 {
-	if (queue->peer)
-		peer_leave(queue->peer);
 	if (queue->qp)
 		uroce_qp_destroy(queue->qp);
 	if (queue->mr)
 		uroce_mr_dereg(queue->mr);
+	if (queue->peer)
+		give_shares(queue);
 	if (queue->capsules)
 		munmap(queue->capsules, (size_t)queue->capsule_count * queue->capsule_room);
 	free(queue->slots);
@@ -169,25 +177,19 @@ static uint32_t completions_of(const struct nvmf_hello *hello)
 }
 
 /*
- * May the queue have its CQ entries? As with buffers in data_has_share(), all queues of an address, with this one, may
- * have at most as many entries as are free before this queue gets its own. A queue gets its entries before its host has
- * said who it is: without this limit a stranger could take all of them just by asking to connect.
+ * Takes a place for the queue and its CQ entries, from the shares of its host's address. The host has not named itself
+ * yet: without shares a stranger could take all of them by requests to connect. Returns false if it may not have them.
  */
-static bool has_entries(const struct queue *queue)
-{
-	const struct lane_port *port = &queue->lane->ports[queue->port_index];
-	uint32_t held = queue->peer->completions[queue->port_index];
-
-	return port->cq && held + queue->completions <= port->entries - port->completions;
-}
-
-static void count_entries(struct queue *queue, bool taken)
+static bool take_shares(struct queue *queue, const struct uroce_addr *addr, uint32_t entries)
 {
 	struct lane_port *port = &queue->lane->ports[queue->port_index];
-	uint32_t change = taken ? queue->completions : -queue->completions;
 
-	port->completions += change;
-	queue->peer->completions[queue->port_index] += change;
+	queue->peer = peer_enter(queue->lane, addr);
+	if (queue->peer == NULL || port->cq == NULL ||
+	    !share_take(&port->entries, &queue->peer->entries[queue->port_index], entries))
+		return false;
+	queue->entries = entries;
+	return true;
 }
 
 static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *event, const struct nvmf_hello *hello)
@@ -204,10 +206,8 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	queue->id = event->id;
 	queue->opened_ns = lane->awake_ns;
 	queue->path_mtu = event->path_mtu;
-	queue->peer = peer_enter(&lane->peers, &event->peer);
 	queue->capsule_count = hello->commands;
 	queue->slot_count = slots_of(hello);
-	queue->completions = completions_of(hello);
 	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
 	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
 	queue->nvmf.context = queue;
@@ -215,7 +215,7 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	memcpy(queue->nvmf.peer, event->peer.bytes, sizeof(queue->nvmf.peer));
 	queue->nvmf.port_id = (uint16_t)(queue->port_index + 1);
 	nvmf_queue_open(&queue->nvmf, &server->target, hello);
-	if (queue->peer && has_entries(queue) && make_slots(queue) == 0 && make_qp(queue) == 0) {
+	if (take_shares(queue, &event->peer, completions_of(hello)) && make_slots(queue) == 0 && make_qp(queue) == 0) {
 		queue->lkey = uroce_mr_lkey(queue->mr);
 		return queue;
 	}
@@ -257,7 +257,6 @@ void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 		refuse(lane, event, refusal ? refusal : NVMF_REFUSAL_RESOURCES);
 		return;
 	}
-	count_entries(queue, true);
 	uroce_cm_set_context(queue->id, (uintptr_t)queue);
 	link_in(queue);
 	for (uint32_t i = 0; i < queue->capsule_count; i++)
@@ -430,7 +429,6 @@ void queue_close(struct queue *queue)
 
 	link_out(queue);
 	nvmf_queue_close(&queue->nvmf);
-	count_entries(queue, false);
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);
 		data_return(&queue->slots[i]);

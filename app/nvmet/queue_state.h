@@ -32,7 +32,7 @@ struct queue {
 	uint32_t slot_count, capsule_count, capsule_room, path_mtu;
 	struct pending *pending; /* capsules that wait for a slot, a ring with room for all capsules */
 	uint32_t pending_head, pending_count;
-	uint32_t completions; /* CQ entries that it may use */
+	uint32_t entries; /* CQ entries that it holds */
 	uint8_t *capsules;
 	struct uroce_mr *mr;
 	uint32_t lkey;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/server.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@
 #define BACKLOG 1024u
 #define QPS 8192u
 #define MRS 16384u
+
+/* MRs need no shares of their own, because queues have shares of the QPs. */
+static_assert(QPS + LANES_MAX + NVMF_SUBSYSTEMS_MAX * NVMF_NAMESPACES_MAX <= MRS,
+	      "a port has MRs for all queues, for the buffers of all lanes and for all namespaces in memory");
 
 /* ---- opening ---- */
 
@@ -96,6 +101,7 @@ static int open_lanes(struct server *server, const struct server_config *config)
 		STAILQ_INIT(&server->lanes[i].requests);
 		server->lanes[i].server = server;
 		server->lanes[i].index = i;
+		server->lanes[i].queue_places.size = QPS / server->lane_count;
 		server->lanes[i].lcore = uroce_engine_lcore(server->engine, i);
 		code = lane_open(&server->lanes[i], pool_bytes, config->threads);
 	}
@@ -241,9 +247,9 @@ struct server_counts server_counts(const struct server *server)
 
 uint64_t server_used_bytes(const struct server *server)
 {
-	uint64_t sum = 0;
+	uint64_t units = 0;
 
 	for (uint32_t i = 0; i < server->lane_count; i++)
-		sum += __atomic_load_n(&server->lanes[i].pool.used_bytes, __ATOMIC_RELAXED);
-	return sum;
+		units += __atomic_load_n(&server->lanes[i].pool.units.used, __ATOMIC_RELAXED);
+	return units * POOL_LEAST_BYTES;
 }

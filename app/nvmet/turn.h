@@ -13,7 +13,10 @@ struct turn_work {
 	STAILQ_ENTRY(turn_work) next;
 };
 
-/* The work of the hosts at one address. */
+/*
+ * The work of the hosts at one address. Steps and ring entries have no shares as in share.h: they end by themselves, so
+ * an address waits for its turn and not for places that another address holds.
+ */
 struct turn {
 	STAILQ_HEAD(, turn_work) works;
 	STAILQ_ENTRY(turn) next;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/share.h"
+
 #define CAP_CONTIGUOUS (1ull << 16)
 #define CAP_TIMEOUT (15ull << 24) /* 7.5 s */
 #define CAP_NVM (1ull << 37)
@@ -50,17 +52,19 @@ static void set_features_to_defaults(struct nvmf_controller *controller)
 	controller->events_wanted = controller->events_told = controller->events_due = 0;
 }
 
+/* A controller is a place that its host's address holds. Hosts connect seldom, so they are counted by a scan. */
 static bool has_room(const struct nvmf_queue *queue)
 {
-	uint32_t held = 0, left = 0;
+	struct share places = { .size = NVMF_CONTROLLERS_MAX };
+	uint32_t held = 0;
 
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		const struct nvmf_controller *controller = queue->target->controllers[i];
 
-		left += controller == NULL;
+		places.used += controller != NULL;
 		held += controller && memcmp(controller->peer, queue->peer, sizeof(queue->peer)) == 0;
 	}
-	return held < left;
+	return share_allows(&places, held, 1);
 }
 
 /* Begins with what the host has identified on this path before. Returns false: no memory. */

@@ -22,7 +22,10 @@ static uint32_t paths_at(const struct nvmf_paths *paths, const uint8_t peer[NVMF
 	return count;
 }
 
-/* Chooses the place of the path to be forgotten. NULL: all paths have controllers. */
+/*
+ * Chooses the place of the path to be forgotten. NULL: all paths have controllers. Not by the rule of share.h: a path
+ * is only remembered, so a new one replaces an old one and no host is refused.
+ */
 static struct nvmf_path **place_to_free(struct nvmf_paths *paths)
 {
 	struct nvmf_path **chosen = NULL;

@@ -313,13 +313,16 @@ struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, u
 	return queue;
 }
 
-bool bad_may_connect(struct site *site, uint16_t qid, uint32_t depth)
+struct bad_queue *bad_try_connect(struct site *site, uint16_t qid, uint32_t depth)
 {
 	struct bad_queue *queue = dial(site, qid, depth, 1);
 
 	for (unsigned i = 0; i < PATIENCE_MS && !queue->established && !queue->over; i++)
 		site_poll_for(site, 1);
-	return queue->established;
+	if (queue->established)
+		return queue;
+	bad_close(queue);
+	return NULL;
 }
 
 static void put_keyed(struct site *site, uint8_t *sqe, uint32_t bytes)

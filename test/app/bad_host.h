@@ -17,7 +17,7 @@
 #define BAD_HOST_NQN "nqn.2026-01.org.example:bad-host"
 #define GOOD_HOST_NQN "nqn.2026-01.org.example:good-host"
 #define BAD_DATA_BYTES (1u << 20)
-#define BAD_QUEUES 8u
+#define BAD_QUEUES 64u
 #define BAD_ADDRESSES 3u
 
 struct bad_queue {
@@ -67,8 +67,8 @@ double site_good_work(struct site *site, const char *nqn, unsigned ms);
 
 /* receives: posted, and posted again when they are used. Expects that it is accepted. */
 struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, uint32_t receives);
-/* Is it accepted? */
-bool bad_may_connect(struct site *site, uint16_t qid, uint32_t depth);
+/* The same with one receive. NULL: it is refused. */
+struct bad_queue *bad_try_connect(struct site *site, uint16_t qid, uint32_t depth);
 /* Connect of an admin queue (cntlid NVME_CNTLID_ANY) or of an I/O queue; its status. */
 uint16_t bad_login(struct bad_queue *queue, uint16_t qid, uint16_t cntlid, const char *nqn, const char *host_nqn);
 /* An admin queue whose controller is ready, and an I/O queue with so many receives, none of which comes again if it is

@@ -159,24 +159,6 @@ Test(bad_hosts, queue_without_connect_command_is_closed)
 	site_close(site);
 }
 
-/* A connection request takes completion entries and keeps them until its host must have sent the Connect command. */
-Test(bad_hosts, connecting_host_leaves_completion_entries_for_others)
-{
-	struct site *site = open_site();
-	struct lane_port *port = &site->server.lanes[0].ports[0];
-	uint32_t accepted = 0;
-
-	cr_assert(bad_may_connect(site, 1, 1024));
-	port->entries = 4 * port->completions;
-	while (accepted < 5 && bad_may_connect(site, 1, 1024))
-		accepted++;
-	cr_expect_eq(accepted, 1, "half of the entries: %u more queues", accepted);
-	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);
-	site->address = 1;
-	cr_expect(bad_may_connect(site, 1, 1024), "an address that has none may take all that are left");
-	site_close(site);
-}
-
 /* ---- large buffers ---- */
 
 static void wait_for_answers(struct bad_queue *queue, uint32_t answers)
@@ -236,6 +218,30 @@ Test(bad_hosts, small_requests_do_not_starve_a_large_buffer_request)
 	}
 	cr_expect_eq(large->answers, before + 1, "it waits while %u small ones are answered", small->answers);
 	wait_for_answers(small, small->sent);
+	return_buffers(site, taken);
+	site_close(site);
+}
+
+/* An address that holds no buffers waits in order, though a smaller request finds a buffer. */
+Test(bad_hosts, small_request_does_not_overtake_a_large_buffer_request)
+{
+	struct site *site = open_site();
+	struct bad_queue *small = bad_join(site, 16, false), *large;
+	uint32_t small_before = small->answers, large_before;
+	void *taken[8];
+
+	site->address = 1;
+	large = bad_join(site, 16, false);
+	large_before = large->answers;
+	take_buffers(site, taken, POOL_LEAST_BYTES);
+	ask_to_read(large, BLOCKS_OF_MIB);
+	ask_to_read(small, 8);
+	site_poll_for(site, 50);
+	cr_expect_eq(large->answers, large_before);
+	cr_expect_eq(small->answers, small_before, "it is served before the large one");
+	pool_return(&site->server.lanes[0].pool, taken[7], POOL_LEAST_BYTES);
+	wait_for_answers(large, large_before + 1);
+	wait_for_answers(small, small_before + 1);
 	return_buffers(site, taken);
 	site_close(site);
 }

@@ -36,11 +36,11 @@ static uint32_t read_all(void)
 	uint32_t wrong = 0;
 
 	while (!atomic_load(&over)) {
-		uint64_t used_bytes = __atomic_load_n(&pool.used_bytes, __ATOMIC_RELAXED);
+		uint32_t units = __atomic_load_n(&pool.units.used, __ATOMIC_RELAXED);
 
 		sum = (struct app_histogram){ 0 };
 		app_histogram_add(&sum, &times);
-		wrong += used_bytes != 0 && used_bytes != BYTES;
+		wrong += units > BYTES / POOL_LEAST_BYTES;
 		wrong += sum.count > ROUNDS || app_histogram_percentile(&sum, 0.5) >= ROUNDS;
 	}
 	return wrong;

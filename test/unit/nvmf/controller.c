@@ -9,6 +9,7 @@
 #include "nvmf/change.h"
 #include "nvmf/event.h"
 #include "nvmf_host.h"
+#include "shared_pool.h"
 
 #define USUAL 0x00460000u
 #define READY 1u
@@ -139,27 +140,44 @@ Test(controller, exhausted_ids_are_refused_and_a_released_one_is_reused)
 	host_close(host);
 }
 
+struct peers {
+	struct nvmf_host *host;
+	struct nvmf_queue queues[2][NVMF_CONTROLLERS_MAX + 1];
+	uint32_t count[2];
+};
+
+static bool connect_peer(void *context, uint32_t peer)
+{
+	struct peers *peers = context;
+	struct nvmf_queue *queue = &peers->queues[peer][peers->count[peer]];
+	uint16_t status;
+
+	queue->peer[NVMF_PEER_BYTES - 1] = (uint8_t)peer;
+	status = host_connect(peers->host, queue, peers->count[peer] % 2 ? HOST_DISK : NVME_DISCOVERY_NQN, 0, 0xFFFF);
+	if (status != NVME_OK) {
+		cr_expect_eq(status, NVME_CONNECT_BUSY);
+		return false;
+	}
+	peers->count[peer]++;
+	return true;
+}
+
+static void disconnect_peer(void *context, uint32_t peer)
+{
+	struct peers *peers = context;
+
+	nvmf_queue_close(&peers->queues[peer][--peers->count[peer]]);
+}
+
 /* Whatever it calls itself, and for discovery, too, to which every host is admitted. */
 Test(controller, one_peer_leaves_controllers_to_others)
 {
-	static struct nvmf_queue queues[NVMF_CONTROLLERS_MAX + 1];
-	struct nvmf_host *host = host_open(NULL);
-	uint32_t count = 0;
+	static struct peers peers;
 
-	for (; count < NVMF_CONTROLLERS_MAX; count++) {
-		queues[count].peer[NVMF_PEER_BYTES - 1] = 1;
-		if (host_connect(host, &queues[count], count % 2 ? HOST_DISK : NVME_DISCOVERY_NQN, 0, 0xFFFF) !=
-		    NVME_OK)
-			break;
-	}
-	cr_expect_eq(count, NVMF_CONTROLLERS_MAX / 2, "%u", count);
-	cr_expect_eq(host_connect(host, &queues[count], HOST_DISK, 0, 0xFFFF), NVME_CONNECT_BUSY);
-	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK, "of another peer");
-	nvmf_queue_close(&queues[0]);
-	cr_expect_eq(host_connect(host, &queues[count], HOST_DISK, 0, 0xFFFF), NVME_OK, "in the place of one");
-	for (uint32_t i = 0; i <= count; i++)
-		nvmf_queue_close(&queues[i]);
-	host_close(host);
+	peers.host = host_open(NULL);
+	shared_pool_check(&(struct shared_pool){
+		.context = &peers, .take = connect_peer, .give = disconnect_peer, .least = NVMF_CONTROLLERS_MAX / 4 });
+	host_close(peers.host);
 }
 
 Test(controller, last_closed_queue_frees_the_controller)
