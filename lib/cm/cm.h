@@ -93,9 +93,8 @@ struct cm_side {
 };
 
 struct cm_config {
-	uint32_t connections; /* how many connections there can be, 1 ... 2^20 */
-	/* how many connections may be passive and not established: in all, and of one peer (C-22) */
-	uint32_t half_open, of_one_peer;
+	uint32_t connections;  /* how many connections there can be, 1 ... 2^20 */
+	uint32_t half_open;    /* how many connections may be passive and not established (C-22) */
 	uint32_t refusals;     /* refusals that are kept for repeated REQs; at least 1 */
 	uint32_t timewait_ids; /* room for ids in time-wait, of which none ends early */
 	/* id_mask, a power of two - 1: the digits of an id that name its manager; id_low: this manager's digits */

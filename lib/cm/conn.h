@@ -9,9 +9,9 @@
 
 #include "cm/cm.h"
 #include "cm/deadlines.h"
-#include "cm/quota.h"
 #include "cm/refusal.h"
 #include "cm/timewait.h"
+#include "share/share.h"
 
 #define CM_ACTIONS 16u /* more than one call can cause */
 #define CM_LAPS 8u     /* LAPs of a peer that are remembered: more than can be on their way within a packet life time */
@@ -58,7 +58,7 @@ struct cm_conn {
 	uint32_t local_id, remote_id;
 	uint32_t next_id, next_peer, next_qp; /* links in the chains of the tables; next_id also in the free list */
 	uint8_t state;                        /* enum cm_state */
-	uint16_t source;                      /* index of the counters for its peer's address */
+	uint16_t source;                      /* holder of its place: its peer's address, or CM_TIMEWAIT_OWN */
 	bool passive, known_to_user, counted_by_listener;
 	bool half_open;     /* passive, neither established nor ended: counted in cm->half_open */
 	bool replied;       /* a REP was sent */
@@ -102,7 +102,7 @@ struct cm_table {
 struct cm {
 	struct cm_config config;
 	struct cm_table table;
-	struct cm_quota half_open;
+	struct share_peers half_open;
 	struct cm_refusals refusals;
 	/* connections that their users have forgotten and that wait for a DREP, oldest first */
 	TAILQ_HEAD(, cm_conn) ending;
@@ -238,10 +238,10 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
  */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
 /*
- * Returns a free connection. If there is none, evicts the connection that its user has forgotten and that has waited
- * longest for a DREP. NULL: all are in use.
+ * Returns a free connection, with room for its time-wait, which the holder must have. If there is none, evicts the
+ * connection that its user has forgotten and that has waited longest for a DREP. NULL: all are in use.
  */
-struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns);
+struct cm_conn *cm_close_make_room(struct cm *cm, uint16_t holder, uint64_t now_ns);
 /* All tries were used up. */
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Sends a REJ to the peer whose REQ or REP is given up. */

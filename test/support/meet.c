@@ -53,7 +53,6 @@ static struct cm_config config_of(enum meet_name name, const struct cm_config *g
 
 	config.connections = config.connections ? config.connections : 64;
 	config.half_open = config.half_open ? config.half_open : 32;
-	config.of_one_peer = config.of_one_peer ? config.of_one_peer : 16;
 	config.refusals = config.refusals ? config.refusals : 16;
 	config.timewait_ids = config.timewait_ids ? config.timewait_ids : 2 * config.connections;
 	config.ca_guid = 0x100 + name;
