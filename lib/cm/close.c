@@ -66,7 +66,7 @@ static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 
 void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	cm_no_more_pending(conn);
+	cm_no_more_pending(cm, conn);
 	cm_table_remove_qp(&cm->table, conn);
 	conn->state = CM_CLOSED;
 	if (conn->timewait_until_ns == 0)

@@ -59,6 +59,7 @@ struct cm_conn {
 	uint32_t next_id, next_peer, next_qp; /* links in the chains of the tables; next_id also in the free list */
 	uint8_t state;                        /* enum cm_state */
 	uint16_t source;                      /* holder of its place: its peer's address, or CM_TIMEWAIT_OWN */
+	uint16_t waiting;                     /* the listener's counter for its peer */
 	bool passive, known_to_user, counted_by_listener;
 	bool half_open;     /* passive, neither established nor ended: counted in cm->half_open */
 	bool replied;       /* a REP was sent */
@@ -77,7 +78,7 @@ struct cm_conn {
 	uint64_t transaction_id;
 	uint64_t peer_guid;
 	uint64_t context;
-	struct cm_listener *listener; /* valid while counted_by_listener */
+	struct cm_listener *listener; /* valid, as waiting is, while counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route; /* route of the REQ, by which the peer is known */
 	/* route of what is sent: the REQ's route, until the QP migrates or the peer sends from elsewhere */
@@ -164,7 +165,12 @@ void cm_config_complete(struct cm_config *config);
 
 /* ---- listener.c ---- */
 
-void cm_no_more_pending(struct cm_conn *conn);
+/* May one more request from this address wait for the listener's user (C-22)? */
+bool cm_listener_has_room(const struct cm_listeners *listeners, const struct cm_listener *listener,
+			  const uint8_t addr[16]);
+/* The connection waits for the listener's user; or waits no more. */
+void cm_begin_pending(struct cm *cm, struct cm_conn *conn, struct cm_listener *listener);
+void cm_no_more_pending(struct cm *cm, struct cm_conn *conn);
 
 /* ---- action.c: actions and messages, and times ---- */
 

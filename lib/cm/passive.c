@@ -138,7 +138,7 @@ bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t s
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
 	else if (!share_peers_allow(&cm->half_open, source, 1) || is_crowded(cm, route))
 		cm->counters[CM_CNT_DROP_OF_ONE_PEER]++;
-	else if (atomic_load(&listener->pending) >= listener->backlog)
+	else if (!cm_listener_has_room(cm->config.listeners, listener, route->dest))
 		cm->counters[CM_CNT_DROP_BACKLOG]++;
 	else
 		return true;
@@ -174,14 +174,13 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, ui
 
 	if (conn == NULL)
 		return NULL;
-	conn->passive = conn->known_to_user = conn->counted_by_listener = true;
-	conn->listener = listener;
+	conn->passive = conn->known_to_user = true;
 	conn->context = listener->context;
 	conn->route = conn->send_route = *route;
 	conn->remote_id = cm->in.local_id;
 	conn->transaction_id = cm->in.transaction_id;
 	conn->half_open = share_peers_take(&cm->half_open, source, 1);
-	atomic_fetch_add(&listener->pending, 1);
+	cm_begin_pending(cm, conn, listener);
 	cm_table_add_peer(&cm->table, conn);
 	conn->give_up_ns = now_ns + cm->config.patience_ns;
 	cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
@@ -295,7 +294,7 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	conn->own = accept->side;
 	conn->peer.ece &= accept->side.ece;
 	cm_negotiate(&conn->own, &conn->peer);
-	cm_no_more_pending(conn);
+	cm_no_more_pending(cm, conn);
 	conn->user_moves = accept->user_moves;
 	conn->tell_timewait = accept->tell_timewait;
 	conn->state = CM_REP_SENT;

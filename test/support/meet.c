@@ -107,6 +107,8 @@ void meet_close(struct meet *meet)
 void meet_restart(struct meet *meet, enum meet_name name, const struct cm_config *config)
 {
 	free(meet->end[name].memory);
+	for (uint32_t i = 0; i < SHARE_PEERS; i++)
+		atomic_store(&meet->end[name].listeners.waiting[i], 0);
 	for (uint32_t i = 0; i < CM_LISTENERS; i++) {
 		struct cm_listener *listener = atomic_load(&meet->end[name].listeners.slots[i]);
 

@@ -177,3 +177,67 @@ Test(shares, greedy_address_leaves_time_wait_to_another_one)
 	cr_expect_eq(check(&config, 64, USED, 7, CM_CNT_DROP_RESTS), DROPS);
 	cr_expect_eq(check(&config, 64, RESTS, 7, CM_CNT_DROP_RESTS), DROPS);
 }
+
+/* A slow user answers nobody: whoever has filled the backlog keeps nobody else out. */
+Test(shares, greedy_address_leaves_backlog_to_another_one)
+{
+	struct cm_config config = { .half_open = 64, .timewait_ids = 512 };
+
+	RULE("C-22");
+	RULE("C-27");
+	cr_expect_eq(check(&config, 8, WAITS, 4, CM_CNT_DROP_BACKLOG), DROPS);
+}
+
+/* lcores that take requests at the same time may take more than there is room for. */
+Test(shares, overfull_backlog_takes_no_request)
+{
+	struct meet *meet = meet_open(NULL);
+	struct strangers strangers = strangers_of(meet, WAITS);
+	struct cm_listener *listener = meet_listen(meet, MEET_B, PORT, 2);
+
+	RULE("C-22");
+	for (uint32_t pending = 4; pending < 7; pending++) {
+		listener->pending = pending;
+		cr_expect_not(ask(&strangers, 0), "%u", pending);
+	}
+	listener->pending = 3;
+	cr_expect(ask(&strangers, 0));
+	meet_close(meet);
+}
+
+/* C-27: at another port, or at the same port of another address, the same client has the whole backlog again. */
+Test(shares, one_address_may_fill_each_backlog)
+{
+	struct meet *meet = meet_open(NULL);
+	struct strangers strangers = strangers_of(meet, WAITS);
+
+	RULE("C-27");
+	for (uint8_t i = 0; i < 3; i++) {
+		struct cm_listener *listener = meet_listen(meet, MEET_B, (uint16_t)(i < 2 ? PORT + i : PORT), 3);
+
+		strangers.request.service_id = listener->service_id;
+		if (i == 2) {
+			strangers.to_b.source[15] += 7;
+			memcpy(listener->addr, strangers.to_b.source, 16);
+		}
+		for (uint32_t k = 0; k < 3; k++)
+			cr_expect(ask(&strangers, 0), "request %u of listener %u", k, i);
+		cr_expect_not(ask(&strangers, 0), "listener %u", i);
+	}
+	meet_close(meet);
+}
+
+/* C-27: a backlog of one takes a request, and while it waits a request of one more client. */
+Test(shares, smallest_backlog_takes_a_request_of_another_address)
+{
+	struct meet *meet = meet_open(NULL);
+	struct strangers strangers = strangers_of(meet, WAITS);
+
+	RULE("C-27");
+	meet_listen(meet, MEET_B, PORT, 1);
+	cr_expect(ask(&strangers, 0));
+	cr_expect_not(ask(&strangers, 0));
+	cr_expect(ask(&strangers, 1));
+	cr_expect_not(ask(&strangers, 2));
+	meet_close(meet);
+}
