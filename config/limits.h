@@ -113,10 +113,10 @@
 
 /*
  * Connection management, of an lcore: what strangers may hold at a time (C-22). Passive connections count until they
- * are established, or their place is free again; of one address so many that an honest host opens its thousand at once.
+ * are established, or their place is free again. An address has a share of them (lib/share/share.h): next to another
+ * one that takes all it can, an honest host still opens its thousand at once.
  */
 #define CM_HALF_OPEN 4096u
-#define CM_HALF_OPEN_OF_ONE_PEER 2048u
 #define CM_SAME_MOST 16u               /* of one address and id: so many are looked through for each request */
 #define CM_REFUSALS 1024u              /* answers that are given again when the request comes again */
 #define CM_TIMEWAITS_PER_CONNECTION 4u /* ids in time-wait, and in use */
@@ -134,7 +134,9 @@
 #define CM_SERVICE_TIMEOUT_MAX 24u  /* code: an MRA, 69 s */
 #define CM_ACK_TIMEOUT_MAX 22u      /* code */
 
-static_assert(CM_HALF_OPEN_OF_ONE_PEER < CM_HALF_OPEN, "one peer leaves room to others");
+static_assert(CM_HALF_OPEN / 4 >= 1000, "an honest host opens its thousand next to a greedy one");
+static_assert(7 * CM_TIMEWAITS_PER_CONNECTION >= 16,
+	      "one address may have all connections in use, for their time-wait");
 static_assert(CM_REFUSAL_NS > 2 * (4096ull << 22), "a peer of code 22 asks twice more");
 static_assert(OUTBOX_PACKETS >= BURST, "one outbox fills one tx burst");
 static_assert(KEPT_SPAN / KEPT_BLOCK == 32, "a bit of a word for each block of PSNs that may be kept");

@@ -191,9 +191,10 @@ UROCE_API int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *
 
 /*
  * Listens on all devices of the engine. addr: NULL or zeros mean any address. port: 0 means a free port, see
- * uroce_cm_port(). backlog: 1 ... 65536 requests may wait for accept or reject; 0 means 1024. Requests beyond the
- * backlog are dropped, and clients repeat them. Returns 0; -EADDRINUSE; -EADDRNOTAVAIL: no device has the address;
- * -EINVAL: backlog; -ENOSPC: 256 ids listen already.
+ * uroce_cm_port(). backlog: 1 ... 65536 requests of one address may wait for accept or reject; 0 means 1024. There is
+ * room for twice as many, so that no address keeps the others out: each may have half of what the others leave.
+ * Requests beyond that are dropped, and clients repeat them. Returns 0; -EADDRINUSE; -EADDRNOTAVAIL: no device has the
+ * address; -EINVAL: backlog; -ENOSPC: 256 ids listen already.
  */
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 			      uint32_t backlog, uint64_t context, struct uroce_cm_id **listener);

@@ -148,5 +148,5 @@ void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
 	if (!conn->half_open)
 		return;
 	conn->half_open = false;
-	quota_release(&cm->half_open, conn->source);
+	share_peers_give(&cm->half_open, conn->source, 1);
 }

@@ -88,8 +88,8 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 	cm_timewait_wake(&cm->table.timewait, now_ns);
 	if (connect->user.bytes + CM_IP_BYTES > cm_mad_private_bytes((uint8_t)kind))
 		return -EINVAL;
-	if (timewait_has_room(&cm->table.timewait, cm->table.used))
-		conn = cm_close_make_room(cm, now_ns);
+	if (cm_timewait_has_room(&cm->table.timewait, CM_TIMEWAIT_OWN))
+		conn = cm_close_make_room(cm, CM_TIMEWAIT_OWN, now_ns);
 	if (conn == NULL)
 		return -ENOBUFS;
 	conn->state = CM_REQ_SENT;

@@ -54,8 +54,10 @@ static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (conn->half_open || (conn->passive && !conn->replied))
 		keep_refusal(cm, conn, now_ns);
 	if (conn->timewait_until_ns > now_ns && (conn->replied || !conn->passive))
-		cm_timewait_begin(&cm->table.timewait, conn->route.dest, conn->local_id, conn->remote_id,
+		cm_timewait_begin(&cm->table.timewait, conn->route.dest, conn->source, conn->local_id, conn->remote_id,
 				  conn->timewait_until_ns);
+	else
+		cm_timewait_release(&cm->table.timewait, conn->source);
 	if (conn->ending)
 		TAILQ_REMOVE(&cm->ending, conn, with_ending);
 	cm_no_more_half_open(cm, conn);
@@ -64,7 +66,7 @@ static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 
 void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	cm_no_more_pending(conn);
+	cm_no_more_pending(cm, conn);
 	cm_table_remove_qp(&cm->table, conn);
 	conn->state = CM_CLOSED;
 	if (conn->timewait_until_ns == 0)
@@ -207,7 +209,7 @@ void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
 	cm_disconnect(cm, connection, NULL, now_ns);
 }
 
-struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns)
+struct cm_conn *cm_close_make_room(struct cm *cm, uint16_t holder, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_alloc(&cm->table, cm->config.id_mask, cm->config.id_low);
 
@@ -215,6 +217,10 @@ struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns)
 		cm->counters[CM_CNT_END_UNHEARD]++;
 		cm_close_finish(cm, TAILQ_FIRST(&cm->ending), now_ns);
 		conn = cm_table_alloc(&cm->table, cm->config.id_mask, cm->config.id_low);
+	}
+	if (conn) {
+		conn->source = holder;
+		cm_timewait_reserve(&cm->table.timewait, holder);
 	}
 	return conn;
 }

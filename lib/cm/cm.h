@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cm/mad.h"
+#include "share/share.h"
 
 #define CM_NONE UINT32_MAX
 /* private data of a REQ that are left to the user, behind the header of IP addressing */
@@ -93,9 +94,8 @@ struct cm_side {
 };
 
 struct cm_config {
-	uint32_t connections; /* how many connections there can be, 1 ... 2^20 */
-	/* how many connections may be passive and not established: in all, and of one peer (C-22) */
-	uint32_t half_open, of_one_peer;
+	uint32_t connections;  /* how many connections there can be, 1 ... 2^20 */
+	uint32_t half_open;    /* how many connections may be passive and not established (C-22) */
 	uint32_t refusals;     /* refusals that are kept for repeated REQs; at least 1 */
 	uint32_t timewait_ids; /* room for ids in time-wait, of which none ends early */
 	/* id_mask, a power of two - 1: the digits of an id that name its manager; id_low: this manager's digits */
@@ -123,22 +123,27 @@ void cm_config_fit(struct cm_config *config, uint32_t connections);
 /* The address family of requests that a listener at any address takes. */
 enum cm_family { CM_ANY_FAMILY, CM_IPV4, CM_IPV6 };
 
+/*
+ * An address alone has the whole backlog, as users of librdmacm expect. So that other addresses can connect even then,
+ * the pool that all addresses share has twice as many places.
+ */
 struct cm_listener {
 	uint64_t service_id;
 	uint8_t addr[16]; /* zeros: any */
 	enum cm_family family;
 	uint64_t context;
-	uint32_t backlog;          /* how many requests may wait for the user's answer */
-	_Atomic uint32_t pending;  /* requests that wait now */
-	_Atomic uint32_t overflow; /* requests dropped because the backlog was full */
-	uint8_t path_mtu;          /* code of the largest path MTU; 0: the manager's */
-	uint32_t datagram_qpn;     /* SIDR: QPN of the service's queue pair for datagrams; 0: no such service */
+	uint32_t backlog;         /* how many requests of one address may wait for the user's answer */
+	_Atomic uint32_t pending; /* requests that wait now */
+	uint8_t path_mtu;         /* code of the largest path MTU; 0: the manager's */
+	uint32_t datagram_qpn;    /* SIDR: QPN of the service's queue pair for datagrams; 0: no such service */
 	uint32_t datagram_qkey;
 	bool asks_user; /* SIDR: each question becomes a REQUEST event, as for a connection */
 };
 
 struct cm_listeners {
 	struct cm_listener *_Atomic slots[CM_LISTENERS];
+	uint8_t key[16];                       /* random, secret */
+	_Atomic uint32_t waiting[SHARE_PEERS]; /* requests that wait now, by listener and address */
 };
 
 /* Finds the listener for an address, or else for any address. NULL: nobody listens. */

@@ -18,7 +18,6 @@ static uint32_t at_most(uint32_t number, uint32_t limit)
 void cm_config_fit(struct cm_config *config, uint32_t connections)
 {
 	config->half_open = at_most(CM_HALF_OPEN, connections);
-	config->of_one_peer = at_most(CM_HALF_OPEN_OF_ONE_PEER, (connections + 1) / 2);
 	config->connections = connections + config->half_open;
 	config->refusals = at_most(CM_REFUSALS, connections);
 	config->timewait_ids = config->connections * CM_TIMEWAITS_PER_CONNECTION;

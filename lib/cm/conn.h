@@ -9,9 +9,9 @@
 
 #include "cm/cm.h"
 #include "cm/deadlines.h"
-#include "cm/quota.h"
 #include "cm/refusal.h"
 #include "cm/timewait.h"
+#include "share/share.h"
 
 #define CM_ACTIONS 16u /* more than one call can cause */
 #define CM_LAPS 8u     /* LAPs of a peer that are remembered: more than can be on their way within a packet life time */
@@ -58,7 +58,8 @@ struct cm_conn {
 	uint32_t local_id, remote_id;
 	uint32_t next_id, next_peer, next_qp; /* links in the chains of the tables; next_id also in the free list */
 	uint8_t state;                        /* enum cm_state */
-	uint16_t source;                      /* index of the counters for its peer's address */
+	uint16_t source;                      /* holder of its place: its peer's address, or CM_TIMEWAIT_OWN */
+	uint16_t waiting;                     /* the listener's counter for its peer */
 	bool passive, known_to_user, counted_by_listener;
 	bool half_open;     /* passive, neither established nor ended: counted in cm->half_open */
 	bool replied;       /* a REP was sent */
@@ -77,7 +78,7 @@ struct cm_conn {
 	uint64_t transaction_id;
 	uint64_t peer_guid;
 	uint64_t context;
-	struct cm_listener *listener; /* valid while counted_by_listener */
+	struct cm_listener *listener; /* valid, as waiting is, while counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route; /* route of the REQ, by which the peer is known */
 	/* route of what is sent: the REQ's route, until the QP migrates or the peer sends from elsewhere */
@@ -102,7 +103,7 @@ struct cm_table {
 struct cm {
 	struct cm_config config;
 	struct cm_table table;
-	struct cm_quota half_open;
+	struct share_peers half_open;
 	struct cm_refusals refusals;
 	/* connections that their users have forgotten and that wait for a DREP, oldest first */
 	TAILQ_HEAD(, cm_conn) ending;
@@ -164,7 +165,12 @@ void cm_config_complete(struct cm_config *config);
 
 /* ---- listener.c ---- */
 
-void cm_no_more_pending(struct cm_conn *conn);
+/* May one more request from this address wait for the listener's user (C-22)? */
+bool cm_listener_has_room(const struct cm_listeners *listeners, const struct cm_listener *listener,
+			  const uint8_t addr[16]);
+/* The connection waits for the listener's user; or waits no more. */
+void cm_begin_pending(struct cm *cm, struct cm_conn *conn, struct cm_listener *listener);
+void cm_no_more_pending(struct cm *cm, struct cm_conn *conn);
 
 /* ---- action.c: actions and messages, and times ---- */
 
@@ -238,10 +244,10 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
  */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
 /*
- * Returns a free connection. If there is none, evicts the connection that its user has forgotten and that has waited
- * longest for a DREP. NULL: all are in use.
+ * Returns a free connection, with room for its time-wait, which the holder must have. If there is none, evicts the
+ * connection that its user has forgotten and that has waited longest for a DREP. NULL: all are in use.
  */
-struct cm_conn *cm_close_make_room(struct cm *cm, uint64_t now_ns);
+struct cm_conn *cm_close_make_room(struct cm *cm, uint16_t holder, uint64_t now_ns);
 /* All tries were used up. */
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Sends a REJ to the peer whose REQ or REP is given up. */

@@ -35,10 +35,45 @@ struct cm_listener *cm_listener_find(const struct cm_listeners *listeners, uint6
 	return found;
 }
 
-void cm_no_more_pending(struct cm_conn *conn)
+/* Each listener counts each address, so that a client may fill the backlogs of several listeners. */
+static uint16_t counter_of(const struct cm_listeners *listeners, const struct cm_listener *listener,
+			   const uint8_t addr[16])
 {
-	if (conn->counted_by_listener)
+	uint8_t text[40];
+
+	memcpy(text, addr, 16);
+	memcpy(text + 16, listener->addr, 16);
+	memcpy(text + 32, &listener->service_id, 8);
+	return (uint16_t)(share_hash_table(listeners->key, text, sizeof(text)) % SHARE_PEERS);
+}
+
+bool cm_listener_has_room(const struct cm_listeners *listeners, const struct cm_listener *listener,
+			  const uint8_t addr[16])
+{
+	uint32_t held = atomic_load(&listeners->waiting[counter_of(listeners, listener, addr)]);
+	uint32_t pending = atomic_load(&listener->pending);
+	struct share places = { .size = 2 * listener->backlog };
+
+	/* lcores that take requests at the same time may take more than there is room for */
+	places.used = pending < places.size ? pending : places.size;
+	return share_allows(&places, held, 1);
+}
+
+void cm_begin_pending(struct cm *cm, struct cm_conn *conn, struct cm_listener *listener)
+{
+	conn->counted_by_listener = true;
+	conn->listener = listener;
+	conn->waiting = counter_of(cm->config.listeners, listener, conn->route.dest);
+	atomic_fetch_add(&cm->config.listeners->waiting[conn->waiting], 1);
+	atomic_fetch_add(&listener->pending, 1);
+}
+
+void cm_no_more_pending(struct cm *cm, struct cm_conn *conn)
+{
+	if (conn->counted_by_listener) {
+		atomic_fetch_sub(&cm->config.listeners->waiting[conn->waiting], 1);
 		atomic_fetch_sub(&conn->listener->pending, 1);
+	}
 	conn->counted_by_listener = false;
 }
 
@@ -48,6 +83,6 @@ void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
 		struct cm_conn *conn = cm_table_at(&cm->table, i);
 
 		if (conn && conn->listener == listener)
-			cm_no_more_pending(conn);
+			cm_no_more_pending(cm, conn);
 	}
 }

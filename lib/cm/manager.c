@@ -76,8 +76,7 @@ struct cm *cm_init(void *memory, const struct cm_config *config)
 	cm_config_complete(&cm->config);
 	cm_table_init(&cm->table, &at, config);
 	cm_refusals_init(&cm->refusals, &at, config->refusals, config->key);
-	cm->half_open.all_max = config->half_open;
-	cm->half_open.of_one_max = config->of_one_peer;
+	share_peers_init(&cm->half_open, config->half_open);
 	TAILQ_INIT(&cm->ending);
 	return cm;
 }
@@ -499,8 +498,8 @@ void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 	cm_timewait_wake(&cm->table.timewait, now_ns);
 	*usage = (struct cm_usage){
 		.connections = cm->table.used,
-		.half_open = cm->half_open.all,
-		.timewait_ids = cm->table.timewait.quota.all,
+		.half_open = cm->half_open.pool.used,
+		.timewait_ids = cm->table.timewait.until.count,
 		.timers = cm->table.timers.count,
 	};
 }

@@ -132,11 +132,13 @@ static bool is_crowded(const struct cm *cm, const struct cm_route *route)
 bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t source,
 			 const struct cm_listener *listener)
 {
-	if (quota_is_full(&cm->half_open))
+	const struct share *half_open = &cm->half_open.pool;
+
+	if (half_open->used == half_open->size)
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
-	else if (quota_is_full_of(&cm->half_open, source) || is_crowded(cm, route))
+	else if (!share_peers_allow(&cm->half_open, source, 1) || is_crowded(cm, route))
 		cm->counters[CM_CNT_DROP_OF_ONE_PEER]++;
-	else if (atomic_load(&listener->pending) >= listener->backlog)
+	else if (!cm_listener_has_room(cm->config.listeners, listener, route->dest))
 		cm->counters[CM_CNT_DROP_BACKLOG]++;
 	else
 		return true;
@@ -168,19 +170,17 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
 				 struct cm_listener *listener, uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_close_make_room(cm, now_ns);
+	struct cm_conn *conn = cm_close_make_room(cm, source, now_ns);
 
 	if (conn == NULL)
 		return NULL;
-	conn->passive = conn->known_to_user = conn->half_open = conn->counted_by_listener = true;
+	conn->passive = conn->known_to_user = true;
 	conn->context = listener->context;
-	conn->listener = listener;
 	conn->route = conn->send_route = *route;
 	conn->remote_id = cm->in.local_id;
 	conn->transaction_id = cm->in.transaction_id;
-	conn->source = source;
-	quota_hold(&cm->half_open, source);
-	atomic_fetch_add(&listener->pending, 1);
+	conn->half_open = share_peers_take(&cm->half_open, source, 1);
+	cm_begin_pending(cm, conn, listener);
 	cm_table_add_peer(&cm->table, conn);
 	conn->give_up_ns = now_ns + cm->config.patience_ns;
 	cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
@@ -251,10 +251,10 @@ void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, uint64_t
 		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;
 	}
-	source = quota_source(cm->config.key, route->dest);
+	source = share_peer(cm->config.key, route->dest);
 	if (!cm_passive_has_room(cm, route, source, listener))
 		return;
-	if (!timewait_has_room_for_stranger(&cm->table.timewait, cm->table.used, source)) {
+	if (!cm_timewait_has_room(&cm->table.timewait, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
 		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);
 		return;
@@ -294,7 +294,7 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	conn->own = accept->side;
 	conn->peer.ece &= accept->side.ece;
 	cm_negotiate(&conn->own, &conn->peer);
-	cm_no_more_pending(conn);
+	cm_no_more_pending(cm, conn);
 	conn->user_moves = accept->user_moves;
 	conn->tell_timewait = accept->tell_timewait;
 	conn->state = CM_REP_SENT;

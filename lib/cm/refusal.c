@@ -16,15 +16,13 @@ void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t r
 {
 	refusals->ring = memory_cut(memory, sizeof(struct cm_refusal) * room);
 	refusals->by_peer = memory_cut_heads(memory, room);
-	refusals->room = room;
-	refusals->quota.all_max = room;
-	refusals->quota.of_one_max = (room + 1) / 2;
+	share_peers_init(&refusals->room, room);
 	memcpy(refusals->key, key, sizeof(refusals->key));
 }
 
 static uint32_t *head_of(const struct cm_refusals *refusals, const struct cm_route *route, uint32_t remote_id)
 {
-	uint32_t mask = memory_heads(refusals->room) - 1;
+	uint32_t mask = memory_heads(refusals->room.pool.size) - 1;
 
 	return &refusals->by_peer[share_hash_peer(refusals->key, route->dest, remote_id) & mask];
 }
@@ -37,36 +35,36 @@ static void forget_oldest(struct cm_refusals *refusals)
 	while (*link != refusals->head)
 		link = &refusals->ring[*link].next;
 	*link = oldest->next;
-	quota_release(&refusals->quota, oldest->source);
-	refusals->head = (refusals->head + 1) % refusals->room;
+	share_peers_give(&refusals->room, oldest->source, 1);
+	refusals->head = (refusals->head + 1) % refusals->room.pool.size;
 }
 
 static void forget_old_ones(struct cm_refusals *refusals, uint64_t now_ns)
 {
-	while (refusals->quota.all && refusals->ring[refusals->head].until_ns <= now_ns)
+	while (refusals->room.pool.used && refusals->ring[refusals->head].until_ns <= now_ns)
 		forget_oldest(refusals);
 }
 
 bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *refusal, uint64_t now_ns)
 {
-	uint16_t source = quota_source(refusals->key, refusal->route.dest);
+	uint16_t source = share_peer(refusals->key, refusal->route.dest);
 	uint32_t index, *head = head_of(refusals, &refusal->route, refusal->remote_id);
-	bool full;
+	const struct share *pool = &refusals->room.pool;
+	bool evicts;
 
 	forget_old_ones(refusals, now_ns);
-	if (quota_is_full_of(&refusals->quota, source))
-		return false;
-	full = quota_is_full(&refusals->quota);
-	if (full)
+	evicts = pool->used == pool->size && refusals->room.held[source] == 0;
+	if (evicts)
 		forget_oldest(refusals);
-	index = (refusals->head + refusals->quota.all) % refusals->room;
+	index = (refusals->head + pool->used) % pool->size;
+	if (!share_peers_take(&refusals->room, source, 1))
+		return false;
 	refusals->ring[index] = *refusal;
 	refusals->ring[index].source = source;
 	refusals->ring[index].until_ns = now_ns + CM_REFUSAL_NS;
 	refusals->ring[index].next = *head;
 	*head = index;
-	quota_hold(&refusals->quota, source);
-	return !full;
+	return !evicts;
 }
 
 const struct cm_refusal *cm_refusals_find(struct cm_refusals *refusals, const struct cm_route *route,

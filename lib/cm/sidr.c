@@ -53,12 +53,12 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 /* Asks the user. Until the user answers the connection keeps a refusal, which is sent if the user never answers. */
 static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
 {
-	uint16_t source = quota_source(cm->config.key, route->dest);
+	uint16_t source = share_peer(cm->config.key, route->dest);
 	struct cm_conn *conn;
 
 	if (is_again(cm, route, now_ns) || !cm_passive_has_room(cm, route, source, listener))
 		return;
-	if (!timewait_has_room_for_stranger(&cm->table.timewait, cm->table.used, source)) {
+	if (!cm_timewait_has_room(&cm->table.timewait, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
 		return;
 	}

@@ -18,8 +18,7 @@ void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t r
 	timewait->by_id = memory_cut_heads(memory, room);
 	timewait->by_peer = memory_cut_heads(memory, room);
 	cm_deadlines_init(&timewait->until, memory, room);
-	timewait->quota.all_max = room;
-	timewait->quota.of_one_max = (room + 1) / 2;
+	share_peers_init(&timewait->room, room);
 	memcpy(timewait->key, key, sizeof(timewait->key));
 	for (uint32_t i = 0; i < room; i++)
 		timewait->entries[i].next_id = i + 1 < room ? i + 1 : NONE;
@@ -28,17 +27,41 @@ void cm_timewait_init(struct cm_timewait *timewait, uint8_t **memory, uint32_t r
 static uint32_t *head_of_id(const struct cm_timewait *timewait, uint32_t id)
 {
 	return &timewait->by_id[share_hash_table(timewait->key, &id, sizeof(id)) &
-				(memory_heads(timewait->quota.all_max) - 1)];
+				(memory_heads(timewait->room.pool.size) - 1)];
 }
 
 static uint32_t *head_of_peer(const struct cm_timewait *timewait, const uint8_t peer[16], uint32_t remote_id)
 {
 	return &timewait->by_peer[share_hash_peer(timewait->key, peer, remote_id) &
-				  (memory_heads(timewait->quota.all_max) - 1)];
+				  (memory_heads(timewait->room.pool.size) - 1)];
 }
 
-void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uint32_t local_id, uint32_t remote_id,
-		       uint64_t until_ns)
+bool cm_timewait_has_room(const struct cm_timewait *timewait, uint16_t holder)
+{
+	const struct share *pool = &timewait->room.pool;
+
+	if (holder == CM_TIMEWAIT_OWN)
+		return share_allows(pool, 0, 1);
+	/* the last eighth is not for strangers */
+	return share_peers_allow(&timewait->room, holder, 1 + pool->size / 8);
+}
+
+void cm_timewait_reserve(struct cm_timewait *timewait, uint16_t holder)
+{
+	uint32_t none = 0;
+
+	share_take(&timewait->room.pool, holder == CM_TIMEWAIT_OWN ? &none : &timewait->room.held[holder], 1);
+}
+
+void cm_timewait_release(struct cm_timewait *timewait, uint16_t holder)
+{
+	uint32_t one = 1;
+
+	share_give(&timewait->room.pool, holder == CM_TIMEWAIT_OWN ? &one : &timewait->room.held[holder], 1);
+}
+
+void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uint16_t holder, uint32_t local_id,
+		       uint32_t remote_id, uint64_t until_ns)
 {
 	uint32_t index = timewait->free, *by_id = head_of_id(timewait, local_id);
 	uint32_t *by_peer = head_of_peer(timewait, peer, remote_id);
@@ -51,13 +74,12 @@ void cm_timewait_begin(struct cm_timewait *timewait, const uint8_t peer[16], uin
 		.next_id = *by_id,
 		.next_peer = *by_peer,
 		.before_peer = NONE,
-		.source = quota_source(timewait->key, peer),
+		.holder = holder,
 	};
 	memcpy(entry->peer, peer, sizeof(entry->peer));
 	if (entry->next_peer != NONE)
 		timewait->entries[entry->next_peer].before_peer = index;
 	*by_id = *by_peer = index;
-	quota_hold(&timewait->quota, entry->source);
 	cm_deadlines_set(&timewait->until, index, until_ns);
 }
 
@@ -75,7 +97,7 @@ static void finish(struct cm_timewait *timewait, uint32_t index)
 		*head_of_peer(timewait, entry->peer, entry->remote_id) = entry->next_peer;
 	if (entry->next_peer != NONE)
 		timewait->entries[entry->next_peer].before_peer = entry->before_peer;
-	quota_release(&timewait->quota, entry->source);
+	cm_timewait_release(timewait, entry->holder);
 	cm_deadlines_set(&timewait->until, index, CM_NEVER);
 	entry->next_id = timewait->free;
 	timewait->free = index;

@@ -53,6 +53,7 @@ int engine_gsi_open(struct uroce_engine *engine)
 	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
 	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))
 		return engine_refuse_random();
+	memcpy(engine->listeners.key, engine->cm_key, sizeof(engine->cm_key));
 	config.ca_guid = (config.ca_guid & ~GUID_GROUP) | GUID_LOCAL;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		int error;

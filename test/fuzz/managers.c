@@ -68,7 +68,6 @@ static void start(uint32_t host)
 	struct cm_config config = {
 		.connections = 8,
 		.half_open = 6,
-		.of_one_peer = 5,
 		.refusals = 16,
 		.timewait_ids = 16,
 		.max_path_mtu = 4,

@@ -61,7 +61,6 @@ static void draw_config(struct story *story, struct sim_random *random)
 		.max_retries = (uint8_t)random_between(random, 1, 15),
 	};
 	config->timewait_ids = (uint32_t)random_between(random, config->connections + 1, 64);
-	config->of_one_peer = (uint32_t)random_between(random, 1, config->half_open);
 	config->packet_life = (uint8_t)random_between(random, 8, config->response_timeout - 1u);
 	if (config->packet_life > 14)
 		config->packet_life = 14;

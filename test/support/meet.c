@@ -53,7 +53,6 @@ static struct cm_config config_of(enum meet_name name, const struct cm_config *g
 
 	config.connections = config.connections ? config.connections : 64;
 	config.half_open = config.half_open ? config.half_open : 32;
-	config.of_one_peer = config.of_one_peer ? config.of_one_peer : 16;
 	config.refusals = config.refusals ? config.refusals : 16;
 	config.timewait_ids = config.timewait_ids ? config.timewait_ids : 2 * config.connections;
 	config.ca_guid = 0x100 + name;
@@ -108,6 +107,8 @@ void meet_close(struct meet *meet)
 void meet_restart(struct meet *meet, enum meet_name name, const struct cm_config *config)
 {
 	free(meet->end[name].memory);
+	for (uint32_t i = 0; i < SHARE_PEERS; i++)
+		atomic_store(&meet->end[name].listeners.waiting[i], 0);
 	for (uint32_t i = 0; i < CM_LISTENERS; i++) {
 		struct cm_listener *listener = atomic_load(&meet->end[name].listeners.slots[i]);
 

@@ -45,7 +45,6 @@ struct state {
 
 static const struct cm_config config = { .connections = 2,
 					 .half_open = 1,
-					 .of_one_peer = 1,
 					 .refusals = 1,
 					 .timewait_ids = 4,
 					 .max_retries = 15 };

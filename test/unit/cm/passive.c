@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "cm/ip.h"
@@ -88,7 +89,7 @@ Test(passive, request_is_identified_by_id_qp_and_network)
 /* C-22: one at a time may be half open, and each of those that are established is that no more. */
 Test(passive, established_connection_is_not_half_open)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .half_open = 1, .of_one_peer = 1 });
+	struct meet *meet = meet_open(&(struct cm_config){ .half_open = 1 });
 	struct cm_usage usage;
 
 	RULE("C-22");
@@ -213,7 +214,7 @@ Test(passive, rtu_must_match_the_answered_request)
 /* C-14: no room for one more connection of any kind. */
 Test(passive, request_without_room_is_refused)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
+	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1, .timewait_ids = 8 });
 	struct cm_route to_b;
 	struct cm_message req = request(meet, &to_b), rej;
 
@@ -230,25 +231,30 @@ Test(passive, request_without_room_is_refused)
 	meet_close(meet);
 }
 
-/* C-22: what one address has half open is no other's business. */
-Test(passive, each_address_has_its_own_bound)
+/* C-22: an address has half of the free half-open connections; the last one is for whoever has none. */
+Test(passive, each_address_gets_half_of_the_free_half_open_connections)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .of_one_peer = 1 });
+	static const uint32_t rows[] = { 8, 4, 2, 1, 1 };
+	struct meet *meet = meet_open(&(struct cm_config){ .half_open = 16 });
+	const struct cm *cm = meet->end[MEET_B].cm;
 	struct cm_route to_b;
 	struct cm_message req = request(meet, &to_b);
 
 	RULE("C-22");
-	for (uint32_t i = 0; i < 8; i++) {
-		meet_give(meet, MEET_B, &req, &to_b);
-		meet_expect(meet, "B event REQUEST");
-		req.local_id++;
-		req.qpn++;
-		meet_give(meet, MEET_B, &req, &to_b);
-		meet_expect(meet, "");
-		cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_OF_ONE_PEER), i + 1);
+	atomic_load(&meet->end[MEET_B].listeners.slots[0])->backlog = 64;
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (uint32_t k = 0; k <= rows[i]; k++) {
+			meet_forget_notes(meet);
+			meet_give(meet, MEET_B, &req, &to_b);
+			meet_expect(meet, k < rows[i] ? "B event REQUEST" : "");
+			req.local_id++;
+			req.qpn++;
+		}
 		to_b.dest[15]++;
 		req.primary.local_gid[15]++;
 		req.private_data[19]++; /* the address of IP that it tells */
 	}
+	cr_expect_eq(cm_count(cm, CM_CNT_DROP_OF_ONE_PEER), 4);
+	cr_expect_eq(cm_count(cm, CM_CNT_DROP_HALF_OPEN), 1);
 	meet_close(meet);
 }

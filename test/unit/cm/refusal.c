@@ -7,6 +7,7 @@
 #include "config/limits.h"
 #include "draw.h"
 #include "rule.h"
+#include "shared_pool.h"
 
 #define ROOM 7u
 #define STEPS 5000u
@@ -74,13 +75,16 @@ Test(refusal, answer_is_kept_for_its_time_or_until_evicted)
 	for (uint32_t i = 0; i < STEPS; i++) {
 		uint8_t peer = (uint8_t)draw_below(&seed, PEERS);
 		struct cm_refusal refusal = of(peer, i);
+		uint32_t held, used;
 		bool share, room;
 
 		now_ns += draw_below(&seed, 1000) * (CM_REFUSAL_NS / 3000);
 		while (first < i && list[first].until_ns <= now_ns)
 			first++;
-		share = count_of(list, first, i, peer) < (ROOM + 1) / 2;
-		room = count_of(list, first, i, -1) < ROOM;
+		held = count_of(list, first, i, peer);
+		used = count_of(list, first, i, -1);
+		room = used < ROOM;
+		share = room ? held + 1 <= ROOM - used : held == 0;
 		cr_assert_eq(cm_refusals_keep(&refusals, &refusal, now_ns), share && room);
 		if (share && !room)
 			list[first].until_ns = 0;
@@ -95,7 +99,7 @@ Test(refusal, answer_is_kept_for_its_time_or_until_evicted)
 		}
 	}
 	cr_expect_null(find(list[STEPS - 1].peer, STEPS - 1, now_ns + CM_REFUSAL_NS));
-	cr_expect_eq(refusals.quota.all, 0);
+	cr_expect_eq(refusals.room.pool.used, 0);
 }
 
 /* All that its REQ told has to be the same. */
@@ -112,4 +116,50 @@ Test(refusal, answer_is_identified_by_route_id_and_qp)
 	cr_expect_null(cm_refusals_find(&refusals, &kept.route, 5, 106, 2));
 	other.route.vlan_id = 7;
 	cr_expect_null(cm_refusals_find(&refusals, &other.route, 5, 105, 2));
+}
+
+static uint64_t time_ns;
+static uint32_t last_id;
+
+static bool take(void *context, uint32_t peer)
+{
+	struct cm_refusal refusal = of((uint8_t)(1 + peer), ++last_id);
+
+	return cm_refusals_keep(context, &refusal, time_ns);
+}
+
+/* Only time takes an answer out of the ring. */
+static void give(void *context, uint32_t peer)
+{
+	(void)context;
+	(void)peer;
+	time_ns += CM_REFUSAL_NS;
+}
+
+Test(refusal, greedy_address_leaves_room_to_another_one)
+{
+	RULE("C-22");
+	open_room(32);
+	shared_pool_check(&(struct shared_pool){ .context = &refusals, .take = take, .give = give, .least = 8 });
+}
+
+static bool keep(uint8_t peer, uint32_t id)
+{
+	struct cm_refusal refusal = of(peer, id);
+
+	return cm_refusals_keep(&refusals, &refusal, 1);
+}
+
+Test(refusal, full_ring_evicts_the_oldest_for_a_new_address_only)
+{
+	RULE("C-22");
+	open_room(4);
+	for (uint8_t peer = 1; peer <= 4; peer++)
+		cr_assert(keep(peer, peer));
+	cr_expect_not(keep(4, 100));
+	cr_expect_null(find(4, 100, 1));
+	cr_expect_not_null(find(1, 1, 1));
+	cr_expect_not(keep(5, 5), "an older one is lost");
+	cr_expect_not_null(find(5, 5, 1));
+	cr_expect_null(find(1, 1, 1));
 }

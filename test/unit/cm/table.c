@@ -62,6 +62,13 @@ static uint32_t heads_in_use(const uint32_t *heads)
 	return used;
 }
 
+static void begin_timewait(const struct cm_conn *conn, uint64_t until_ns)
+{
+	cm_timewait_reserve(&table.timewait, CM_TIMEWAIT_OWN);
+	cm_timewait_begin(&table.timewait, conn->route.dest, CM_TIMEWAIT_OWN, conn->local_id, conn->remote_id,
+			  until_ns);
+}
+
 /* Of 64 heads 64 drawn at random meet about 40. */
 Test(table, chains_are_short)
 {
@@ -72,7 +79,7 @@ Test(table, chains_are_short)
 		conn->remote_id = conn->peer.qpn = i;
 		cm_table_add_peer(&table, conn);
 		cm_table_add_qp(&table, conn);
-		cm_timewait_begin(&table.timewait, conn->route.dest, conn->local_id, conn->remote_id, 1);
+		begin_timewait(conn, 1);
 	}
 	cr_expect_gt(heads_in_use(table.by_id), 30);
 	cr_expect_gt(heads_in_use(table.by_peer), 30);
@@ -235,7 +242,7 @@ Test(table, id_in_use_or_time_wait_is_not_allocated)
 	second = cm_table_alloc(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
 	cm_table_return(&table, second);
-	cm_timewait_begin(&table.timewait, first->route.dest, first->local_id, first->remote_id, 10);
+	begin_timewait(first, 10);
 	cm_table_return(&table, first);
 	table.drawn = 0;
 	second = cm_table_alloc(&table, 0, 0);
