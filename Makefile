@@ -22,7 +22,7 @@ help:
 	@echo 'make check       the fast tests of all layers, in about a minute (ONLY=REGEX: some of them)'
 	@echo 'make test        all tests except the long ones (ONLY=REGEX: some of them)'
 	@echo 'make tidy        the coding rules: layers, lengths, format, language, clang'
-	@echo 'make compliance  generate docs/contributing/compliance.md and rules.txt: rules, their code and tests'
+	@echo 'make compliance  generate docs/contributing/compliance.md, rules.txt and pools.md: rules, code, tests, pools'
 	@echo 'make coverage    branch coverage of the pure cores (ARGS=--missing: branches without a test)'
 	@echo 'make format      format the C files with clang-format'
 	@echo 'make bench       benchmarks as tables and JSON (ARGS="--only limit --only qps")'
@@ -81,6 +81,7 @@ tidy:
 compliance:
 	@$(install_packages) compliance
 	@test/tidy/compliance --write $(ARGS)
+	@test/tidy/pools --write
 
 coverage:
 	@$(install_packages) build coverage

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Not a share (share.h): a line that was printed is not given back, and what is left out is counted. */
 struct journal {
 	uint64_t second; /* the second that lines are counted in */
 	uint32_t lines, left_out;

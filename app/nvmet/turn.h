@@ -14,8 +14,8 @@ struct turn_work {
 };
 
 /*
- * The work of the hosts at one address. Steps and ring entries have no shares as in share.h: they end by themselves, so
- * an address waits for its turn and not for places that another address holds.
+ * The work of the hosts at one address: its steps and its entries in the ring for files. Not a share (share.h): they
+ * end by themselves, so an address waits for its turn and not for places that another address holds.
  */
 struct turn {
 	STAILQ_HEAD(, turn_work) works;

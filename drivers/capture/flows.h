@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A flow is the frames to one QPN at one address. One thread notes frames, while any thread may copy them out. A new
- * flow without room replaces the flow of its set of four that has been silent longest.
+ * flow without room replaces the flow of its set of four that has been silent longest. Not a share (share.h): the
+ * newest frames are those that explain a failure.
  *
  * When a QP fails its flow is held, because later frames would replace those that explain the failure.
  */

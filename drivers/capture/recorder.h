@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For QP 0x000102 of process 77 the files are DIRECTORY/uroce-77-qp000102.pcapng and .txt; they tell of the QP's newest
- * failure. A process writes files about at most 256 failures, so that a disk is not filled; the last text says so.
+ * failure. A process writes files about at most 256 failures, so that a disk is not filled; the last text says so. Not
+ * a share (share.h): a file is never given back, and the first failures are kept whoever has failed.
  */
 #ifndef DRIVERS_RECORDER_H
 #define DRIVERS_RECORDER_H

@@ -142,7 +142,7 @@ static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
 
 /*
  * U-5: while data flows, datagrams get no more time than the budget. Each lcore has a budget of its own, without a
- * lock.
+ * lock. Not a share (share.h): time that was spent is not given back, and what is dropped is sent again.
  */
 static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 {

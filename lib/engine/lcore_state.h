@@ -13,6 +13,10 @@
 #include "rc/kept.h"
 
 #define ENGINE_DEVICES 16u
+/*
+ * Frames that other lcores have received for this one. Not a share (share.h): each poll empties the ring, and what
+ * finds no room is lost like a frame on the wire.
+ */
 #define HANDOVER_FRAMES 2048u
 #define MAILBOX_CALLS 256u
 

@@ -1,6 +1,9 @@
 /* neigh.h - the neighbour table: which MAC an address has, learned from ARP and neighbour discovery (W-8) */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each device has one small table, under a lock: the table is read when a path is resolved, not for each packet. */
+/*
+ * Each device has one small table, under a lock: the table is read when a path is resolved, not for each packet. Not a
+ * share (share.h): the entry that was used longest ago makes room, and is asked for again.
+ */
 #ifndef ENGINE_NEIGH_H
 #define ENGINE_NEIGH_H
 

@@ -3,7 +3,8 @@
 /*
  * A queue pair cannot see why its peer does not answer. When it has spent a retry, its peer's address is asked for two
  * ICMP echoes (ping.h): a short one, and one as long as the longest packet of the queue pair. Kernels answer, and so do
- * ports of this library. Each device has one small table of such questions, under a lock, because they are rare.
+ * ports of this library. Each device has one small table of such questions, under a lock, because they are rare. Not a
+ * share (share.h): the oldest question makes room, and without its answer a failure only says less.
  */
 #ifndef ENGINE_PINGS_H
 #define ENGINE_PINGS_H

@@ -6,7 +6,8 @@
  * in both: then its requests keep their place. An lcore has one run queue for each of its ports, and one for QPs
  * without a port. So while a port has no room its QPs cost no time and delay no QPs of other ports. Each ring has room
  * for all QPs that the lcore can have, and for as many holes. head and tail are never wrapped. A QP that has left the
- * queue leaves a hole: its entry is NULL.
+ * queue leaves a hole: its entry is NULL. Not a share (share.h): QPs fill the frames of a port in turn, so each waits
+ * and none is refused.
  */
 #ifndef ENGINE_RUN_QUEUE_H
 #define ENGINE_RUN_QUEUE_H

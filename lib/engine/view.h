@@ -11,7 +11,7 @@ struct uroce_lcore;
 
 /*
  * The QPs of an lcore that failed most recently. Only the lcore writes them; a reader sees by the number that an entry
- * was overwritten.
+ * was overwritten. Not a share (share.h): the newest failures are those that somebody looks for.
  */
 struct engine_failed {
 	_Atomic uint32_t count;

@@ -23,7 +23,7 @@ static uint32_t paths_at(const struct nvmf_paths *paths, const uint8_t peer[NVMF
 }
 
 /*
- * Chooses the place of the path to be forgotten. NULL: all paths have controllers. Not by the rule of share.h: a path
+ * Chooses the place of the path to be forgotten. NULL: all paths have controllers. Not a share (share.h): a path
  * is only remembered, so a new one replaces an old one and no host is refused.
  */
 static struct nvmf_path **place_to_free(struct nvmf_paths *paths)

@@ -3,7 +3,8 @@
 /*
  * A ring like that of recvq.h, but a taker copies the entry and owns the copy: when a message begins that needs an
  * entry, the QP takes one into its own queue of one. Takers race for `taken` with compare-and-swap, without a lock. An
- * entry is not overwritten before `taken` has passed it, so a copy made before a successful swap is whole.
+ * entry is not overwritten before `taken` has passed it, so a copy made before a successful swap is whole. Not a share
+ * (share.h): it is the application that lets several QPs take from one queue, and posts as many receives as they need.
  */
 #ifndef RC_SRQ_H
 #define RC_SRQ_H
