@@ -36,7 +36,7 @@ struct queue {
 	uint8_t *capsules;
 	struct uroce_mr *mr;
 	uint32_t lkey;
-	uint32_t receives, sends; /* numbers of requests posted; each completes, if only as flushed */
+	uint32_t receives, sends; /* requests that are posted and not yet completed; a flush completes them, too */
 	uint64_t taken, errors;
 	uint32_t commands; /* begun and not answered */
 	uint32_t store_requests;

@@ -455,7 +455,7 @@ int main(int argc, char **argv)
 	if (app_json_open(&json, settings.json) != APP_EXIT_OK)
 		return APP_EXIT_ENVIRONMENT;
 	eal.worker_count = settings.nb_cores;
-	/* a peer takes the last cores, so that its target on the same machine uses others */
+	/* a client uses the last cores, because a server on this machine uses the first ones */
 	eal.last_core = settings.peer[0] != 0;
 	for (uint32_t i = 0; i < settings.port_count; i++)
 		eal.devices[i] = settings.ports[i].device;

@@ -16,7 +16,7 @@ struct cm_ip {
 	uint8_t source[16], dest[16]; /* addresses as on the wire: IPv4 in the last four bytes */
 };
 
-/* Both read or write CM_IP_BYTES, and check nothing. */
+/* Parse and build exactly CM_IP_BYTES; nothing is checked. */
 void cm_ip_parse(const uint8_t *private_data, struct cm_ip *ip);
 void cm_ip_build(const struct cm_ip *ip, uint8_t *private_data);
 

@@ -93,7 +93,7 @@ static bool port_is_started(uint16_t port_id)
 		if (!rte_eth_dev_is_valid_port(other))
 			return rte_eth_fp_ops[port_id].rx_pkt_burst != rte_eth_fp_ops[other].rx_pkt_burst;
 	}
-	return true; /* every port number is in use, so no number of a missing port is left to compare with */
+	return true; /* there is no invalid port to compare with: it is taken for started */
 }
 
 static int refuse_port(uint16_t port_id)

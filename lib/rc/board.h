@@ -36,7 +36,7 @@ struct rc_holes {
 	struct rc_hole holes[LIMIT_HOLES]; /* holes in the order of their PSNs; the first one begins at snd_una */
 };
 
-/* A ring of the parts of READs that the responder owes once more: see parts.h. */
+/* A ring of the parts of READs that the responder owes once more: see duplicate.h. */
 struct rc_parts {
 	uint32_t first, count;
 	struct rc_stretch parts[LIMIT_HOLES];

@@ -1,4 +1,4 @@
-/* deadlines.h - all deadlines of a QP: which one comes first, and how they end */
+/* deadlines.h - the deadlines of a QP that the host's wheel waits for: which comes first, and how they end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_DEADLINES_H
 #define RC_DEADLINES_H

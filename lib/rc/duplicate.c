@@ -9,7 +9,59 @@
 #include "rc/emit.h"
 #include "rc/kept.h"
 #include "rc/op.h"
-#include "rc/parts.h"
+
+static struct rc_parts *parts_of(const struct rc_qp *qp)
+{
+	return &qp_board(qp, BOARD_PARTS)->parts;
+}
+
+static struct rc_stretch *part_at(struct rc_parts *parts, uint32_t index)
+{
+	return &parts->parts[(parts->first + index) % LIMIT_HOLES];
+}
+
+/* Adds a part, unless it is there already. Returns false if there is no room for it; then nothing has changed. */
+static bool add_part(struct rc_qp *qp, const struct rc_stretch *part)
+{
+	struct rc_parts *parts;
+
+	if (!qp->replay.has_parts) {
+		if (rc_board_borrow(qp, BOARD_PARTS) == NULL)
+			return false;
+		parts_of(qp)->first = parts_of(qp)->count = 0;
+		replay_note_parts(&qp->replay, true);
+	}
+	parts = parts_of(qp);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		if (psn_equal(part_at(parts, i)->begin_psn, part->begin_psn) &&
+		    psn_equal(part_at(parts, i)->end_psn, part->end_psn))
+			return true;
+	}
+	if (parts->count == LIMIT_HOLES)
+		return false;
+	*part_at(parts, parts->count++) = *part;
+	return true;
+}
+
+struct rc_stretch *rc_duplicate_first_part(struct rc_qp *qp)
+{
+	return qp->replay.has_parts ? part_at(parts_of(qp), 0) : NULL;
+}
+
+void rc_duplicate_pop_part(struct rc_qp *qp)
+{
+	struct rc_parts *parts = parts_of(qp);
+
+	parts->first = (parts->first + 1) % LIMIT_HOLES;
+	if (--parts->count == 0)
+		rc_duplicate_forget_parts(qp);
+}
+
+void rc_duplicate_forget_parts(struct rc_qp *qp)
+{
+	rc_board_return(qp, BOARD_PARTS);
+	replay_note_parts(&qp->replay, false);
+}
 
 /*
  * Is the response to this part of a READ sent before the responses still to be sent, and is there room to remember the
@@ -22,7 +74,7 @@ static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, cons
 	uint32_t sent = first_time ? psn_distance(entry->unsent_psn, entry->first_psn) : entry->psn_count;
 
 	return qp->read_repair != UROCE_READ_REPAIR_OFF && behind < entry->psn_count && behind <= sent &&
-	       rc_parts_add(qp, part);
+	       add_part(qp, part);
 }
 
 /*

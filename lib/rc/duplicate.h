@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "wire/packet.h"
+#include "rc/board.h"
 #include "rc/qp_state.h"
 
 /*
@@ -27,5 +28,22 @@ static inline void duplicate_forget_report(struct rc_qp *qp)
 	qp->peer_away_ms = 0;
 	qp->peer_away_at_ns = 0;
 }
+
+/* ---- parts of READs that are answered once more, because the peer lacks only these responses ---- */
+
+/*
+ * A requester that places responses before their turn asks for missing responses part by part, perhaps while the rest
+ * of the READ is still on its way (S-9). The responder sends the parts in the order in which they were asked for, in
+ * front of that rest, which it still sends. The QP has a board for the parts while there are any (board.h).
+ */
+
+/* Returns the part that is answered next, or NULL if there is none. The caller moves the part's send_psn. */
+struct rc_stretch *rc_duplicate_first_part(struct rc_qp *qp);
+
+/* The first part has been answered, or is given up. */
+void rc_duplicate_pop_part(struct rc_qp *qp);
+
+/* Forgets all parts. */
+void rc_duplicate_forget_parts(struct rc_qp *qp);
 
 #endif

@@ -15,7 +15,7 @@ struct rc_replay_entry;
  */
 bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why);
 
-/* The access rights that a FETH needs; 0: it asks for nothing that exists. */
+/* The access rights that a FETH needs; 0: no placement type is set. */
 uint32_t rc_flush_rights(uint32_t feth);
 
 #endif

@@ -35,11 +35,6 @@ void rc_holes_forget(struct rc_qp *qp)
 
 /* ---- the list of holes ---- */
 
-static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
-{
-	return psn_distance(psn, qp->win.snd_una);
-}
-
 static void remove_hole(struct rc_holes *holes, uint32_t index)
 {
 	holes->count--;
@@ -55,7 +50,7 @@ static uint32_t find(const struct rc_qp *qp, psn_t psn)
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
-		if (ahead(qp, holes->holes[middle].psn) <= ahead(qp, psn))
+		if (qp_ahead(qp, holes->holes[middle].psn) <= qp_ahead(qp, psn))
 			low = middle + 1;
 		else
 			high = middle;
@@ -88,8 +83,9 @@ static bool has_turn(const struct rc_qp *qp, uint32_t index)
 static struct rc_hole missing_of(const struct rc_qp *qp, uint32_t slot, psn_t from, psn_t end)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
-	uint32_t behind = ahead(qp, psn_next(sendwin_last_psn(wqe))), limit = ahead(qp, end), begin = ahead(qp, from);
-	uint32_t first = slot == qp->win.acked ? 0 : ahead(qp, wqe->first_psn);
+	uint32_t behind = qp_ahead(qp, psn_next(sendwin_last_psn(wqe))), limit = qp_ahead(qp, end),
+		 begin = qp_ahead(qp, from);
+	uint32_t first = slot == qp->win.acked ? 0 : qp_ahead(qp, wqe->first_psn);
 
 	if (first < begin)
 		first = begin;
@@ -117,7 +113,7 @@ static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
 
-	hole.asked = qp->flight.rewound && ahead(qp, hole.psn) < ahead(qp, qp->win.snd_nxt);
+	hole.asked = qp->flight.rewound && qp_ahead(qp, hole.psn) < qp_ahead(qp, qp->win.snd_nxt);
 	hole.asked_us = (uint32_t)(now_ns / 1000);
 	holes->holes[holes->count++] = hole;
 }
@@ -126,14 +122,14 @@ static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
 void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
-	uint32_t limit = ahead(qp, end);
+	uint32_t limit = qp_ahead(qp, end);
 
-	if (limit <= ahead(qp, holes->end))
+	if (limit <= qp_ahead(qp, holes->end))
 		return;
 	for (uint32_t slot = rc_sendwin_owner(&qp->win, holes->end); slot != qp->win.started; slot++) {
 		struct rc_hole hole = missing_of(qp, slot, holes->end, end);
 
-		if (slot != qp->win.acked && ahead(qp, sendwin_slot(&qp->win, slot)->first_psn) >= limit)
+		if (slot != qp->win.acked && qp_ahead(qp, sendwin_slot(&qp->win, slot)->first_psn) >= limit)
 			break;
 		if (hole.count > 0 && holes->count == LIMIT_HOLES) {
 			end = hole.psn;
@@ -316,7 +312,7 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 	holes = holes_of(qp);
 	if (psn_equal(psn, holes->end))
 		return true;
-	if (ahead(qp, psn) > ahead(qp, holes->end))
+	if (qp_ahead(qp, psn) > qp_ahead(qp, holes->end))
 		return holes->count + count_missing(qp, holes->end, psn, slot) <= LIMIT_HOLES;
 	at = find(qp, psn);
 	if (at == holes->count)
@@ -329,7 +325,7 @@ static bool has_come(const struct rc_qp *qp, psn_t psn)
 {
 	const struct rc_holes *holes = holes_of(qp);
 
-	return ahead(qp, psn) < ahead(qp, holes->end) && find(qp, psn) == holes->count;
+	return qp_ahead(qp, psn) < qp_ahead(qp, holes->end) && find(qp, psn) == holes->count;
 }
 
 bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
@@ -421,7 +417,7 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 	holes = holes_of(qp);
 	if ((int32_t)(slot + 1 - holes->clear) > 0)
 		holes->clear = slot + 1;
-	if (ahead(qp, psn) >= ahead(qp, holes->end)) {
+	if (qp_ahead(qp, psn) >= qp_ahead(qp, holes->end)) {
 		rc_holes_see(qp, psn, now_ns);
 		holes->end = psn_next(psn);
 	} else {
@@ -475,7 +471,7 @@ static psn_t begin_last_again(struct rc_qp *qp)
 	while (!is_first(holes, first))
 		first--;
 	last = sendwin_slot(&qp->win, rc_holes_slot(qp, &holes->holes[first]));
-	if (ahead(qp, from) < ahead(qp, psn_next(sendwin_last_psn(last)))) {
+	if (qp_ahead(qp, from) < qp_ahead(qp, psn_next(sendwin_last_psn(last)))) {
 		from = holes->end = holes->holes[first].psn;
 		holes->count = first;
 	}
@@ -497,7 +493,7 @@ bool rc_holes_skip(struct rc_qp *qp)
 {
 	psn_t end = holes_of(qp)->end;
 
-	if (ahead(qp, qp->win.snd_nxt) >= ahead(qp, end))
+	if (qp_ahead(qp, qp->win.snd_nxt) >= qp_ahead(qp, end))
 		return true;
 	return rc_sendwin_go_to(&qp->win, qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? end : begin_last_again(qp));
 }

@@ -1,6 +1,5 @@
 /* modify.c - the state transitions of a QP, and its attributes */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rc/fail.h"
 #include "rc/qp.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include "rc/ack.h"
 #include "rc/ask.h"
 #include "rc/codes.h"
+#include "rc/fail.h"
 #include "rc/migration.h"
 #include "rc/path.h"
 #include "rc/ports.h"

@@ -16,7 +16,6 @@
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/pace.h"
-#include "rc/parts.h"
 #include "rc/requester.h"
 #include "rc/loss.h"
 #include "rc/memory_fault.h"
@@ -120,7 +119,7 @@ static void set_defaults(struct rc_qp *qp)
 void rc_qp_return_boards(struct rc_qp *qp)
 {
 	rc_holes_forget(qp);
-	rc_parts_forget(qp);
+	rc_duplicate_forget_parts(qp);
 	rc_kept_forget(qp);
 	rc_scoreboard_forget(qp);
 	rc_spread_forget(qp);

@@ -34,7 +34,7 @@ struct rc_boards;
 /* What a QP borrows a board for: see board.h. */
 enum rc_board_use {
 	BOARD_HOLES,  /* the responses that it misses (holes.h) */
-	BOARD_PARTS,  /* the parts of READs that its peer misses (parts.h) */
+	BOARD_PARTS,  /* the parts of READs that its peer misses (duplicate.h) */
 	BOARD_KEPT,   /* requests that have come before their turn (kept.h) */
 	BOARD_SACK,   /* the states of its packets, of which SACKs tell (scoreboard.h) */
 	BOARD_SPREAD, /* the paths that it spreads its packets over (spread.h) */
@@ -267,12 +267,8 @@ struct rc_carried {
 struct rc_owed {
 	uint32_t responses; /* responses to READs and the like, in packets */
 	uint32_t acks;      /* ACKs, to SENDs, WRITEs and empty WRITEs */
-	psn_t first,
-		/*
-		 * first, limit: snd_max when the first copy and the last copy left; answers to newer packets come after
-		 * those to copies
-		 */
-		limit;
+	psn_t first;        /* snd_max when the first copy left */
+	psn_t limit;        /* snd_max when the last copy left: answers to newer packets come after those to copies */
 };
 
 /* The reason for recent retransmissions: a loss shows that the path loses packets, a time-out need not. */
@@ -386,7 +382,7 @@ struct rc_qp {
 	bool flow_control : 1;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives : 1;  /* has a shared receive queue: recvq.srq */
 	bool lost_memory : 1;      /* a copy has faulted; written by memory_fault.c */
-	/* the QP counts credits, is paced, takes turns or has several paths: there is more to look at */
+	/* slow path: the QP counts credits, is paced, takes turns or has several paths */
 	bool seldom : 1;
 	/* WORK_CREDIT and WORK_EVENT, as far as state and attributes ask for them: see qp_note_attributes() */
 	uint8_t standing_work;
@@ -472,6 +468,12 @@ static_assert(offsetof(struct rc_qp, responder) == 128 &&
 static_assert(offsetof(struct rc_qp, failure) <= LIMIT_QP_HOT_BYTES,
 	      "the hot part of a QP must not take more cache lines");
 static_assert(sizeof(struct rc_qp) <= LIMIT_QP_BYTES, "an idle QP must not cost more");
+
+/* How far psn lies behind the oldest packet that is not acknowledged. */
+static inline uint32_t qp_ahead(const struct rc_qp *qp, psn_t psn)
+{
+	return psn_distance(psn, qp->win.snd_una);
+}
 
 /* The board that the QP has for this use; NULL: none. */
 static inline struct rc_board *qp_board(const struct rc_qp *qp, enum rc_board_use use)

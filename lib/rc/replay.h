@@ -52,7 +52,7 @@ struct rc_replay {
 	uint16_t unfinished; /* entries in the queue that were never answered (S-12) */
 	uint16_t depth;      /* max_dest_rd_atomic in force, at most limit */
 	uint16_t limit;      /* entries allocated */
-	bool has_parts;      /* parts of READs are owed once more and go before the queue (parts.h) */
+	bool has_parts;      /* parts of READs are owed once more and go before the queue (duplicate.h) */
 	/* the fields below are read only for READs, atomics and the like */
 	uint32_t bucket_mask;
 	psn_t epsn; /* the ePSN that this cache was last told: entries are ordered by their distance from it */

@@ -1,6 +1,5 @@
 /* responses.c - the responder's packets: READ responses, atomic responses, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rc/fail.h"
 #include "rc/responder.h"
 
 #include "rc/ack.h"
@@ -9,12 +8,11 @@
 #include "rc/credit.h"
 #include "rc/duplicate.h"
 #include "rc/emit.h"
+#include "rc/fail.h"
 #include "rc/kept.h"
 #include "rc/memory_fault.h"
 #include "rc/op.h"
-#include "rc/parts.h"
 #include "rc/report.h"
-#include "rc/verdict.h"
 #include "wire/hints.h"
 
 static void add_ack(struct wire_ack ack, struct rc_outbox *out)
@@ -79,7 +77,7 @@ NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_stretch *part;
 
-	while ((part = rc_parts_first(qp)) != NULL) {
+	while ((part = rc_duplicate_first_part(qp)) != NULL) {
 		struct rc_replay_entry *entry = rc_replay_find_owner(&qp->replay, part->send_psn);
 
 		if (!outbox_has_packet_room(out))
@@ -88,7 +86,7 @@ NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 			qp->counters[entry ? CNT_REPLAY_KEY : CNT_REPLAY_MISS]++;
 		else if (!psn_equal(part->send_psn, part->end_psn))
 			return false;
-		rc_parts_pop(qp);
+		rc_duplicate_pop_part(qp);
 	}
 	return true;
 }

@@ -13,20 +13,10 @@
 #include "rc/scoreboard.h"
 #include "rc/spread.h"
 
-static struct rc_sack_map *map_of(const struct rc_qp *qp)
-{
-	return &qp_board(qp, BOARD_SACK)->sack;
-}
-
-static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
-{
-	return psn_distance(psn, qp->win.snd_una);
-}
-
 /* May the packet at psn have come, as a SACK says? It is in flight, or acknowledged. */
 static bool may_have_come(const struct rc_qp *qp, psn_t psn)
 {
-	return psn_before(psn, qp->win.snd_una) || ahead(qp, psn) < sendwin_outstanding(&qp->win);
+	return psn_before(psn, qp->win.snd_una) || qp_ahead(qp, psn) < sendwin_outstanding(&qp->win);
 }
 
 /*
@@ -35,7 +25,7 @@ static bool may_have_come(const struct rc_qp *qp, psn_t psn)
  */
 static bool may_be_cack(const struct rc_qp *qp, psn_t psn)
 {
-	return ahead(qp, psn) < sendwin_outstanding(&qp->win) ||
+	return qp_ahead(qp, psn) < sendwin_outstanding(&qp->win) ||
 	       psn_distance(qp->win.snd_una, psn_next(psn)) <= qp->win.behind;
 }
 
@@ -109,7 +99,7 @@ static bool handle_map(struct rc_qp *qp, const struct wire_packet *packet, struc
 		psn_t psn = psn_add(first, i);
 		bool came = packet->sack_bitmap >> i & 1;
 
-		if (ahead(qp, psn) >= limit || !psn_before(cack, psn))
+		if (qp_ahead(qp, psn) >= limit || !psn_before(cack, psn))
 			continue;
 		if (came) {
 			*news |= rc_scoreboard_came(qp, psn);
@@ -238,7 +228,7 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	uint32_t slot = qp->win.acked;
 	bool resent = false;
 
-	while (map_of(qp)->lost > 0) {
+	while (scoreboard_map(qp)->lost > 0) {
 		psn_t psn = rc_scoreboard_first_lost(qp);
 
 		if (!outbox_has_packet_room(out))
@@ -249,7 +239,7 @@ bool rc_sack_resend(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		rc_scoreboard_sent_again(qp, psn);
 		resent = true;
 	}
-	if (resent && !qp->sack.probing && map_of(qp)->idle_probes < SACK_IDLE_PROBES && ends_here(qp) &&
+	if (resent && !qp->sack.probing && scoreboard_map(qp)->idle_probes < SACK_IDLE_PROBES && ends_here(qp) &&
 	    outbox_has_packet_room(out))
 		rc_sack_probe(qp, CNT_SACK_PROBES, out);
 	return false;

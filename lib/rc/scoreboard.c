@@ -13,16 +13,6 @@
 
 static_assert(2 * ORDER_MOST < SACK_RESENT_SINCE, "which of two PSNs is later must show in these bits");
 
-static struct rc_sack_map *map_of(const struct rc_qp *qp)
-{
-	return &qp_board(qp, BOARD_SACK)->sack;
-}
-
-static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
-{
-	return psn_distance(psn, qp->win.snd_una);
-}
-
 static uint32_t state_of(const struct rc_qp *qp, psn_t psn)
 {
 	return scoreboard_has_map(qp) ? scoreboard_state(qp, psn) : SACK_IN_FLIGHT;
@@ -75,11 +65,11 @@ static void set_in(struct rc_sack_map *map, psn_t psn, uint16_t state)
 
 static void set(struct rc_qp *qp, psn_t psn, uint16_t state)
 {
-	struct rc_sack_map *map = map_of(qp);
+	struct rc_sack_map *map = scoreboard_map(qp);
 
-	if (ahead(qp, psn) >= ahead(qp, map->end) || ahead(qp, map->end) > sendwin_outstanding(&qp->win))
+	if (qp_ahead(qp, psn) >= qp_ahead(qp, map->end) || qp_ahead(qp, map->end) > sendwin_outstanding(&qp->win))
 		map->end = psn_next(psn);
-	if (state == SACK_LOST && (map->lost == 0 || ahead(qp, psn) < ahead(qp, map->lost_from)))
+	if (state == SACK_LOST && (map->lost == 0 || qp_ahead(qp, psn) < qp_ahead(qp, map->lost_from)))
 		map->lost_from = psn;
 	set_in(map, psn, state);
 }
@@ -87,9 +77,9 @@ static void set(struct rc_qp *qp, psn_t psn, uint16_t state)
 /* The search begins at the packet that it found last, or at an earlier packet that was lost since. */
 psn_t rc_scoreboard_first_lost(struct rc_qp *qp)
 {
-	struct rc_sack_map *map = map_of(qp);
+	struct rc_sack_map *map = scoreboard_map(qp);
 
-	if (ahead(qp, map->lost_from) >= sendwin_outstanding(&qp->win))
+	if (qp_ahead(qp, map->lost_from) >= sendwin_outstanding(&qp->win))
 		map->lost_from = qp->win.snd_una; /* snd_una has passed lost_from */
 	while (map->states[map->lost_from.v % KEPT_SPAN] != SACK_LOST)
 		map->lost_from = psn_next(map->lost_from);
@@ -98,7 +88,7 @@ psn_t rc_scoreboard_first_lost(struct rc_qp *qp)
 
 void rc_scoreboard_acknowledged(struct rc_qp *qp)
 {
-	struct rc_sack_map *map = map_of(qp);
+	struct rc_sack_map *map = scoreboard_map(qp);
 	uint32_t passed = psn_distance(qp->win.snd_una, map->base);
 
 	for (uint32_t i = 0; i < passed && i < KEPT_SPAN; i++)
@@ -106,7 +96,7 @@ void rc_scoreboard_acknowledged(struct rc_qp *qp)
 	map->base = qp->win.snd_una;
 	map->given_up = 0;
 	map->news = true;
-	if (ahead(qp, map->end) > sendwin_outstanding(&qp->win) || psn_equal(map->end, qp->win.snd_una))
+	if (qp_ahead(qp, map->end) > sendwin_outstanding(&qp->win) || psn_equal(map->end, qp->win.snd_una))
 		rc_board_return(qp, BOARD_SACK);
 }
 
@@ -115,11 +105,11 @@ void rc_scoreboard_acknowledged(struct rc_qp *qp)
 /* Is the packet at `later` in flight, and had the last copy of the packet at psn left before it? */
 static bool left_before(const struct rc_qp *qp, psn_t psn, uint32_t state, psn_t later)
 {
-	if (ahead(qp, later) >= sendwin_outstanding(&qp->win))
+	if (qp_ahead(qp, later) >= sendwin_outstanding(&qp->win))
 		return false;
 	if (state & SACK_RESENT)
 		return ((later.v - state) & ORDER_MASK) <= ORDER_MASK / 2;
-	return ahead(qp, later) >= ahead(qp, flight_was_rewound(qp, psn) ? qp->flight_past.rewind_limit : psn);
+	return qp_ahead(qp, later) >= qp_ahead(qp, flight_was_rewound(qp, psn) ? qp->flight_past.rewind_limit : psn);
 }
 
 /* Had the last copy of the packet at psn left before the PROBE that left when `end` was snd_nxt? */
@@ -153,7 +143,7 @@ static psn_t long_before(const struct rc_qp *qp, const struct rc_spread *spread,
 
 static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
 {
-	uint32_t newest = ahead(qp, qp->sack.newest);
+	uint32_t newest = qp_ahead(qp, qp->sack.newest);
 
 	spread->aged = qp->win.snd_una;
 	if (newest >= sendwin_outstanding(&qp->win) || qp->rtt.srtt_ns == 0)
@@ -163,7 +153,7 @@ static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
 	 * because no packet that left long before that mark is in flight.
 	 */
 	for (uint32_t i = 0; i < SPREAD_MARKS && spread->marks[(spread->mark - i) % SPREAD_MARKS].at_ns; i++) {
-		if (ahead(qp, spread->marks[(spread->mark - i) % SPREAD_MARKS].psn) <= newest) {
+		if (qp_ahead(qp, spread->marks[(spread->mark - i) % SPREAD_MARKS].psn) <= newest) {
 			spread->aged = long_before(qp, spread, i);
 			return;
 		}
@@ -179,7 +169,7 @@ static void find_aged(const struct rc_qp *qp, struct rc_spread *spread)
  */
 static bool may_go_again(const struct rc_qp *qp, psn_t psn)
 {
-	return map_of(qp)->idle_probes == 0 || psn_equal(psn, qp->win.snd_una);
+	return scoreboard_map(qp)->idle_probes == 0 || psn_equal(psn, qp->win.snd_una);
 }
 
 /*
@@ -238,16 +228,16 @@ void rc_scoreboard_begin(struct rc_qp *qp, psn_t cack)
 		qp->sack.newest = psn_previous(qp->win.snd_una); /* nothing is known of what is in flight */
 		return;
 	}
-	while (map_of(qp)->lost > 0 && !psn_before(cack, rc_scoreboard_first_lost(qp)))
-		set(qp, map_of(qp)->lost_from, SACK_KEPT); /* it has come, so it is not sent again */
+	while (scoreboard_map(qp)->lost > 0 && !psn_before(cack, rc_scoreboard_first_lost(qp)))
+		set(qp, scoreboard_map(qp)->lost_from, SACK_KEPT); /* it has come, so it is not sent again */
 }
 
 void rc_scoreboard_drawn_by(struct rc_qp *qp, psn_t psn)
 {
 	uint32_t outstanding = sendwin_outstanding(&qp->win);
 
-	if (ahead(qp, psn) < outstanding &&
-	    (ahead(qp, qp->sack.newest) >= outstanding || ahead(qp, psn) > ahead(qp, qp->sack.newest)))
+	if (qp_ahead(qp, psn) < outstanding &&
+	    (qp_ahead(qp, qp->sack.newest) >= outstanding || qp_ahead(qp, psn) > qp_ahead(qp, qp->sack.newest)))
 		qp->sack.newest = psn;
 }
 
@@ -279,7 +269,7 @@ static void begin_paths(struct rc_qp *qp, struct rc_spread *spread)
 	for (uint32_t i = 0; i < spread->count; i++)
 		spread->paths[i].newest = psn_previous(qp->win.snd_una);
 	spread->suspects = false; /* everything that an earlier map knew of has come */
-	if (ahead(qp, spread->patient_end) - 1 >= sendwin_outstanding(&qp->win))
+	if (qp_ahead(qp, spread->patient_end) - 1 >= sendwin_outstanding(&qp->win))
 		spread->patient = false;
 }
 
@@ -293,11 +283,11 @@ void rc_scoreboard_paths_work(struct rc_qp *qp, psn_t first, uint64_t bitmap, ui
 		psn_t psn = psn_add(first, (uint32_t)__builtin_ctzll(bitmap));
 		struct rc_spread_path *path = spread_path_of(spread, psn);
 
-		if (ahead(qp, psn) >= limit || state_of(qp, psn) != SACK_IN_FLIGHT)
+		if (qp_ahead(qp, psn) >= limit || state_of(qp, psn) != SACK_IN_FLIGHT)
 			continue;
 		path->missed = 0;
-		if (ahead(qp, path->newest) >= sendwin_outstanding(&qp->win) ||
-		    ahead(qp, psn) > ahead(qp, path->newest))
+		if (qp_ahead(qp, path->newest) >= sendwin_outstanding(&qp->win) ||
+		    qp_ahead(qp, psn) > qp_ahead(qp, path->newest))
 			path->newest = psn;
 	}
 }
@@ -309,11 +299,11 @@ bool rc_scoreboard_came(struct rc_qp *qp, psn_t psn)
 	if (!scoreboard_has_map(qp) && !begin(qp))
 		return true;
 	set(qp, psn, SACK_KEPT);
-	if (map_of(qp)->given_up > 0) {
-		map_of(qp)->given_up--;
+	if (scoreboard_map(qp)->given_up > 0) {
+		scoreboard_map(qp)->given_up--;
 		return false;
 	}
-	map_of(qp)->news = true;
+	scoreboard_map(qp)->news = true;
 	return true;
 }
 
@@ -321,7 +311,7 @@ bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn)
 {
 	if (!scoreboard_has_map(qp) && !begin(qp))
 		return false;
-	map_of(qp)->given_up += scoreboard_state(qp, psn) == SACK_KEPT;
+	scoreboard_map(qp)->given_up += scoreboard_state(qp, psn) == SACK_KEPT;
 	set(qp, psn, SACK_LOST);
 	if (qp_spreads(qp)) {
 		spread_of(qp)->suspects &= !psn_equal(psn, spread_of(qp)->suspect);
@@ -336,11 +326,11 @@ bool rc_scoreboard_mark_lost(struct rc_qp *qp, psn_t psn)
  */
 static bool was_overtaken(const struct rc_qp *qp, psn_t psn)
 {
-	uint32_t newest = ahead(qp, qp->sack.newest), state = scoreboard_state(qp, psn);
+	uint32_t newest = qp_ahead(qp, qp->sack.newest), state = scoreboard_state(qp, psn);
 
 	if (state & SACK_RESENT)
 		return !(state & SACK_RESENT_SINCE);
-	return newest < sendwin_outstanding(&qp->win) && ahead(qp, psn) < newest && state == SACK_IN_FLIGHT;
+	return newest < sendwin_outstanding(&qp->win) && qp_ahead(qp, psn) < newest && state == SACK_IN_FLIGHT;
 }
 
 uint64_t rc_scoreboard_probe_delay_ns(struct rc_qp *qp, psn_t missing, uint64_t now_ns)
@@ -368,7 +358,7 @@ uint64_t rc_scoreboard_probe_delay_ns(struct rc_qp *qp, psn_t missing, uint64_t 
 /* The peer keeps nothing that is ORDER_MOST ahead, where the PSNs of the responses to a long READ may lie. */
 void rc_scoreboard_sent_again(struct rc_qp *qp, psn_t psn)
 {
-	uint32_t limit = ahead(qp, qp->win.snd_max);
+	uint32_t limit = qp_ahead(qp, qp->win.snd_max);
 	psn_t next = psn_add(qp->win.snd_una, limit < ORDER_MOST ? limit : ORDER_MOST);
 
 	set(qp, psn, (uint16_t)(SACK_RESENT | SACK_RESENT_SINCE | (next.v & ORDER_MASK)));
@@ -402,7 +392,7 @@ static uint64_t paths_to_probe(struct rc_qp *qp, bool by_timer)
 	 */
 	bool suspects = by_timer && spread->suspects && !spread->asked;
 	psn_t end = suspects ? psn_next(qp->sack.newest) : spread->quiet_end;
-	uint32_t limit = suspects ? ahead(qp, end) : outstanding;
+	uint32_t limit = suspects ? qp_ahead(qp, end) : outstanding;
 	uint64_t paths = 0;
 
 	spread->asked |= by_timer;
@@ -415,7 +405,7 @@ static uint64_t paths_to_probe(struct rc_qp *qp, bool by_timer)
 	}
 	if (!by_timer)
 		return paths;
-	spread->patient = ahead(qp, end) <= outstanding;
+	spread->patient = qp_ahead(qp, end) <= outstanding;
 	spread->patient_end = end;
 	spread->patient_from = spread->probes + 1;
 	/*
@@ -430,8 +420,8 @@ static uint64_t paths_to_probe(struct rc_qp *qp, bool by_timer)
 /* A PROBE leaves behind all copies of the packets whose states the map has. */
 static void note_probe(struct rc_qp *qp)
 {
-	struct rc_sack_map *map = map_of(qp);
-	uint32_t count = ahead(qp, map->end);
+	struct rc_sack_map *map = scoreboard_map(qp);
+	uint32_t count = qp_ahead(qp, map->end);
 
 	map->idle_probes = map->news ? 0 : map->idle_probes + (map->idle_probes < SACK_IDLE_PROBES);
 	map->news = false;

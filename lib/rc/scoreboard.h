@@ -109,10 +109,16 @@ static inline bool scoreboard_has_map(const struct rc_qp *qp)
 	return qp_board(qp, BOARD_SACK) != NULL;
 }
 
+/* What is known, only with a map. */
+static inline struct rc_sack_map *scoreboard_map(const struct rc_qp *qp)
+{
+	return &qp_board(qp, BOARD_SACK)->sack;
+}
+
 /* The state of a packet, only with a map. */
 static inline uint16_t scoreboard_state(const struct rc_qp *qp, psn_t psn)
 {
-	return qp_board(qp, BOARD_SACK)->sack.states[psn.v % KEPT_SPAN];
+	return scoreboard_map(qp)->states[psn.v % KEPT_SPAN];
 }
 
 #endif

@@ -6,11 +6,6 @@
 
 #include "rc/ports.h"
 
-static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
-{
-	return psn_distance(psn, qp->win.snd_una);
-}
-
 /* ---- the set ---- */
 
 /*
@@ -273,7 +268,7 @@ void rc_spread_lost(struct rc_qp *qp, psn_t psn)
 	*of |= SPREAD_LOST;
 	if (path->state == SPREAD_BAD)
 		return;
-	if (ahead(qp, path->newest) >= outstanding || ahead(qp, path->newest) < ahead(qp, psn))
+	if (qp_ahead(qp, path->newest) >= outstanding || qp_ahead(qp, path->newest) < qp_ahead(qp, psn))
 		path->missed++;
 	if (path->missed >= 2) {
 		path->state = SPREAD_BAD;

@@ -105,11 +105,14 @@ uint16_t rc_spread_probe(struct rc_qp *qp, uint32_t path, struct rc_outbox *out)
 bool rc_spread_answered(struct rc_qp *qp, uint16_t id);
 
 /*
- * rc_spread_probed(): the peer has sent a PROBE; if nothing is missing, answers take another path from now on. id: an
- * earlier PROBE that has to wait for its answer; 0 if there is none. rc_spread_next_probe(): returns the id of a PROBE
- * that has waited, which is to be answered now over another path than the PROBE before; 0 if no PROBE waits.
+ * The peer has sent a PROBE: if nothing is missing, answers take another path from now on. id: an earlier PROBE that
+ * has to wait for its answer; 0: there is none.
  */
 void rc_spread_probed(struct rc_qp *qp, uint16_t id);
+/*
+ * Returns the id of a PROBE that has waited, which is to be answered now over another path than the PROBE before; 0: no
+ * PROBE waits.
+ */
 uint16_t rc_spread_next_probe(struct rc_qp *qp, struct rc_outbox *out);
 
 /* ---- what SACKs tell ---- */

@@ -202,7 +202,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn
 	last(qp_of(ex)->batch)->to = (struct verb_to){ .ah = ah, .qp_num = qpn, .qkey = qkey };
 }
 
-/* ---- tables of the functions ---- */
+/* ---- a batch begins and ends ---- */
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
@@ -236,7 +236,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 		lock_drop(&qp->send_lock);
 }
 
-/* ---- which operations were asked for ---- */
+/* ---- tables of the functions, and which operations were asked for ---- */
 
 #define OF_DATAGRAMS ((uint64_t)IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define OF_CONNECTIONS                                                                                              \

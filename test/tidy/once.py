@@ -34,7 +34,8 @@ HOMES = [
     ("lib/rc/", r"(?<!void )(?<!bool )\bask_(after_silence|later|stop|stop_untimed|now|for_retry|await_nak)\(",
      ("lib/rc/loss.", "lib/rc/ask."), CORE),
 ]
-COPY_LINES = 3  # of code, from which on two functions with the same text are copies
+# Lines of code from which on two functions with the same text are copies; in lib also shorter ones of one name.
+COPY_LINES = 3
 
 
 def check_homes():
@@ -70,6 +71,8 @@ def check_copies():
     for text, count, path, name in bodies():
         if count >= COPY_LINES:
             found.setdefault(text, []).append(f"{name}() of {path}")
+        elif count and path.startswith("lib/"):
+            found.setdefault((name, text), []).append(f"{name}() of {path}")
     if not found:
         yield "ctags finds no functions; install universal-ctags"
     for places in found.values():

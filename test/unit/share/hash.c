@@ -1,6 +1,7 @@
 /* hash.c - the hashes are those that others compute */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "share/hash.h"
 #include "rule.h"
@@ -26,4 +27,17 @@ Test(hash, hashes_match_siphash)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		cr_expect_eq(share_hash_table(key, text, rows[i].bytes), rows[i].hash, "%zu bytes", rows[i].bytes);
 	cr_expect_eq(share_hash_secret(key, text, 8), 0x93F5F5799A932462, "SipHash-2-4 of eight bytes");
+}
+
+/* Of 16 bytes of an address and 4 of a number, as one text. */
+Test(hash, hash_of_a_peer_is_that_of_its_address_and_number)
+{
+	uint8_t key[16] = { 7 }, text[20];
+	uint32_t number = 0x01020304;
+
+	RULE("C-2");
+	for (uint8_t i = 0; i < 16; i++)
+		text[i] = (uint8_t)(100 + i);
+	memcpy(text + 16, &number, sizeof(number));
+	cr_expect_eq(share_hash_peer(key, text, number), share_hash_table(key, text, sizeof(text)));
 }

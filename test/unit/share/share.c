@@ -99,6 +99,24 @@ Test(share, allowance_is_told_without_taking)
 	cr_assert(share_peers_allow(&peers, 8, 2));
 }
 
+/* What another peer would give is free then; what the peer itself would give is free, and not held by it any more. */
+Test(share, allowance_after_a_gift_counts_what_is_given)
+{
+	static struct share_peers peers;
+
+	share_peers_init(&peers, 10);
+	share_peers_take(&peers, 1, 4);
+	share_peers_take(&peers, 2, 3);
+	cr_assert_not(share_peers_allow(&peers, 1, 1));
+	cr_assert_not(share_peers_allow_after(&peers, 1, 2, 1));
+	cr_assert(share_peers_allow_after(&peers, 1, 2, 2));
+	cr_assert(share_peers_allow_after(&peers, 1, 1, 1));
+	cr_assert_not(share_peers_allow_after(&peers, 1, 1, 0));
+	cr_assert_not(share_peers_allow_after(&peers, 2, 1, 0));
+	cr_assert(share_peers_allow_after(&peers, 2, 1, 1));
+	cr_assert_eq(peers.pool.used, 7, "nothing was given yet");
+}
+
 Test(share, addresses_have_counters_of_their_own_by_the_key)
 {
 	static const uint8_t other[16] = { 9 };
