@@ -168,8 +168,14 @@ uint16_t rc_board_peer(const struct rc_qp *qp);
 /* May the QP borrow a board for this use? */
 bool rc_board_may_borrow(const struct rc_qp *qp, enum rc_board_use use);
 
+/* The same once a QP of the peer `giver` has returned a board. */
+bool rc_board_may_borrow_after(const struct rc_qp *qp, enum rc_board_use use, uint16_t giver);
+
 /* Borrows a board, whose contents are undefined, for a use that the QP has none for. NULL: the QP may not. */
 struct rc_board *rc_board_borrow(struct rc_qp *qp, enum rc_board_use use);
+
+/* The same for a QP that may: rc_board_may_borrow...() has said so. */
+struct rc_board *rc_board_take(struct rc_qp *qp, enum rc_board_use use);
 
 /* Returns the board for this use, if the QP has one. */
 void rc_board_return(struct rc_qp *qp, enum rc_board_use use);

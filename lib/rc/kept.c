@@ -113,12 +113,12 @@ void rc_kept_forget(struct rc_qp *qp)
  */
 static bool would_help(const struct rc_qp *qp, const struct rc_board *board)
 {
-	const struct share_peers *kept = &store_of(qp)->kept, *boards = &qp->borrowed.pool->boards;
+	const struct share_peers *kept = &store_of(qp)->kept;
 	uint16_t peer = rc_board_peer(qp);
 
 	return kept->held[peer] <= kept->held[board->peer] &&
-	       share_peers_allow_after(kept, peer, board->peer, board->kept.count) &&
-	       (qp_board(qp, BOARD_KEPT) || share_peers_allow_after(boards, peer, board->peer, 1));
+	       share_peers_allow_after(kept, board->peer, board->kept.count, peer, 1) &&
+	       (qp_board(qp, BOARD_KEPT) || rc_board_may_borrow_after(qp, BOARD_KEPT, board->peer));
 }
 
 /*
@@ -139,12 +139,11 @@ static bool make_room(struct rc_qp *qp, uint64_t now_ns)
 
 static bool borrow(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_board *board = rc_board_borrow(qp, BOARD_KEPT);
+	struct rc_board *board;
 
-	if (board == NULL && make_room(qp, now_ns))
-		board = rc_board_borrow(qp, BOARD_KEPT);
-	if (board == NULL)
+	if (!rc_board_may_borrow(qp, BOARD_KEPT) && !make_room(qp, now_ns))
 		return false;
+	board = rc_board_take(qp, BOARD_KEPT);
 	board->kept.qp = qp;
 	board->kept.moved_ns = now_ns;
 	board->kept.base = qp->responder.epsn;
@@ -163,10 +162,12 @@ static bool take_room(struct rc_qp *qp, uint64_t now_ns)
 	if (qp_board(qp, BOARD_KEPT) == NULL && !borrow(qp, now_ns))
 		return false;
 	peer = qp_board(qp, BOARD_KEPT)->peer;
-	if (share_peers_take(kept, peer, 1) || (make_room(qp, now_ns) && share_peers_take(kept, peer, 1)))
-		return true;
-	rc_kept_remains(qp);
-	return false;
+	if (!share_peers_allow(kept, peer, 1) && !make_room(qp, now_ns)) {
+		rc_kept_remains(qp);
+		return false;
+	}
+	share_peers_add(kept, peer, 1);
+	return true;
 }
 
 /* ---- what an arrival may draw ---- */

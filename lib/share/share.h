@@ -75,13 +75,23 @@ static inline bool share_peers_allow(const struct share_peers *peers, uint16_t p
 	return share_allows(&peers->pool, peers->held[peer], wanted);
 }
 
-/* May the peer take one more place once `giver`, perhaps the peer itself, has given back so many? */
-static inline bool share_peers_allow_after(const struct share_peers *peers, uint16_t peer, uint16_t giver,
-					   uint32_t given)
+/*
+ * May the peer take `wanted` places once `giver` has given back `given`? If it has given them itself it may have as many
+ * again, even if others have made its share smaller meanwhile.
+ */
+static inline bool share_peers_allow_after(const struct share_peers *peers, uint16_t giver, uint32_t given,
+					   uint16_t peer, uint32_t wanted)
 {
 	const struct share after = { .size = peers->pool.size, .used = peers->pool.used - given };
 
-	return share_allows(&after, peers->held[peer] - (peer == giver ? given : 0), 1);
+	return peer == giver || share_allows(&after, peers->held[peer], wanted);
+}
+
+/* Takes places that the peer may have: share_peers_allow() or share_peers_allow_after() has said so. */
+static inline void share_peers_add(struct share_peers *peers, uint16_t peer, uint32_t added)
+{
+	peers->pool.used += added;
+	peers->held[peer] += added;
 }
 
 static inline bool share_peers_take(struct share_peers *peers, uint16_t peer, uint32_t wanted)

@@ -466,22 +466,30 @@ void sim_oracle_close(struct sim_world *world, struct sim_end *end)
 		compare_counters(world, end);
 }
 
+/* Boards and kept packets have come back. */
+static void check_lent(struct sim_world *world, const struct sim_node *node)
+{
+	uint32_t boards = (uint32_t)(node->boards + node->board_count - node->pool.next);
+
+	for (const struct rc_board *board = node->pool.free; board; board = board->next)
+		boards++;
+	if (boards != node->board_count || node->pool.boards.pool.used > 0)
+		sim_world_fail(world, "%u boards of %u have come back", boards, node->board_count);
+	if (node->store.touched > node->store.kept.pool.size)
+		sim_world_fail(world, "%u packets were kept at once, and there is room for %u", node->store.touched,
+			       node->store.kept.pool.size);
+	if (node->store.kept.pool.used || node->store.oldest)
+		sim_world_fail(world, "%u kept packets have never been freed", node->store.kept.pool.used);
+}
+
 void sim_oracle_finish(struct sim_world *world)
 {
 	uint64_t wrong = sim_memory_compare_all(world->memory);
-	uint32_t boards = (uint32_t)(world->boards + world->board_count - world->pool.next);
 
 	if (wrong != UINT64_MAX)
 		sim_world_fail(world, "memory at %lu has changed, and nothing should have changed it", wrong);
-	for (const struct rc_board *board = world->pool.free; board; board = board->next)
-		boards++;
-	if (boards != world->board_count || world->pool.boards.pool.used > 0)
-		sim_world_fail(world, "%u boards of %u have come back", boards, world->board_count);
-	if (world->store.touched > world->store.kept.pool.size)
-		sim_world_fail(world, "%u packets were kept at once, and there is room for %u", world->store.touched,
-			       world->store.kept.pool.size);
-	if (world->store.kept.pool.used || world->store.oldest)
-		sim_world_fail(world, "%u kept packets have never been freed", world->store.kept.pool.used);
+	for (uint32_t i = 0; i < world->config.nodes; i++)
+		check_lent(world, &world->nodes[i]);
 	if (world->frames_alive)
 		sim_world_fail(world, "%u frames have never been freed", world->frames_alive);
 }

@@ -384,6 +384,28 @@ static void place_holes(const struct sim_world *world, struct sim_end *end)
 	}
 }
 
+/*
+ * What the lcore of a node lends: boards, of which a QP that spreads its packets has one all the time, and room for
+ * packets that come before their turn.
+ */
+static void give_lcore(const struct sim_world *world, struct sim_node *node)
+{
+	uint32_t each = world->options->plan && world->config.window ? 2 : 0;
+	uint32_t packets = world->options->plan || world->options->steady ? LCORE_KEPT : SIM_KEPT;
+
+	if (world->config.holes)
+		each = 4; /* each QP has one while it keeps something: a peer gets a quarter for that */
+	if (world->config.paths)
+		each = world->options->steady ? 6 : 4;
+	node->board_count = SIM_BOARDS + world->config.connections * each;
+	node->boards = malloc(node->board_count * sizeof(*node->boards));
+	boards_init(&node->pool, node->boards, node->board_count);
+	if (world->config.window == 0)
+		return;
+	rc_store_init(&node->store, malloc(packets * sizeof(struct rc_kept_packet)), packets);
+	node->pool.store = &node->store;
+}
+
 static void prepare(struct sim_world *world)
 {
 	const struct sim_config *config = &world->config;
@@ -393,8 +415,10 @@ static void prepare(struct sim_world *world)
 	world->nodes = calloc(config->nodes, sizeof(*world->nodes));
 	world->ends = calloc(config->connections * 2, sizeof(*world->ends));
 	world->connections = calloc(config->connections, sizeof(*world->connections));
-	for (uint32_t i = 0; i < config->nodes; i++)
+	for (uint32_t i = 0; i < config->nodes; i++) {
 		room &= sim_end_prepare_node(world, i);
+		give_lcore(world, &world->nodes[i]);
+	}
 	for (uint32_t i = 0; i < config->connections * 2; i++) {
 		struct sim_end *end = &world->ends[i];
 
@@ -445,32 +469,6 @@ static void close_all(struct sim_world *world)
 		sim_end_close(world, i);
 }
 
-/*
- * A QP that spreads its packets has one all the time. The hosts of a fabric have one for each sender, and one for each
- * receiver: few for all of them together would be none for most.
- */
-static void give_boards(struct sim_world *world)
-{
-	uint32_t each = world->options->plan && world->config.window ? 2 : 0;
-
-	if (world->config.holes)
-		each = 2;
-	if (world->config.paths)
-		each = world->options->steady ? 6 : 4;
-	world->board_count = SIM_BOARDS + world->config.connections * each;
-	world->boards = malloc(world->board_count * sizeof(*world->boards));
-	boards_init(&world->pool, world->boards, world->board_count);
-}
-
-/* Of all nodes together, so that a fabric has room for what each of its hosts may keep. */
-static void give_store(struct sim_world *world)
-{
-	uint32_t packets = world->options->plan ? SIM_KEPT_FABRIC : world->options->steady ? LCORE_KEPT : SIM_KEPT;
-
-	rc_store_init(&world->store, malloc(packets * sizeof(struct rc_kept_packet)), packets);
-	world->pool.store = &world->store;
-}
-
 static void open_fabric(struct sim_world *world)
 {
 	const struct sim_config *config = &world->config;
@@ -496,9 +494,6 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 
 	*world = (struct sim_world){ .options = options, .memory = memory };
 	sim_swarm_draw(options, &world->config);
-	give_boards(world);
-	if (world->config.window)
-		give_store(world);
 	world->faults.off = options->off;
 	world->faults.only_listed = options->allowed != NULL;
 	world->faults.allowed = options->allowed;
@@ -540,9 +535,9 @@ void sim_world_forget(struct sim_world *world)
 	for (uint32_t i = 0; i < world->config.nodes; i++) {
 		free(world->nodes[i].mrs.entries);
 		free(world->nodes[i].srq);
+		free(world->nodes[i].store.packets);
+		free(world->nodes[i].boards);
 	}
-	free(world->store.packets);
-	free(world->boards);
 	free(world->nodes);
 	free(world->ends);
 	free(world->connections);

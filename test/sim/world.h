@@ -221,6 +221,10 @@ struct sim_node {
 	struct sim_receives shared;
 	uint64_t words_at;
 	uint64_t drops[CNT_COUNTERS];
+	struct rc_board *boards; /* fewer than the connections of some runs need */
+	uint32_t board_count;
+	struct rc_boards pool;
+	struct rc_store store;
 };
 
 struct sim_frame {
@@ -239,9 +243,8 @@ struct sim_frame {
 	bool disturbed; /* it is late, a copy or a replay */
 };
 
-#define SIM_BOARDS 8
-#define SIM_KEPT 60u           /* packets before their turn that a run of the swarm has room for */
-#define SIM_KEPT_FABRIC 32768u /* and hosts of a fabric */
+#define SIM_BOARDS 6 /* of a node */
+#define SIM_KEPT 60u /* packets before their turn that a node of the swarm has room for */
 #define SIM_PARTS 4096u
 #define SIM_OLD_FRAMES 64u /* kept for replay, of each run */
 
@@ -258,10 +261,6 @@ struct sim_world {
 	struct sim_connection *connections;
 	struct sim_frame *old[SIM_OLD_FRAMES];
 	uint32_t old_count;
-	struct rc_board *boards; /* fewer than the connections of some runs need */
-	uint32_t board_count;
-	struct rc_boards pool;
-	struct rc_store store;        /* of packets before their turn, of all nodes */
 	const struct sim_end *writer; /* the QP that the template was last used for, and its life */
 	uint32_t writer_life;
 	struct rc_outbox out;

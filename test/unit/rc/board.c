@@ -54,7 +54,7 @@ Test(board, a_greedy_peer_leaves_another_one_its_part_of_each_use)
 	}
 }
 
-/* A QP that spreads its packets has its board for long, so there are always boards for losses. */
+/* What is kept may be dropped, and a QP that spreads its packets has its board for long. */
 Test(board, half_of_the_boards_are_for_losses)
 {
 	int spread = BOARD_SPREAD, holes = BOARD_HOLES;

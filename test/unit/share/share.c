@@ -108,13 +108,14 @@ Test(share, allowance_after_a_gift_counts_what_is_given)
 	share_peers_take(&peers, 1, 4);
 	share_peers_take(&peers, 2, 3);
 	cr_assert_not(share_peers_allow(&peers, 1, 1));
-	cr_assert_not(share_peers_allow_after(&peers, 1, 2, 1));
-	cr_assert(share_peers_allow_after(&peers, 1, 2, 2));
-	cr_assert(share_peers_allow_after(&peers, 1, 1, 1));
-	cr_assert_not(share_peers_allow_after(&peers, 1, 1, 0));
-	cr_assert_not(share_peers_allow_after(&peers, 2, 1, 0));
-	cr_assert(share_peers_allow_after(&peers, 2, 1, 1));
+	cr_assert_not(share_peers_allow_after(&peers, 2, 1, 1, 1));
+	cr_assert(share_peers_allow_after(&peers, 2, 2, 1, 1));
+	cr_assert_not(share_peers_allow_after(&peers, 2, 2, 1, 2));
+	cr_assert(share_peers_allow_after(&peers, 1, 1, 1, 1), "as many again as it has given itself");
 	cr_assert_eq(peers.pool.used, 7, "nothing was given yet");
+	share_peers_add(&peers, 2, 3);
+	cr_assert_eq(peers.pool.used, 10);
+	cr_assert_eq(peers.held[2], 6);
 }
 
 Test(share, addresses_have_counters_of_their_own_by_the_key)
