@@ -127,16 +127,15 @@ static bool rep_is_possible(const struct cm_conn *conn, const struct cm_message 
 	return in->transaction_id == conn->transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
 }
 
-void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_conn *old;
 
 	if (!rep_is_possible(conn, in)) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	old = cm_find_by_qp(cm, &conn->route);
+	old = cm_find_by_qp(cm, &conn->route, in);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
 	conn->state = CM_REP_RCVD;
@@ -217,9 +216,8 @@ void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns
 /* ---- refusals ---- */
 
 /* REJ 26 tells which path MTU the peer supports; the next REQ asks for that (C-6). */
-static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	uint8_t mtu = in->info[0];
 
 	if (in->reason != CM_REJ_INVALID_MTU || conn->state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
@@ -235,14 +233,14 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	return true;
 }
 
-void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	if (cm->in.transaction_id != conn->transaction_id && conn->state == CM_REQ_SENT) {
+	if (in->transaction_id != conn->transaction_id && conn->state == CM_REQ_SENT) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	if (try_other_mtu(cm, conn, now_ns))
+	if (try_other_mtu(cm, conn, in, now_ns))
 		return;
-	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
+	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, in);
 	cm_close_finish(cm, conn, now_ns);
 }

@@ -149,9 +149,8 @@ static void load_ours(struct cm *cm, struct cm_conn *conn)
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
 
-void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	const struct order *order = order_of(in);
 
 	if (!conn->lap.sent || conn->lap.yields || in->transaction_id != conn->lap.transaction_id) {
@@ -209,10 +208,8 @@ static bool is_newest(const struct cm_conn *conn, uint64_t transaction_id)
 	return conn->lap.judged_count && conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS] == transaction_id;
 }
 
-void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn)
+void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn, const struct cm_message *in)
 {
-	const struct cm_message *in = &cm->in;
-
 	if (is_judged(conn, in->transaction_id)) {
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
 		if (is_newest(conn, in->transaction_id))

@@ -143,33 +143,33 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 	return 0;
 }
 
-void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route)
+void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
 	cm->out = (struct cm_message){
 		.kind = CM_DREP,
-		.transaction_id = cm->in.transaction_id,
-		.local_id = cm->in.remote_id,
-		.remote_id = cm->in.local_id,
+		.transaction_id = in->transaction_id,
+		.local_id = in->remote_id,
+		.remote_id = in->local_id,
 	};
 	cm_send_out(cm, route, NULL);
 }
 
-void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
 	bool closed = conn->state == CM_CLOSED;
 
-	cm_close_answer_dreq(cm, &conn->send_route);
+	cm_close_answer_dreq(cm, &conn->send_route, in);
 	if (closed)
 		return;
 	if (conn->state != CM_DREQ_SENT)
 		cm_move(cm, conn, CM_MOVE_ERROR);
-	raise_end(cm, conn, 0, &cm->in);
+	raise_end(cm, conn, 0, in);
 	cm_close_finish(cm, conn, now_ns);
 }
 
-void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	raise_end(cm, conn, 0, &cm->in);
+	raise_end(cm, conn, 0, in);
 	cm_close_finish(cm, conn, now_ns);
 }
 

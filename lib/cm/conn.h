@@ -109,7 +109,7 @@ struct cm {
 	TAILQ_HEAD(, cm_conn) ending;
 	struct cm_action actions[CM_ACTIONS];
 	uint32_t action_head, action_tail;
-	struct cm_message in;            /* the message being received */
+	struct cm_message in;            /* the last message received, to which events point; for cm_receive() only */
 	const struct cm_message *moving; /* message for which a QP is being moved; NULL: moved for a packet */
 	struct cm_message out;           /* the message being built */
 	uint64_t counters[CM_COUNTERS];
@@ -146,10 +146,10 @@ void cm_table_add_qp(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_qp(const struct cm_table *table, const uint8_t addr[16], uint64_t guid, uint32_t qpn,
 			       const struct cm_conn *after);
 /*
- * Finds the connection whose peer has the QPN and GUID in cm->in, and the address of the route: another peer may claim
- * the same QPN and GUID. NULL: none.
+ * Finds the connection whose peer has the QPN and GUID of a REQ or REP, and the address of the route: another peer may
+ * claim the same QPN and GUID. NULL: none.
  */
-struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route);
+struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route, const struct cm_message *in);
 void cm_table_remove_qp(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops the timer. */
@@ -211,29 +211,30 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 		    struct cm_conn **conn);
 /* Writes the header of IP addressing, and the user's private data. */
 void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect);
-void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
+void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 /* The REP has arrived again while the user moves his QP: an MRA tells the peer to wait. */
 void cm_active_remind(struct cm *cm, struct cm_conn *conn);
 void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Is there room for one more half-open connection (C-22)? */
-bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t source,
+bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint16_t source,
 			 const struct cm_listener *listener);
 /* Begins a half-open connection, which waits for the listener's user; the caller tells him. NULL: no room. */
-struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
-				 struct cm_listener *listener, uint64_t now_ns);
-void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, const struct cm_message *in,
+				 uint16_t source, struct cm_listener *listener, uint64_t now_ns);
+void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns);
 /* The user's answer to a REQ. Returns 0 or -EINVAL. */
 int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, uint64_t now_ns);
-void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
-void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* in: the RTU; NULL: a packet of the peer arrived before it. */
+void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
+void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 
-void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
+void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
+void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
+void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route, const struct cm_message *in);
 /* The peer has restarted: ends the old connection (C-13). */
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* The connection waits for no further message, and the time-wait of its ids begins. */
@@ -254,13 +255,13 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
 		       const struct cm_private *user);
 
-void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns);
 /* The user's answer to a question for a service; accept NULL: no. Returns 0 or -EINVAL. */
 int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, const struct cm_private *user,
 		   uint64_t now_ns);
 /* The user has not answered in time: the answer is no. */
 void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns);
 
 /* Stores a path that the peer has described, seen from our side. */
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
@@ -268,8 +269,8 @@ void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
  * Sends again the LAP that waits for its APR. A LAP that yields to the peer's is not sent again, but goes on waiting.
  */
 void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn);
-void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn);
-void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn, const struct cm_message *in);
+void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
 void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error);
 void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn);
 

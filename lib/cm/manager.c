@@ -104,9 +104,8 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 }
 
 /* Finds the connection of a REJ 4, whose sender has had no answer and so names itself by its GUID and its id (C-14). */
-static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route)
+static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_conn *conn = NULL;
 	uint64_t guid = 0;
 
@@ -145,9 +144,9 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 	return in->answered == (conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
 }
 
-static void handle_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+static void handle_mra(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	uint8_t asked = cm->in.service_timeout;
+	uint8_t asked = in->service_timeout;
 	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
 
 	/*
@@ -165,9 +164,9 @@ static void handle_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_wait_until(cm, conn, now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn));
 }
 
-static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, uint64_t now_ns)
+static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	switch (reaction) {
+	switch ((enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST]) {
 	case DROP:
 		cm->counters[CM_CNT_DROP_STATE]++;
 		break;
@@ -175,7 +174,7 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
 		break;
 	case TAKE_REP:
-		cm_active_handle_rep(cm, conn, now_ns);
+		cm_active_handle_rep(cm, conn, in, now_ns);
 		break;
 	case REPEAT_RTU:
 		if (conn->passive) {
@@ -192,31 +191,31 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 		cm_active_remind(cm, conn);
 		break;
 	case TAKE_RTU:
-		cm_passive_handle_rtu(cm, conn, &cm->in, now_ns);
+		cm_passive_handle_rtu(cm, conn, in, now_ns);
 		break;
 	case TAKE_REJ:
 		if (conn->passive)
-			cm_passive_handle_rej(cm, conn, now_ns);
+			cm_passive_handle_rej(cm, conn, in, now_ns);
 		else
-			cm_active_handle_rej(cm, conn, now_ns);
+			cm_active_handle_rej(cm, conn, in, now_ns);
 		break;
 	case END_BY_REJ:
 		cm_close_stale(cm, conn, now_ns);
 		break;
 	case TAKE_MRA:
-		handle_mra(cm, conn, now_ns);
+		handle_mra(cm, conn, in, now_ns);
 		break;
 	case TAKE_DREQ:
-		cm_close_handle_dreq(cm, conn, now_ns);
+		cm_close_handle_dreq(cm, conn, in, now_ns);
 		break;
 	case TAKE_DREP:
-		cm_close_handle_drep(cm, conn, now_ns);
+		cm_close_handle_drep(cm, conn, in, now_ns);
 		break;
 	case TAKE_LAP:
-		cm_alternate_handle_lap(cm, conn);
+		cm_alternate_handle_lap(cm, conn, in);
 		break;
 	case TAKE_APR:
-		cm_alternate_handle_apr(cm, conn, now_ns);
+		cm_alternate_handle_apr(cm, conn, in, now_ns);
 		break;
 	}
 }
@@ -236,14 +235,14 @@ static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *ro
 }
 
 /* Takes a message of a connection: its sender must have the peer's address, and its ids must fit (C-23). */
-static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+static void receive_answer(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
-	struct cm_conn *conn = in->remote_id ? cm_table_by_id(&cm->table, in->remote_id) : find_timed_out(cm, route);
+	struct cm_conn *conn =
+		in->remote_id ? cm_table_by_id(&cm->table, in->remote_id) : find_timed_out(cm, route, in);
 
 	if (conn == NULL && in->kind == CM_DREQ) {
 		cm->counters[CM_CNT_UNKNOWN_DREQ]++;
-		cm_close_answer_dreq(cm, route);
+		cm_close_answer_dreq(cm, route, in);
 	} else if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
 	} else if (!came_from_peer(conn, route) || !ids_fit(conn, in)) {
@@ -257,19 +256,19 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 		 */
 		if (!route_is_same(&conn->send_route, route))
 			conn->send_route = *route;
-		react(cm, conn, (enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST], now_ns);
+		react(cm, conn, in, now_ns);
 	}
 }
 
 /* A REQ of a version that we do not support may be answered (U-2). */
-static void refuse_version(struct cm *cm, const struct cm_route *route)
+static void refuse_version(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
 	struct cm_message *out = &cm->out;
 
 	*out = (struct cm_message){
 		.kind = CM_REJ,
-		.transaction_id = cm->in.transaction_id,
-		.remote_id = cm->in.local_id,
+		.transaction_id = in->transaction_id,
+		.remote_id = in->local_id,
 		.answered = CM_ANSWERED_REQ,
 		.reason = CM_REJ_CLASS_VERSION,
 	};
@@ -279,23 +278,24 @@ static void refuse_version(struct cm *cm, const struct cm_route *route)
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns)
 {
 	enum cm_mad_fault fault = cm_mad_parse(mad, bytes, &cm->in);
+	const struct cm_message *in = &cm->in;
 
 	cm_timewait_wake(&cm->table.timewait, now_ns);
 	if (fault != CM_MAD_OK) {
 		cm->counters[CM_CNT_DROP_MALFORMED]++;
-		if (fault == CM_MAD_CLASS_VERSION && cm->in.kind == CM_REQ)
-			refuse_version(cm, route);
+		if (fault == CM_MAD_CLASS_VERSION && in->kind == CM_REQ)
+			refuse_version(cm, route, in);
 		return;
 	}
-	cm->received[cm->in.kind - CM_KIND_FIRST]++;
-	if (cm->in.kind == CM_REQ)
-		cm_passive_handle_req(cm, route, now_ns);
-	else if (cm->in.kind == CM_SIDR_REQ)
-		cm_sidr_handle_request(cm, route, now_ns);
-	else if (cm->in.kind == CM_SIDR_REP)
-		cm_sidr_handle_reply(cm, route, now_ns);
+	cm->received[in->kind - CM_KIND_FIRST]++;
+	if (in->kind == CM_REQ)
+		cm_passive_handle_req(cm, route, in, now_ns);
+	else if (in->kind == CM_SIDR_REQ)
+		cm_sidr_handle_request(cm, route, in, now_ns);
+	else if (in->kind == CM_SIDR_REP)
+		cm_sidr_handle_reply(cm, route, in, now_ns);
 	else
-		receive_answer(cm, route, now_ns);
+		receive_answer(cm, route, in, now_ns);
 }
 
 /* ---- time-outs ---- */

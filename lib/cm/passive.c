@@ -13,15 +13,15 @@
 
 /* ---- refusals ---- */
 
-static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason reason, const void *info,
-		   uint32_t info_bytes)
+static void refuse(struct cm *cm, const struct cm_route *route, const struct cm_message *in, enum cm_reason reason,
+		   const void *info, uint32_t info_bytes)
 {
 	struct cm_message *out = &cm->out;
 
 	*out = (struct cm_message){
 		.kind = CM_REJ,
-		.transaction_id = cm->in.transaction_id,
-		.remote_id = cm->in.local_id,
+		.transaction_id = in->transaction_id,
+		.remote_id = in->local_id,
 		.answered = CM_ANSWERED_REQ,
 		.reason = (uint16_t)reason,
 		.info_bytes = (uint8_t)info_bytes,
@@ -53,28 +53,28 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 	}
 }
 
-static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route)
+static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
 	struct cm_conn *conn = NULL;
 
-	while ((conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn)) != NULL) {
-		if (conn->peer.qpn == cm->in.qpn && route_is_same(&conn->route, route))
+	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
+		if (conn->peer.qpn == in->qpn && route_is_same(&conn->route, route))
 			return conn;
 	}
 	return NULL;
 }
 
 /* Returns whether this REQ has arrived before; if so, it has been handled. */
-static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+static bool is_again(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	struct cm_conn *conn = find_again(cm, route);
+	struct cm_conn *conn = find_again(cm, route, in);
 	const struct cm_refusal *refusal;
 
 	if (conn) {
 		answer_again(cm, conn);
 		return true;
 	}
-	refusal = cm_refusals_find(&cm->refusals, route, cm->in.local_id, cm->in.qpn, now_ns);
+	refusal = cm_refusals_find(&cm->refusals, route, in->local_id, in->qpn, now_ns);
 	if (refusal == NULL)
 		return false;
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
@@ -98,9 +98,8 @@ bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route)
 }
 
 /* Returns 0, or the reason to refuse the REQ. */
-static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
+static enum cm_reason judge(const struct cm_route *route, const struct cm_message *in)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_ip ip;
 
 	if (in->transport != TRANSPORT_RC)
@@ -119,24 +118,24 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 }
 
 /* Does this address already have as many connections with this id as a search for one of its requests may look at? */
-static bool is_crowded(const struct cm *cm, const struct cm_route *route)
+static bool is_crowded(const struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
 	const struct cm_conn *conn = NULL;
 	uint32_t count = 0;
 
-	while ((conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn)) != NULL)
+	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL)
 		count++;
 	return count >= CM_SAME_MOST;
 }
 
-bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, uint16_t source,
+bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint16_t source,
 			 const struct cm_listener *listener)
 {
 	const struct share *half_open = &cm->half_open.pool;
 
 	if (half_open->used == half_open->size)
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
-	else if (!share_peers_allow(&cm->half_open, source, 1) || is_crowded(cm, route))
+	else if (!share_peers_allow(&cm->half_open, source, 1) || is_crowded(cm, route, in))
 		cm->counters[CM_CNT_DROP_OF_ONE_PEER]++;
 	else if (!cm_listener_has_room(cm->config.listeners, listener, route->dest))
 		cm->counters[CM_CNT_DROP_BACKLOG]++;
@@ -167,8 +166,8 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	};
 }
 
-struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
-				 struct cm_listener *listener, uint64_t now_ns)
+struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, const struct cm_message *in,
+				 uint16_t source, struct cm_listener *listener, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_close_make_room(cm, source, now_ns);
 
@@ -177,8 +176,8 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, ui
 	conn->passive = conn->known_to_user = true;
 	conn->context = listener->context;
 	conn->route = conn->send_route = *route;
-	conn->remote_id = cm->in.local_id;
-	conn->transaction_id = cm->in.transaction_id;
+	conn->remote_id = in->local_id;
+	conn->transaction_id = in->transaction_id;
 	conn->half_open = share_peers_take(&cm->half_open, source, 1);
 	cm_begin_pending(cm, conn, listener);
 	cm_table_add_peer(&cm->table, conn);
@@ -187,17 +186,17 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, ui
 	return conn;
 }
 
-static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16_t source, struct cm_listener *listener,
-			     uint64_t now_ns)
+static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint16_t source,
+			     struct cm_listener *listener, uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_passive_begin(cm, route, source, listener, now_ns);
+	struct cm_conn *conn = cm_passive_begin(cm, route, in, source, listener, now_ns);
 	uint64_t peer_waits_ns;
 
 	if (conn == NULL)
 		return NULL;
 	conn->state = CM_REQ_RCVD;
-	conn->route.traffic_class = conn->send_route.traffic_class = cm->in.primary.traffic_class;
-	take_values(conn, &cm->in);
+	conn->route.traffic_class = conn->send_route.traffic_class = in->primary.traffic_class;
+	take_values(conn, in);
 	cm_table_add_qp(&cm->table, conn);
 	/* Before the peer gives up, an MRA tells it that our user needs more time (C-12). */
 	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
@@ -213,56 +212,55 @@ static uint8_t largest_mtu(const struct cm *cm, const struct cm_route *route, co
 	return route->max_path_mtu ? route->max_path_mtu : cm->config.max_path_mtu;
 }
 
-void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_listener *listener;
 	struct cm_conn *conn;
 	enum cm_reason reason;
 	uint16_t source;
 	uint8_t mtu;
 
-	if (is_again(cm, route, now_ns))
+	if (is_again(cm, route, in, now_ns))
 		return;
-	reason = judge(cm, route);
+	reason = judge(route, in);
 	if (reason) {
-		refuse(cm, route, reason, reason == CM_REJ_INVALID_GID ? route->source : NULL,
+		refuse(cm, route, in, reason, reason == CM_REJ_INVALID_GID ? route->source : NULL,
 		       reason == CM_REJ_INVALID_GID ? 16 : 0);
 		return;
 	}
 	if (cm_timewait_has_peer(&cm->table.timewait, route->dest, in->local_id)) {
 		cm->counters[CM_CNT_DROP_RESTING]++;
-		refuse(cm, route, CM_REJ_STALE, NULL, 0);
+		refuse(cm, route, in, CM_REJ_STALE, NULL, 0);
 		return;
 	}
-	conn = cm_find_by_qp(cm, route);
+	conn = cm_find_by_qp(cm, route, in);
 	if (conn) {
 		cm_close_stale(cm, conn, now_ns);
-		refuse(cm, route, CM_REJ_STALE, NULL, 0);
+		refuse(cm, route, in, CM_REJ_STALE, NULL, 0);
 		return;
 	}
 	listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
 	if (listener == NULL) { /* even if we call ourselves (C-15) */
-		refuse(cm, route, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
+		refuse(cm, route, in, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return;
 	}
 	mtu = largest_mtu(cm, route, listener);
 	if (in->path_mtu < 1 || in->path_mtu > mtu) {
-		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
+		refuse(cm, route, in, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;
 	}
 	source = share_peer(cm->config.key, route->dest);
-	if (!cm_passive_has_room(cm, route, source, listener))
+	if (!cm_passive_has_room(cm, route, in, source, listener))
 		return;
 	if (!cm_timewait_has_room(&cm->table.timewait, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
-		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);
+		refuse(cm, route, in, CM_REJ_NO_RESOURCES, NULL, 0);
 		return;
 	}
-	conn = begin(cm, route, source, listener, now_ns);
+	conn = begin(cm, route, in, source, listener, now_ns);
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_FULL]++;
-		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);
+		refuse(cm, route, in, CM_REJ_NO_RESOURCES, NULL, 0);
 		return;
 	}
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
@@ -319,15 +317,15 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 
 /* ---- RTU, and a first packet before it ---- */
 
-void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns)
+void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	if (message && message->transaction_id != conn->transaction_id) {
+	if (in && in->transaction_id != conn->transaction_id) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
 	conn->state = CM_RTU_RCVD;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	cm->moving = message;
+	cm->moving = in;
 	if (conn->user_moves)
 		cm_passive_moved(cm, conn, 0, now_ns);
 	else
@@ -347,9 +345,9 @@ void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t n
 	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
 }
 
-void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
 	cm_move(cm, conn, CM_MOVE_ERROR);
-	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
+	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, in);
 	cm_close_finish(cm, conn, now_ns);
 }

@@ -10,10 +10,8 @@ enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 
 /* ---- answering ---- */
 
-static struct cm_message *begin_answer(struct cm *cm, enum sidr_status status)
+static struct cm_message *begin_answer(struct cm *cm, const struct cm_message *in, enum sidr_status status)
 {
-	const struct cm_message *in = &cm->in;
-
 	cm->out = (struct cm_message){
 		.kind = CM_SIDR_REP,
 		.transaction_id = in->transaction_id,
@@ -24,21 +22,21 @@ static struct cm_message *begin_answer(struct cm *cm, enum sidr_status status)
 	return &cm->out;
 }
 
-static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route)
+static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
 	struct cm_conn *conn = NULL;
 
 	do {
-		conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn);
+		conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn);
 	} while (conn && (cm_mad_kind(conn->mad) != CM_SIDR_REP || !route_is_same(&conn->route, route)));
 	return conn;
 }
 
 /* Returns whether this question has arrived before; if so, it gets the same answer again, if there was one (C-11). */
-static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+static bool is_again(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_conn *conn = find_again(cm, route);
-	const struct cm_refusal *kept = cm_refusals_find(&cm->refusals, route, cm->in.local_id, 0, now_ns);
+	const struct cm_conn *conn = find_again(cm, route, in);
+	const struct cm_refusal *kept = cm_refusals_find(&cm->refusals, route, in->local_id, 0, now_ns);
 
 	if (conn == NULL && (kept == NULL || cm_mad_kind(kept->mad) != CM_SIDR_REP))
 		return false;
@@ -51,48 +49,48 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 }
 
 /* Asks the user. Until the user answers the connection keeps a refusal, which is sent if the user never answers. */
-static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
+static void ask_user(struct cm *cm, const struct cm_route *route, const struct cm_message *in,
+		     struct cm_listener *listener, uint64_t now_ns)
 {
 	uint16_t source = share_peer(cm->config.key, route->dest);
 	struct cm_conn *conn;
 
-	if (is_again(cm, route, now_ns) || !cm_passive_has_room(cm, route, source, listener))
+	if (is_again(cm, route, in, now_ns) || !cm_passive_has_room(cm, route, in, source, listener))
 		return;
 	if (!cm_timewait_has_room(&cm->table.timewait, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
 		return;
 	}
-	conn = cm_passive_begin(cm, route, source, listener, now_ns);
+	conn = cm_passive_begin(cm, route, in, source, listener, now_ns);
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_FULL]++;
 		return;
 	}
 	conn->state = CM_SIDR_RCVD;
-	cm_mad_build(begin_answer(cm, SIDR_REJECTED), conn->mad);
-	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, &cm->in);
+	cm_mad_build(begin_answer(cm, in, SIDR_REJECTED), conn->mad);
+	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
 }
 
 /*
  * Nothing is remembered for a question that needs no user: if the answer is lost, the peer repeats the question, and
  * the same answer is made again.
  */
-void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
 	struct cm_message *out;
 
 	if (!cm_ip_is_of(in, route) || !pkey_matches(PKEY_DEFAULT, in->pkey)) {
-		begin_answer(cm, SIDR_REJECTED);
+		begin_answer(cm, in, SIDR_REJECTED);
 	} else if (listener && listener->asks_user) {
-		ask_user(cm, route, listener, now_ns);
+		ask_user(cm, route, in, listener, now_ns);
 		return;
 	} else if (listener && listener->datagram_qpn) {
-		out = begin_answer(cm, SIDR_VALID);
+		out = begin_answer(cm, in, SIDR_VALID);
 		out->qpn = listener->datagram_qpn;
 		out->qkey = listener->datagram_qkey;
 	} else {
-		begin_answer(cm, SIDR_NO_SERVICE);
+		begin_answer(cm, in, SIDR_NO_SERVICE);
 	}
 	cm_send_out(cm, route, NULL);
 }
@@ -149,9 +147,8 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 }
 
 /* The answer carries the id of the request, and no other id. */
-void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_conn *conn = cm_table_by_id(&cm->table, in->local_id);
 
 	if (conn == NULL) {

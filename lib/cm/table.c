@@ -104,12 +104,12 @@ static void unchain(struct cm_table *table, uint32_t *head, size_t next_at, cons
 	memcpy(link, (const uint8_t *)conn + next_at, sizeof(*link));
 }
 
-struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route)
+struct cm_conn *cm_find_by_qp(const struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
 	struct cm_conn *conn = NULL;
 
 	do {
-		conn = cm_table_by_qp(&cm->table, route->dest, cm->in.ca_guid, cm->in.qpn, conn);
+		conn = cm_table_by_qp(&cm->table, route->dest, in->ca_guid, in->qpn, conn);
 	} while (conn && !route_is_same(&conn->route, route));
 	return conn;
 }
