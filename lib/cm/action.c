@@ -41,15 +41,14 @@ void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move)
 		cm_add_action(cm, CM_MOVE, conn)->move = move;
 }
 
-struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind)
+struct cm_message cm_begin(const struct cm_conn *conn, enum cm_kind kind)
 {
-	cm->out = (struct cm_message){
+	return (struct cm_message){
 		.kind = (uint8_t)kind,
 		.transaction_id = conn->transaction_id,
 		.local_id = conn->local_id,
 		.remote_id = conn->remote_id,
 	};
-	return &cm->out;
 }
 
 bool cm_private_fits(enum cm_kind kind, const struct cm_private *user)
@@ -65,17 +64,31 @@ void cm_set_private(struct cm_message *message, const struct cm_private *user)
 	}
 }
 
-void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
+static const uint8_t *add_send(struct cm *cm, const struct cm_route *route, const struct cm_message *out)
 {
 	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
 
-	cm_mad_build(&cm->out, action->mad);
+	cm_mad_build(out, action->mad);
 	action->route = *route;
-	if (kept)
-		memcpy(kept, action->mad, CM_MAD_BYTES);
-	cm->sent[cm->out.kind - CM_KIND_FIRST]++;
-	if (cm->out.kind == CM_REJ)
-		cm->rejects[cm->out.reason % 64]++;
+	cm->sent[out->kind - CM_KIND_FIRST]++;
+	if (out->kind == CM_REJ)
+		cm->rejects[out->reason % 64]++;
+	return action->mad;
+}
+
+void cm_send(struct cm *cm, const struct cm_route *route, const struct cm_message *out)
+{
+	add_send(cm, route, out);
+}
+
+void cm_send_kept(struct cm *cm, struct cm_conn *conn, const struct cm_message *out)
+{
+	memcpy(conn->mad, add_send(cm, &conn->send_route, out), CM_MAD_BYTES);
+}
+
+void cm_keep(struct cm_conn *conn, const struct cm_message *out)
+{
+	cm_mad_build(out, conn->mad);
 }
 
 void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept)
@@ -116,11 +129,11 @@ uint8_t cm_ack_timeout(uint8_t code)
 
 void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
+	struct cm_message out = cm_begin(conn, CM_MRA);
 
-	out->answered = (uint8_t)answered;
-	out->service_timeout = code_of(cm->config.patience_ns);
-	cm_send_out(cm, &conn->send_route, NULL);
+	out.answered = (uint8_t)answered;
+	out.service_timeout = code_of(cm->config.patience_ns);
+	cm_send(cm, &conn->send_route, &out);
 }
 
 uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn)

@@ -45,31 +45,32 @@ static void set_path(struct cm_message *message, const struct cm_conn *conn, uin
 }
 
 /* Fills in all fields of C-3. */
-static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm_connect *connect)
+static struct cm_message req_of(const struct cm *cm, const struct cm_conn *conn, const struct cm_connect *connect)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_REQ);
+	struct cm_message out = cm_begin(conn, CM_REQ);
 
-	out->service_id = connect->service_id;
-	out->ca_guid = cm->config.ca_guid;
-	out->vendor_id = conn->own.ece ? CM_VENDOR_ID : 0;
-	out->ece_options = conn->own.ece;
-	out->qpn = conn->own.qpn;
-	out->psn = conn->own.psn;
-	out->responder_resources = conn->own.responder_resources;
-	out->initiator_depth = conn->own.initiator_depth;
-	out->remote_response_timeout = conn->response_timeout;
-	out->local_response_timeout = conn->response_timeout;
-	out->max_cm_retries = conn->max_retries;
-	out->flow_control = conn->own.flow_control;
-	out->srq = conn->own.srq;
-	out->retry_count = conn->own.retry_count;
-	out->rnr_retry_count = conn->own.rnr_retry_count;
-	out->pkey = PKEY_DEFAULT;
-	out->path_mtu = conn->own.path_mtu;
-	set_path(out, conn, connect->source_port);
+	out.service_id = connect->service_id;
+	out.ca_guid = cm->config.ca_guid;
+	out.vendor_id = conn->own.ece ? CM_VENDOR_ID : 0;
+	out.ece_options = conn->own.ece;
+	out.qpn = conn->own.qpn;
+	out.psn = conn->own.psn;
+	out.responder_resources = conn->own.responder_resources;
+	out.initiator_depth = conn->own.initiator_depth;
+	out.remote_response_timeout = conn->response_timeout;
+	out.local_response_timeout = conn->response_timeout;
+	out.max_cm_retries = conn->max_retries;
+	out.flow_control = conn->own.flow_control;
+	out.srq = conn->own.srq;
+	out.retry_count = conn->own.retry_count;
+	out.rnr_retry_count = conn->own.rnr_retry_count;
+	out.pkey = PKEY_DEFAULT;
+	out.path_mtu = conn->own.path_mtu;
+	set_path(&out, conn, connect->source_port);
 	if (connect->alternate)
-		out->alternate = *connect->alternate;
-	cm_active_set_private(out, connect);
+		out.alternate = *connect->alternate;
+	cm_active_set_private(&out, connect);
+	return out;
 }
 
 void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect)
@@ -108,6 +109,7 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
 {
+	struct cm_message out;
 	struct cm_conn *conn;
 	int error = cm_active_begin(cm, connect, CM_REQ, now_ns, &conn);
 
@@ -115,8 +117,8 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 		return error;
 	if (connect->alternate)
 		conn->alternate = *connect->alternate;
-	build_req(cm, conn, connect);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	out = req_of(cm, conn, connect);
+	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	*connection = cm_table_index(&cm->table, conn);
 	return 0;
@@ -168,9 +170,10 @@ void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_m
 
 static void send_rtu(struct cm *cm, struct cm_conn *conn)
 {
+	const struct cm_message out = cm_begin(conn, CM_RTU);
+
 	conn->state = CM_ESTABLISHED;
-	cm_begin(cm, conn, CM_RTU);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	cm_send_kept(cm, conn, &out);
 }
 
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
@@ -219,16 +222,17 @@ void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns
 static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
 	uint8_t mtu = in->info[0];
+	struct cm_message out;
 
 	if (in->reason != CM_REJ_INVALID_MTU || conn->state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
 	    mtu >= conn->own.path_mtu)
 		return false;
 	conn->own.path_mtu = mtu;
 	conn->transaction_id = cm_table_draw(&cm->table);
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* our REQ, parsed again */
-	cm->out.path_mtu = mtu;
-	cm->out.transaction_id = conn->transaction_id;
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	cm_mad_parse(conn->mad, CM_MAD_BYTES, &out); /* our REQ, parsed again */
+	out.path_mtu = mtu;
+	out.transaction_id = conn->transaction_id;
+	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	return true;
 }

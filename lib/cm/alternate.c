@@ -51,13 +51,13 @@ void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path)
 
 static void send_lap(struct cm *cm, const struct cm_conn *conn)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_LAP);
+	struct cm_message out = cm_begin(conn, CM_LAP);
 
-	out->transaction_id = conn->lap.transaction_id;
-	out->qpn = conn->peer.qpn;
-	out->remote_response_timeout = conn->response_timeout;
-	out->alternate = conn->lap.path;
-	cm_send_out(cm, &conn->send_route, NULL);
+	out.transaction_id = conn->lap.transaction_id;
+	out.qpn = conn->peer.qpn;
+	out.remote_response_timeout = conn->response_timeout;
+	out.alternate = conn->lap.path;
+	cm_send(cm, &conn->send_route, &out);
 }
 
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns)
@@ -178,16 +178,16 @@ void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn)
 /* Sends the answer to the LAP that was judged last. */
 static void send_apr(struct cm *cm, const struct cm_conn *conn)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_APR);
-	struct order *order = (struct order *)(void *)out->info;
+	struct cm_message out = cm_begin(conn, CM_APR);
+	struct order *order = (struct order *)(void *)out.info;
 
-	out->transaction_id = conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS];
-	out->status = conn->lap.status;
-	out->info_bytes = sizeof(*order);
+	out.transaction_id = conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS];
+	out.status = conn->lap.status;
+	out.info_bytes = sizeof(*order);
 	store_be24(order->vendor_id, CM_VENDOR_ID);
 	order->goes_first = conn->lap.goes_first;
 	store_be64(order->transaction_id, conn->lap.before);
-	cm_send_out(cm, &conn->send_route, NULL);
+	cm_send(cm, &conn->send_route, &out);
 }
 
 static void judge(struct cm *cm, struct cm_conn *conn, uint8_t status, bool goes_first)

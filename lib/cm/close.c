@@ -18,21 +18,17 @@ static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
  * Writes the answer to a repeated REQ. If no REP was sent, the answer is a copy of the last message if that was a REJ.
  * If a REP was sent, the answer is a REJ in the user's name, whatever has ended the connection.
  */
-bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
+bool cm_close_refusal(const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
 {
+	struct cm_message out = cm_begin(conn, CM_REJ);
+
 	if (!conn->replied) {
 		memcpy(mad, conn->mad, CM_MAD_BYTES);
 		return cm_mad_kind(mad) == CM_REJ;
 	}
-	cm->out = (struct cm_message){
-		.kind = CM_REJ,
-		.transaction_id = conn->transaction_id,
-		.local_id = conn->local_id,
-		.remote_id = conn->remote_id,
-		.answered = CM_ANSWERED_REQ,
-		.reason = CM_REJ_CONSUMER,
-	};
-	cm_mad_build(&cm->out, mad);
+	out.answered = CM_ANSWERED_REQ;
+	out.reason = CM_REJ_CONSUMER;
+	cm_mad_build(&out, mad);
 	return true;
 }
 
@@ -40,7 +36,7 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
 {
 	struct cm_refusal refusal = { .route = conn->route, .remote_id = conn->remote_id, .qpn = conn->peer.qpn };
 
-	cm_close_refusal(cm, conn, refusal.mad);
+	cm_close_refusal(conn, refusal.mad);
 	if (!cm_refusals_keep(&cm->refusals, &refusal, now_ns))
 		cm->counters[CM_CNT_REFUSAL_FORGOTTEN]++;
 }
@@ -77,27 +73,29 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		free_conn(cm, conn, now_ns);
 }
 
-static void send_rej(struct cm *cm, const struct cm_conn *conn, uint16_t reason, uint8_t answered,
-		     const struct cm_private *user, uint8_t *kept)
+static struct cm_message rej_of(const struct cm *cm, const struct cm_conn *conn, uint16_t reason, uint8_t answered,
+				const struct cm_private *user)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_REJ);
+	struct cm_message out = cm_begin(conn, CM_REJ);
 
-	out->answered = answered;
-	out->reason = reason;
+	out.answered = answered;
+	out.reason = reason;
 	/* A REJ without the peer's id carries our own GUID instead (C-14). */
 	if (conn->remote_id == 0) {
-		out->answered = CM_ANSWERED_NONE;
-		out->info_bytes = sizeof(cm->config.ca_guid);
-		store_be64(out->info, cm->config.ca_guid);
+		out.answered = CM_ANSWERED_NONE;
+		out.info_bytes = sizeof(cm->config.ca_guid);
+		store_be64(out.info, cm->config.ca_guid);
 	}
-	cm_set_private(out, user);
-	cm_send_out(cm, &conn->send_route, kept);
+	cm_set_private(&out, user);
+	return out;
 }
 
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
 		       const struct cm_private *user)
 {
-	send_rej(cm, conn, reason, answered, user, conn->mad);
+	const struct cm_message out = rej_of(cm, conn, reason, answered, user);
+
+	cm_send_kept(cm, conn, &out);
 }
 
 static void raise_end(struct cm *cm, struct cm_conn *conn, int status, const struct cm_message *message)
@@ -111,12 +109,12 @@ static void raise_end(struct cm *cm, struct cm_conn *conn, int status, const str
 
 static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_private *user)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_DREQ);
+	struct cm_message out = cm_begin(conn, CM_DREQ);
 
-	out->transaction_id = cm_table_draw(&cm->table);
-	out->qpn = conn->peer.qpn;
-	cm_set_private(out, user);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	out.transaction_id = cm_table_draw(&cm->table);
+	out.qpn = conn->peer.qpn;
+	cm_set_private(&out, user);
+	cm_send_kept(cm, conn, &out);
 }
 
 /*
@@ -128,6 +126,7 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 	bool before_rtu = conn && conn->state == CM_REP_SENT;
+	struct cm_message rej;
 
 	if (conn == NULL || (conn->state != CM_ESTABLISHED && conn->state != CM_REP_SENT && conn->state != CM_RTU_RCVD))
 		return -ENOTCONN;
@@ -137,21 +136,24 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 	conn->state = CM_DREQ_SENT;
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, user);
-	if (before_rtu)
-		send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REP, NULL, NULL);
+	if (before_rtu) {
+		rej = rej_of(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REP, NULL);
+		cm_send(cm, &conn->send_route, &rej);
+	}
 	cm_await(cm, conn, now_ns);
 	return 0;
 }
 
 void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
-	cm->out = (struct cm_message){
+	const struct cm_message out = {
 		.kind = CM_DREP,
 		.transaction_id = in->transaction_id,
 		.local_id = in->remote_id,
 		.remote_id = in->local_id,
 	};
-	cm_send_out(cm, route, NULL);
+
+	cm_send(cm, route, &out);
 }
 
 void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)

@@ -111,7 +111,6 @@ struct cm {
 	uint32_t action_head, action_tail;
 	struct cm_message in;            /* the last message received, to which events point; for cm_receive() only */
 	const struct cm_message *moving; /* message for which a QP is being moved; NULL: moved for a packet */
-	struct cm_message out;           /* the message being built */
 	uint64_t counters[CM_COUNTERS];
 	uint64_t sent[CM_KIND_LAST - CM_KIND_FIRST + 1], received[CM_KIND_LAST - CM_KIND_FIRST + 1];
 	uint64_t rejects[64];
@@ -179,12 +178,15 @@ struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const s
 void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message);
 void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move);
 /* Begins a message of a connection to its peer, with both ids and the transaction id. The caller fills in the rest. */
-struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind);
+struct cm_message cm_begin(const struct cm_conn *conn, enum cm_kind kind);
 /* Does the user's private data fit into a message of this kind? */
 bool cm_private_fits(enum cm_kind kind, const struct cm_private *user);
 void cm_set_private(struct cm_message *message, const struct cm_private *user);
-/* Sends cm->out. kept, if not NULL, gets the bytes, to be sent again. */
-void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept);
+void cm_send(struct cm *cm, const struct cm_route *route, const struct cm_message *out);
+/* Sends a message of the connection, and keeps its bytes, to be sent again. */
+void cm_send_kept(struct cm *cm, struct cm_conn *conn, const struct cm_message *out);
+/* Keeps the bytes of a message that is not sent yet. */
+void cm_keep(struct cm_conn *conn, const struct cm_message *out);
 void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept);
 /* Sends an MRA: the peer, which waits for the answer to its REQ or REP, is to wait as long as our user may take. */
 void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered);
@@ -243,7 +245,7 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
  * Writes the answer to a REQ that belongs to a passive connection which has ended, or is about to. Returns false if
  * there is no answer.
  */
-bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
+bool cm_close_refusal(const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
 /*
  * Returns a free connection, with room for its time-wait, which the holder must have. If there is none, evicts the
  * connection that its user has forgotten and that has waited longest for a DREP. NULL: all are in use.

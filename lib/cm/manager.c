@@ -263,16 +263,15 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, const st
 /* A REQ of a version that we do not support may be answered (U-2). */
 static void refuse_version(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
-	struct cm_message *out = &cm->out;
-
-	*out = (struct cm_message){
+	const struct cm_message out = {
 		.kind = CM_REJ,
 		.transaction_id = in->transaction_id,
 		.remote_id = in->local_id,
 		.answered = CM_ANSWERED_REQ,
 		.reason = CM_REJ_CLASS_VERSION,
 	};
-	cm_send_out(cm, route, NULL);
+
+	cm_send(cm, route, &out);
 }
 
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns)

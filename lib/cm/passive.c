@@ -16,9 +16,7 @@
 static void refuse(struct cm *cm, const struct cm_route *route, const struct cm_message *in, enum cm_reason reason,
 		   const void *info, uint32_t info_bytes)
 {
-	struct cm_message *out = &cm->out;
-
-	*out = (struct cm_message){
+	struct cm_message out = {
 		.kind = CM_REJ,
 		.transaction_id = in->transaction_id,
 		.remote_id = in->local_id,
@@ -26,9 +24,10 @@ static void refuse(struct cm *cm, const struct cm_route *route, const struct cm_
 		.reason = (uint16_t)reason,
 		.info_bytes = (uint8_t)info_bytes,
 	};
+
 	if (info_bytes)
-		memcpy(out->info, info, info_bytes);
-	cm_send_out(cm, route, NULL);
+		memcpy(out.info, info, info_bytes);
+	cm_send(cm, route, &out);
 }
 
 /* ---- judging a REQ ---- */
@@ -46,7 +45,7 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 		cm_send_mra(cm, conn, CM_ANSWERED_REQ);
 		cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
 	} else if (conn->state == CM_DREQ_SENT || conn->state == CM_CLOSED) {
-		if (cm_close_refusal(cm, conn, mad))
+		if (cm_close_refusal(conn, mad))
 			cm_send_again(cm, &conn->send_route, mad);
 	} else if (cm_mad_kind(conn->mad) == CM_REP) {
 		cm_send_again(cm, &conn->send_route, conn->mad);
@@ -284,7 +283,7 @@ void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 /* Sends a REP with all that C-4 asks for. */
 int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, uint64_t now_ns)
 {
-	struct cm_message *out;
+	struct cm_message out;
 
 	if (!cm_private_fits(CM_REP, &accept->user))
 		return -EINVAL;
@@ -297,20 +296,20 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	conn->tell_timewait = accept->tell_timewait;
 	conn->state = CM_REP_SENT;
 	conn->replied = true;
-	out = cm_begin(cm, conn, CM_REP);
-	out->qpn = conn->own.qpn;
-	out->psn = conn->own.psn;
-	out->responder_resources = conn->own.responder_resources;
-	out->initiator_depth = conn->own.initiator_depth;
-	out->failover = accept->failover;
-	out->flow_control = conn->own.flow_control;
-	out->rnr_retry_count = conn->own.rnr_retry_count;
-	out->srq = conn->own.srq;
-	out->ca_guid = cm->config.ca_guid;
-	out->vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* only to our own implementation (C-32) */
-	out->ece_options = conn->peer.ece;
-	cm_set_private(out, &accept->user);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	out = cm_begin(conn, CM_REP);
+	out.qpn = conn->own.qpn;
+	out.psn = conn->own.psn;
+	out.responder_resources = conn->own.responder_resources;
+	out.initiator_depth = conn->own.initiator_depth;
+	out.failover = accept->failover;
+	out.flow_control = conn->own.flow_control;
+	out.rnr_retry_count = conn->own.rnr_retry_count;
+	out.srq = conn->own.srq;
+	out.ca_guid = cm->config.ca_guid;
+	out.vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* only to our own implementation (C-32) */
+	out.ece_options = conn->peer.ece;
+	cm_set_private(&out, &accept->user);
+	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	return 0;
 }

@@ -10,16 +10,15 @@ enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 
 /* ---- answering ---- */
 
-static struct cm_message *begin_answer(struct cm *cm, const struct cm_message *in, enum sidr_status status)
+static struct cm_message answer_to(const struct cm_message *in, enum sidr_status status)
 {
-	cm->out = (struct cm_message){
+	return (struct cm_message){
 		.kind = CM_SIDR_REP,
 		.transaction_id = in->transaction_id,
 		.local_id = in->local_id,
 		.service_id = in->service_id,
 		.status = (uint8_t)status,
 	};
-	return &cm->out;
 }
 
 static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route, const struct cm_message *in)
@@ -53,6 +52,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, const struct c
 		     struct cm_listener *listener, uint64_t now_ns)
 {
 	uint16_t source = share_peer(cm->config.key, route->dest);
+	struct cm_message out;
 	struct cm_conn *conn;
 
 	if (is_again(cm, route, in, now_ns) || !cm_passive_has_room(cm, route, in, source, listener))
@@ -67,7 +67,8 @@ static void ask_user(struct cm *cm, const struct cm_route *route, const struct c
 		return;
 	}
 	conn->state = CM_SIDR_RCVD;
-	cm_mad_build(begin_answer(cm, in, SIDR_REJECTED), conn->mad);
+	out = answer_to(in, SIDR_REJECTED);
+	cm_keep(conn, &out);
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
 }
 
@@ -78,37 +79,39 @@ static void ask_user(struct cm *cm, const struct cm_route *route, const struct c
 void cm_sidr_handle_request(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
 	struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
-	struct cm_message *out;
+	struct cm_message out;
 
 	if (!cm_ip_is_of(in, route) || !pkey_matches(PKEY_DEFAULT, in->pkey)) {
-		begin_answer(cm, in, SIDR_REJECTED);
+		out = answer_to(in, SIDR_REJECTED);
 	} else if (listener && listener->asks_user) {
 		ask_user(cm, route, in, listener, now_ns);
 		return;
 	} else if (listener && listener->datagram_qpn) {
-		out = begin_answer(cm, in, SIDR_VALID);
-		out->qpn = listener->datagram_qpn;
-		out->qkey = listener->datagram_qkey;
+		out = answer_to(in, SIDR_VALID);
+		out.qpn = listener->datagram_qpn;
+		out.qkey = listener->datagram_qkey;
 	} else {
-		begin_answer(cm, in, SIDR_NO_SERVICE);
+		out = answer_to(in, SIDR_NO_SERVICE);
 	}
-	cm_send_out(cm, route, NULL);
+	cm_send(cm, route, &out);
 }
 
 int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, const struct cm_private *user,
 		   uint64_t now_ns)
 {
+	struct cm_message out;
+
 	if (!cm_private_fits(CM_SIDR_REP, user))
 		return -EINVAL;
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* our answer, parsed again */
+	cm_mad_parse(conn->mad, CM_MAD_BYTES, &out); /* our answer, parsed again */
 	if (accept) {
 		conn->context = accept->context;
-		cm->out.status = SIDR_VALID;
-		cm->out.qpn = accept->side.qpn;
-		cm->out.qkey = accept->qkey;
+		out.status = SIDR_VALID;
+		out.qpn = accept->side.qpn;
+		out.qkey = accept->qkey;
 	}
-	cm_set_private(&cm->out, user);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	cm_set_private(&out, user);
+	cm_send_kept(cm, conn, &out);
 	/*
 	 * The question is answered, so it is not half-open, and its user may keep the connection as long as he likes.
 	 */
@@ -129,18 +132,18 @@ void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
 {
-	struct cm_message *out;
+	struct cm_message out;
 	struct cm_conn *conn;
 	int error = cm_active_begin(cm, connect, CM_SIDR_REQ, now_ns, &conn);
 
 	if (error)
 		return error;
 	conn->state = CM_SIDR_SENT;
-	out = cm_begin(cm, conn, CM_SIDR_REQ);
-	out->pkey = PKEY_DEFAULT;
-	out->service_id = connect->service_id;
-	cm_active_set_private(out, connect);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	out = cm_begin(conn, CM_SIDR_REQ);
+	out.pkey = PKEY_DEFAULT;
+	out.service_id = connect->service_id;
+	cm_active_set_private(&out, connect);
+	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	*connection = cm_table_index(&cm->table, conn);
 	return 0;
