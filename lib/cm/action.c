@@ -11,7 +11,7 @@ struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const s
 
 	action->kind = kind;
 	action->connection = conn ? cm_table_index(&cm->table, conn) : CM_NONE;
-	action->context = conn ? conn->context : 0;
+	action->context = conn ? conn->user.context : 0;
 	return action;
 }
 
@@ -27,7 +27,7 @@ void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int stat
 {
 	struct cm_action *action;
 
-	if (!conn->known_to_user)
+	if (!conn->user.known)
 		return;
 	action = cm_add_action(cm, CM_EVENT, conn);
 	action->event = event;
@@ -37,7 +37,7 @@ void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int stat
 
 void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move)
 {
-	if (conn->known_to_user && !conn->user_moves)
+	if (conn->user.known && !conn->user.moves)
 		cm_add_action(cm, CM_MOVE, conn)->move = move;
 }
 
@@ -45,9 +45,9 @@ struct cm_message cm_begin(const struct cm_conn *conn, enum cm_kind kind)
 {
 	return (struct cm_message){
 		.kind = (uint8_t)kind,
-		.transaction_id = conn->transaction_id,
-		.local_id = conn->local_id,
-		.remote_id = conn->remote_id,
+		.transaction_id = conn->ids.transaction_id,
+		.local_id = conn->ids.local_id,
+		.remote_id = conn->ids.remote_id,
 	};
 }
 
@@ -83,12 +83,12 @@ void cm_send(struct cm *cm, const struct cm_route *route, const struct cm_messag
 
 void cm_send_kept(struct cm *cm, struct cm_conn *conn, const struct cm_message *out)
 {
-	memcpy(conn->mad, add_send(cm, &conn->send_route, out), CM_MAD_BYTES);
+	memcpy(conn->last.mad, add_send(cm, &conn->routes.send, out), CM_MAD_BYTES);
 }
 
 void cm_keep(struct cm_conn *conn, const struct cm_message *out)
 {
-	cm_mad_build(out, conn->mad);
+	cm_mad_build(out, conn->last.mad);
 }
 
 void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept)
@@ -133,33 +133,33 @@ void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered ans
 
 	out.answered = (uint8_t)answered;
 	out.service_timeout = code_of(cm->config.patience_ns);
-	cm_send(cm, &conn->send_route, &out);
+	cm_send(cm, &conn->routes.send, &out);
 }
 
 uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn)
 {
-	uint8_t code = at_most(conn->response_timeout, CM_RESPONSE_TIMEOUT_MAX);
+	uint8_t code = at_most(conn->wait.response_timeout, CM_RESPONSE_TIMEOUT_MAX);
 
 	return cm_code_ns(code) + 2 * cm_code_ns(cm->config.packet_life);
 }
 
 void cm_wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns)
 {
-	cm_table_set_timer(&cm->table, conn, until_ns < conn->give_up_ns ? until_ns : conn->give_up_ns);
+	cm_table_set_timer(&cm->table, conn, until_ns < conn->wait.give_up_ns ? until_ns : conn->wait.give_up_ns);
 }
 
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	conn->tries_left = conn->max_retries;
-	conn->prolonged = false;
-	conn->give_up_ns = conn->passive ? now_ns + CM_ANSWER_NS : CM_NEVER;
+	conn->wait.tries_left = conn->wait.max_retries;
+	conn->wait.prolonged = false;
+	conn->wait.give_up_ns = conn->stage.passive ? now_ns + CM_ANSWER_NS : CM_NEVER;
 	cm_wait_until(cm, conn, now_ns + cm_wait_ns(cm, conn));
 }
 
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
 {
-	if (!conn->half_open)
+	if (!conn->pending.half_open)
 		return;
-	conn->half_open = false;
-	share_peers_give(&cm->half_open, conn->source, 1);
+	conn->pending.half_open = false;
+	share_peers_give(&cm->half_open, conn->end.holder, 1);
 }

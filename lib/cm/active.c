@@ -36,12 +36,12 @@ static void set_path(struct cm_message *message, const struct cm_conn *conn, uin
 	struct cm_path *path = &message->primary;
 
 	path->local_lid = path->remote_lid = LID_OF_ROCE;
-	memcpy(path->local_gid, conn->route.source, 16);
-	memcpy(path->remote_gid, conn->route.dest, 16);
+	memcpy(path->local_gid, conn->routes.request.source, 16);
+	memcpy(path->remote_gid, conn->routes.request.dest, 16);
 	path->flow_label = (source_port * 31u + (uint32_t)(message->service_id & SERVICE_PORT)) & 0xFFFFF;
-	path->traffic_class = conn->route.traffic_class;
+	path->traffic_class = conn->routes.request.traffic_class;
 	path->hop_limit = HOP_LIMIT;
-	path->ack_timeout = conn->own.ack_timeout;
+	path->ack_timeout = conn->sides.own.ack_timeout;
 }
 
 /* Fills in all fields of C-3. */
@@ -51,21 +51,21 @@ static struct cm_message req_of(const struct cm *cm, const struct cm_conn *conn,
 
 	out.service_id = connect->service_id;
 	out.ca_guid = cm->config.ca_guid;
-	out.vendor_id = conn->own.ece ? CM_VENDOR_ID : 0;
-	out.ece_options = conn->own.ece;
-	out.qpn = conn->own.qpn;
-	out.psn = conn->own.psn;
-	out.responder_resources = conn->own.responder_resources;
-	out.initiator_depth = conn->own.initiator_depth;
-	out.remote_response_timeout = conn->response_timeout;
-	out.local_response_timeout = conn->response_timeout;
-	out.max_cm_retries = conn->max_retries;
-	out.flow_control = conn->own.flow_control;
-	out.srq = conn->own.srq;
-	out.retry_count = conn->own.retry_count;
-	out.rnr_retry_count = conn->own.rnr_retry_count;
+	out.vendor_id = conn->sides.own.ece ? CM_VENDOR_ID : 0;
+	out.ece_options = conn->sides.own.ece;
+	out.qpn = conn->sides.own.qpn;
+	out.psn = conn->sides.own.psn;
+	out.responder_resources = conn->sides.own.responder_resources;
+	out.initiator_depth = conn->sides.own.initiator_depth;
+	out.remote_response_timeout = conn->wait.response_timeout;
+	out.local_response_timeout = conn->wait.response_timeout;
+	out.max_cm_retries = conn->wait.max_retries;
+	out.flow_control = conn->sides.own.flow_control;
+	out.srq = conn->sides.own.srq;
+	out.retry_count = conn->sides.own.retry_count;
+	out.rnr_retry_count = conn->sides.own.rnr_retry_count;
 	out.pkey = PKEY_DEFAULT;
-	out.path_mtu = conn->own.path_mtu;
+	out.path_mtu = conn->sides.own.path_mtu;
 	set_path(&out, conn, connect->source_port);
 	if (connect->alternate)
 		out.alternate = *connect->alternate;
@@ -93,16 +93,17 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 		conn = cm_close_make_room(cm, CM_TIMEWAIT_OWN, now_ns);
 	if (conn == NULL)
 		return -ENOBUFS;
-	conn->state = CM_REQ_SENT;
-	conn->known_to_user = true;
-	conn->context = connect->context;
-	conn->route = conn->send_route = connect->route;
-	conn->own = connect->side;
-	conn->user_moves = connect->user_moves;
-	conn->tell_timewait = connect->tell_timewait;
-	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
-	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
-	conn->transaction_id = cm_table_draw(&cm->table);
+	conn->stage.state = CM_REQ_SENT;
+	conn->user.known = true;
+	conn->user.context = connect->context;
+	conn->routes.request = conn->routes.send = connect->route;
+	conn->sides.own = connect->side;
+	conn->user.moves = connect->user_moves;
+	conn->user.tell_timewait = connect->tell_timewait;
+	conn->wait.response_timeout =
+		connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
+	conn->wait.max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
+	conn->ids.transaction_id = cm_table_draw(&cm->table);
 	*result = conn;
 	return 0;
 }
@@ -116,7 +117,7 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 	if (error)
 		return error;
 	if (connect->alternate)
-		conn->alternate = *connect->alternate;
+		conn->lap.path = *connect->alternate;
 	out = req_of(cm, conn, connect);
 	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
@@ -126,7 +127,7 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 
 static bool rep_is_possible(const struct cm_conn *conn, const struct cm_message *in)
 {
-	return in->transaction_id == conn->transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
+	return in->transaction_id == conn->ids.transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
 }
 
 void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
@@ -137,32 +138,32 @@ void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_m
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	old = cm_find_by_qp(cm, &conn->route, in);
+	old = cm_find_by_qp(cm, &conn->routes.request, in);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
-	conn->state = CM_REP_RCVD;
-	conn->remote_id = in->local_id;
-	conn->peer_guid = in->ca_guid;
-	conn->peer = (struct cm_side){
+	conn->stage.state = CM_REP_RCVD;
+	conn->ids.remote_id = in->local_id;
+	conn->ids.peer_guid = in->ca_guid;
+	conn->sides.peer = (struct cm_side){
 		.qpn = in->qpn,
 		.psn = in->psn,
 		.responder_resources = in->responder_resources,
 		.initiator_depth = in->initiator_depth,
-		.retry_count = conn->own.retry_count,
+		.retry_count = conn->sides.own.retry_count,
 		.rnr_retry_count = in->rnr_retry_count,
 		.flow_control = in->flow_control,
 		.srq = in->srq,
-		.path_mtu = conn->own.path_mtu,
-		.ack_timeout = conn->own.ack_timeout,
+		.path_mtu = conn->sides.own.path_mtu,
+		.ack_timeout = conn->sides.own.ack_timeout,
 		/* A peer that only echoes our vendor id gets no option (C-32). */
-		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->own.ece : 0,
+		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->sides.own.ece : 0,
 	};
-	cm_negotiate(&conn->own, &conn->peer);
+	cm_negotiate(&conn->sides.own, &conn->sides.peer);
 	cm_table_add_qp(&cm->table, conn);
-	conn->give_up_ns = now_ns + cm->config.patience_ns;
-	cm_table_set_timer(&cm->table, conn, conn->user_moves ? conn->give_up_ns : CM_NEVER);
+	conn->wait.give_up_ns = now_ns + cm->config.patience_ns;
+	cm_table_set_timer(&cm->table, conn, conn->user.moves ? conn->wait.give_up_ns : CM_NEVER);
 	cm->moving = in;
-	if (conn->user_moves)
+	if (conn->user.moves)
 		cm_raise(cm, conn, CM_EVENT_RESPONSE, 0, in);
 	else
 		cm_move(cm, conn, CM_MOVE_RTS);
@@ -172,7 +173,7 @@ static void send_rtu(struct cm *cm, struct cm_conn *conn)
 {
 	const struct cm_message out = cm_begin(conn, CM_RTU);
 
-	conn->state = CM_ESTABLISHED;
+	conn->stage.state = CM_ESTABLISHED;
 	cm_send_kept(cm, conn, &out);
 }
 
@@ -194,7 +195,7 @@ int cm_establish(struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || conn->state != CM_REP_RCVD || !conn->user_moves)
+	if (conn == NULL || conn->stage.state != CM_REP_RCVD || !conn->user.moves)
 		return -ENOTCONN;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	send_rtu(cm, conn);
@@ -204,7 +205,7 @@ int cm_establish(struct cm *cm, uint32_t connection)
 void cm_active_remind(struct cm *cm, struct cm_conn *conn)
 {
 	cm->counters[CM_CNT_DUPLICATE_REP]++;
-	if (conn->user_moves)
+	if (conn->user.moves)
 		cm_send_mra(cm, conn, CM_ANSWERED_REP);
 }
 
@@ -224,14 +225,14 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, const struct cm_m
 	uint8_t mtu = in->info[0];
 	struct cm_message out;
 
-	if (in->reason != CM_REJ_INVALID_MTU || conn->state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
-	    mtu >= conn->own.path_mtu)
+	if (in->reason != CM_REJ_INVALID_MTU || conn->stage.state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
+	    mtu >= conn->sides.own.path_mtu)
 		return false;
-	conn->own.path_mtu = mtu;
-	conn->transaction_id = cm_table_draw(&cm->table);
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &out); /* our REQ, parsed again */
+	conn->sides.own.path_mtu = mtu;
+	conn->ids.transaction_id = cm_table_draw(&cm->table);
+	cm_mad_parse(conn->last.mad, CM_MAD_BYTES, &out); /* our REQ, parsed again */
 	out.path_mtu = mtu;
-	out.transaction_id = conn->transaction_id;
+	out.transaction_id = conn->ids.transaction_id;
 	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	return true;
@@ -239,7 +240,7 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, const struct cm_m
 
 void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	if (in->transaction_id != conn->transaction_id && conn->state == CM_REQ_SENT) {
+	if (in->transaction_id != conn->ids.transaction_id && conn->stage.state == CM_REQ_SENT) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}

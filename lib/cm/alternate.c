@@ -44,7 +44,7 @@ static struct cm_path from_our_side(const struct cm_path *path)
 
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path)
 {
-	conn->alternate = from_our_side(path);
+	conn->lap.path = from_our_side(path);
 }
 
 /* ---- our LAP ---- */
@@ -54,25 +54,25 @@ static void send_lap(struct cm *cm, const struct cm_conn *conn)
 	struct cm_message out = cm_begin(conn, CM_LAP);
 
 	out.transaction_id = conn->lap.transaction_id;
-	out.qpn = conn->peer.qpn;
-	out.remote_response_timeout = conn->response_timeout;
-	out.alternate = conn->lap.path;
-	cm_send(cm, &conn->send_route, &out);
+	out.qpn = conn->sides.peer.qpn;
+	out.remote_response_timeout = conn->wait.response_timeout;
+	out.alternate = conn->lap.asked;
+	cm_send(cm, &conn->routes.send, &out);
 }
 
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || conn->state != CM_ESTABLISHED)
+	if (conn == NULL || conn->stage.state != CM_ESTABLISHED)
 		return -ENOTCONN;
-	if (conn->user_moves)
+	if (conn->user.moves)
 		return -EOPNOTSUPP;
 	if (conn->lap.sent)
 		return -EALREADY;
 	conn->lap.sent = true;
 	conn->lap.yields = conn->lap.met = false;
-	conn->lap.path = *path;
+	conn->lap.asked = *path;
 	conn->lap.transaction_id = cm_table_draw(&cm->table);
 	send_lap(cm, conn);
 	cm_await(cm, conn, now_ns);
@@ -144,7 +144,7 @@ static bool is_overtaken(const struct cm_conn *conn, const struct order *order)
 static void load_ours(struct cm *cm, struct cm_conn *conn)
 {
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	conn->alternate = conn->lap.path;
+	conn->lap.path = conn->lap.asked;
 	conn->lap.loading = CM_PATH_OURS;
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
@@ -161,7 +161,7 @@ void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, const struct c
 		finish(cm, conn, 0, NULL);
 	else if (in->status == APR_LOADED)
 		load_ours(cm, conn);
-	else if (conn->passive && order && order->goes_first)
+	else if (conn->stage.passive && order && order->goes_first)
 		yield(cm, conn, load_be64(order->transaction_id), now_ns);
 	else
 		finish(cm, conn, in->status, in);
@@ -187,7 +187,7 @@ static void send_apr(struct cm *cm, const struct cm_conn *conn)
 	store_be24(order->vendor_id, CM_VENDOR_ID);
 	order->goes_first = conn->lap.goes_first;
 	store_be64(order->transaction_id, conn->lap.before);
-	cm_send(cm, &conn->send_route, &out);
+	cm_send(cm, &conn->routes.send, &out);
 }
 
 static void judge(struct cm *cm, struct cm_conn *conn, uint8_t status, bool goes_first)
@@ -217,13 +217,13 @@ void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn, const struct c
 		return;
 	}
 	conn->lap.came = in->transaction_id;
-	if (conn->state != CM_ESTABLISHED) {
+	if (conn->stage.state != CM_ESTABLISHED) {
 		judge(cm, conn, APR_INSTANCE, false);
-	} else if (in->qpn != conn->own.qpn) {
+	} else if (in->qpn != conn->sides.own.qpn) {
 		judge(cm, conn, APR_QPN, false);
-	} else if (conn->lap.sent && !conn->passive) {
+	} else if (conn->lap.sent && !conn->stage.passive) {
 		judge(cm, conn, APR_REJECTED, true);
-	} else if (conn->user_moves) {
+	} else if (conn->user.moves) {
 		judge(cm, conn, APR_UNSUPPORTED, false);
 	} else {
 		cm_alternate_take_path(conn, &in->alternate);

@@ -31,13 +31,14 @@ enum cm_state {
 	CM_STATES
 };
 
-/* The LAPs of both ends, by their transaction ids; written by alternate.c only. */
+/* The alternate path, and the LAPs of both ends, by their transaction ids. */
 struct cm_lap {
+	struct cm_path path; /* the path that was loaded last, or is being loaded */
 	/* our LAP */
 	bool sent;               /* our LAP waits for its APR */
 	bool yields;             /* our LAP yields to the peer's, which goes first */
 	bool met;                /* a path of the peer's was loaded after our LAP was sent */
-	struct cm_path path;     /* the path that we last asked for */
+	struct cm_path asked;    /* the path that we last asked for */
 	uint64_t transaction_id; /* that of our last LAP; 0: none yet */
 	/* LAPs of the peer */
 	uint64_t came;            /* the one that is being judged */
@@ -54,40 +55,86 @@ struct cm_lap {
 
 enum cm_path_loading { CM_PATH_NONE, CM_PATH_OURS, CM_PATH_PEERS };
 
-struct cm_conn {
+/* Where the connection is between its first message and its end. */
+struct cm_stage {
+	uint8_t state; /* enum cm_state */
+	bool passive;  /* it began with a request of the peer */
+	bool replied;  /* a REP was sent */
+};
+
+/* What messages name the connection by. */
+struct cm_ids {
 	uint32_t local_id, remote_id;
-	uint32_t next_id, next_peer, next_qp; /* links in the chains of the tables; next_id also in the free list */
-	uint8_t state;                        /* enum cm_state */
-	uint16_t source;                      /* holder of its place: its peer's address, or CM_TIMEWAIT_OWN */
-	uint16_t waiting;                     /* the listener's counter for its peer */
-	bool passive, known_to_user, counted_by_listener;
-	bool half_open;     /* passive, neither established nor ended: counted in cm->half_open */
-	bool replied;       /* a REP was sent */
-	bool ending;        /* the user has forgotten the connection: it may be evicted */
-	bool tell_timewait; /* the user wants to know when the time-wait has ended */
-	bool user_moves;    /* the user moves the QP himself */
-	bool in_peers, in_qps;
-	uint8_t tries_left;
-	bool prolonged;                        /* an MRA has prolonged the wait after the last try */
-	uint8_t response_timeout, max_retries; /* for our messages: code of the response timeout, and number of tries */
-	uint8_t peer_timeout;                  /* code: how long the peer waits for our answer */
-	bool told_end;                         /* the user knows that the connection has ended */
-	/* REQ_RCVD, REP_RCVD: end of the user's time; other states: end of the wait for the peer */
-	uint64_t give_up_ns;
-	uint64_t timewait_until_ns; /* CLOSED: end of the time-wait of its ids */
 	uint64_t transaction_id;
 	uint64_t peer_guid;
+};
+
+/* Links in the chains of the table; next_id also in the free list. */
+struct cm_links {
+	uint32_t next_id, next_peer, next_qp;
+	bool in_peers, in_qps;
+};
+
+/* What the user wants. */
+struct cm_user {
+	bool known;         /* the user has not forgotten the connection */
+	bool moves;         /* the user moves the QP himself */
+	bool tell_timewait; /* the user wants to know when the time-wait has ended */
 	uint64_t context;
-	struct cm_listener *listener; /* valid, as waiting is, while counted_by_listener */
-	TAILQ_ENTRY(cm_conn) with_ending;
-	struct cm_route route; /* route of the REQ, by which the peer is known */
+};
+
+/* The wait for an answer of the peer or of the user. */
+struct cm_wait {
+	uint8_t response_timeout, max_retries; /* for our messages: code of the response timeout, and number of tries */
+	uint8_t tries_left;
+	bool prolonged; /* an MRA has prolonged the wait after the last try */
+	/* REQ_RCVD, REP_RCVD: end of the user's time; other states: end of the wait for the peer */
+	uint64_t give_up_ns;
+};
+
+/* The places that a request takes until it is answered, and until it is established. */
+struct cm_pending {
+	bool half_open; /* passive, neither established nor ended: counted in cm->half_open */
+	bool counted;   /* waits for the listener's user: counted by the listener and by its counter for the peer */
+	uint16_t counter;
+	struct cm_listener *listener;
+};
+
+struct cm_routes {
+	struct cm_route request; /* route of the REQ, by which the peer is known */
 	/* route of what is sent: the REQ's route, until the QP migrates or the peer sends from elsewhere */
-	struct cm_route send_route;
+	struct cm_route send;
+};
+
+struct cm_sides {
 	struct cm_side own, peer;
-	struct cm_path alternate; /* the path that was loaded last, or is being loaded */
-	struct cm_lap lap;
+};
+
+struct cm_last {
 	/* the last message sent that waits for an answer, or our answer to a message that the peer may repeat */
 	uint8_t mad[CM_MAD_BYTES];
+};
+
+struct cm_end {
+	uint16_t holder;            /* of the room for its time-wait: its peer's address, or CM_TIMEWAIT_OWN */
+	bool told;                  /* the user knows that the connection has ended */
+	bool evictable;             /* in cm->ending: the user has forgotten the connection */
+	uint64_t timewait_until_ns; /* CLOSED: end of the time-wait of its ids */
+	TAILQ_ENTRY(cm_conn) with_ending;
+};
+
+struct cm_conn {
+	struct cm_ids ids;
+	struct cm_links links;
+	struct cm_stage stage;
+	struct cm_user user;
+	struct cm_wait wait;
+	struct cm_pending pending;
+	struct cm_routes routes;
+	struct cm_sides sides;
+	struct cm_lap lap;
+	struct cm_last last;
+	struct cm_end end;
 };
 
 struct cm_table {

@@ -114,7 +114,7 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 	for (size_t i = 0; i < sizeof(guid); i++)
 		guid = guid << 8 | in->info[i];
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
-		if (conn->peer_guid == guid)
+		if (conn->ids.peer_guid == guid)
 			return conn;
 	}
 	return NULL;
@@ -127,11 +127,11 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
  */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
-	bool first = conn->state == CM_REQ_SENT || (!conn->passive && conn->remote_id == 0);
+	bool first = conn->stage.state == CM_REQ_SENT || (!conn->stage.passive && conn->ids.remote_id == 0);
 
-	if (in->kind == CM_DREQ && in->qpn != conn->own.qpn)
+	if (in->kind == CM_DREQ && in->qpn != conn->sides.own.qpn)
 		return false;
-	return first || in->local_id == conn->remote_id;
+	return first || in->local_id == conn->ids.remote_id;
 }
 
 /* An MRA or REJ must be about the message of ours that waits for an answer. */
@@ -139,9 +139,9 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 {
 	if (in->kind != CM_MRA)
 		return true;
-	if (conn->state == CM_ESTABLISHED)
+	if (conn->stage.state == CM_ESTABLISHED)
 		return conn->lap.sent && !conn->lap.yields && in->answered == CM_ANSWERED_LAP;
-	return in->answered == (conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
+	return in->answered == (conn->stage.passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
 }
 
 static void handle_mra(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
@@ -153,20 +153,20 @@ static void handle_mra(struct cm *cm, struct cm_conn *conn, const struct cm_mess
 	 * Each MRA costs a try, and only one MRA may prolong the wait after the last try; otherwise a peer could
 	 * prolong it for ever.
 	 */
-	if (conn->tries_left == 0 && conn->prolonged) {
+	if (conn->wait.tries_left == 0 && conn->wait.prolonged) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 		return;
 	}
-	if (conn->tries_left == 0)
-		conn->prolonged = true;
+	if (conn->wait.tries_left == 0)
+		conn->wait.prolonged = true;
 	else
-		conn->tries_left--;
+		conn->wait.tries_left--;
 	cm_wait_until(cm, conn, now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn));
 }
 
 static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	switch ((enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST]) {
+	switch ((enum reaction)reactions[conn->stage.state][in->kind - CM_KIND_FIRST]) {
 	case DROP:
 		cm->counters[CM_CNT_DROP_STATE]++;
 		break;
@@ -177,15 +177,15 @@ static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *
 		cm_active_handle_rep(cm, conn, in, now_ns);
 		break;
 	case REPEAT_RTU:
-		if (conn->passive) {
+		if (conn->stage.passive) {
 			cm->counters[CM_CNT_DROP_STATE]++;
 			break;
 		}
 		/* fall through */
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
-		if (cm_mad_kind(conn->mad) == CM_RTU || cm_mad_kind(conn->mad) == CM_REJ)
-			cm_send_again(cm, &conn->send_route, conn->mad);
+		if (cm_mad_kind(conn->last.mad) == CM_RTU || cm_mad_kind(conn->last.mad) == CM_REJ)
+			cm_send_again(cm, &conn->routes.send, conn->last.mad);
 		break;
 	case REMIND:
 		cm_active_remind(cm, conn);
@@ -194,7 +194,7 @@ static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *
 		cm_passive_handle_rtu(cm, conn, in, now_ns);
 		break;
 	case TAKE_REJ:
-		if (conn->passive)
+		if (conn->stage.passive)
 			cm_passive_handle_rej(cm, conn, in, now_ns);
 		else
 			cm_active_handle_rej(cm, conn, in, now_ns);
@@ -230,8 +230,8 @@ static bool came_along(const struct cm_path *path, const struct cm_route *route)
  */
 static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *route)
 {
-	return route_is_same(&conn->send_route, route) || route_is_same(&conn->route, route) ||
-	       came_along(&conn->alternate, route);
+	return route_is_same(&conn->routes.send, route) || route_is_same(&conn->routes.request, route) ||
+	       came_along(&conn->lap.path, route);
 }
 
 /* Takes a message of a connection: its sender must have the peer's address, and its ids must fit (C-23). */
@@ -254,8 +254,8 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, const st
 		 * Answers are sent along the path that the peer uses now, because a path that it has stopped using may
 		 * be broken.
 		 */
-		if (!route_is_same(&conn->send_route, route))
-			conn->send_route = *route;
+		if (!route_is_same(&conn->routes.send, route))
+			conn->routes.send = *route;
 		react(cm, conn, in, now_ns);
 	}
 }
@@ -311,7 +311,7 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 		return;
 	}
 	cm->counters[CM_CNT_RETRIES]++;
-	cm_send_again(cm, &conn->send_route, conn->mad);
+	cm_send_again(cm, &conn->routes.send, conn->last.mad);
 }
 
 /*
@@ -319,13 +319,13 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
  */
 static bool time_out_of_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->state == CM_REQ_RCVD) {
+	if (conn->stage.state == CM_REQ_RCVD) {
 		cm_passive_user_is_late(cm, conn, now_ns);
-	} else if (conn->state == CM_REP_RCVD) {
+	} else if (conn->stage.state == CM_REP_RCVD) {
 		cm_active_user_is_late(cm, conn, now_ns);
-	} else if (conn->state == CM_SIDR_RCVD) {
+	} else if (conn->stage.state == CM_SIDR_RCVD) {
 		cm_sidr_user_is_late(cm, conn, now_ns);
-	} else if (conn->state == CM_CLOSED) {
+	} else if (conn->stage.state == CM_CLOSED) {
 		cm_table_set_timer(&cm->table, conn, CM_NEVER);
 		cm_raise(cm, conn, CM_EVENT_RESTED, 0, NULL);
 	} else {
@@ -338,8 +338,8 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (time_out_of_user(cm, conn, now_ns))
 		return;
-	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
-		conn->tries_left--;
+	if (conn->wait.tries_left > 0 && now_ns < conn->wait.give_up_ns) {
+		conn->wait.tries_left--;
 		try_again(cm, conn);
 		cm_wait_until(cm, conn, now_ns + cm_wait_ns(cm, conn));
 		return;
@@ -372,9 +372,9 @@ void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int erro
 		return;
 	if (move == CM_MOVE_ALTERNATE)
 		cm_alternate_moved(cm, conn, error);
-	else if (conn->state == CM_REP_RCVD)
+	else if (conn->stage.state == CM_REP_RCVD)
 		cm_active_moved(cm, conn, error, now_ns);
-	else if (conn->state == CM_RTU_RCVD)
+	else if (conn->stage.state == CM_RTU_RCVD)
 		cm_passive_moved(cm, conn, error, now_ns);
 }
 
@@ -383,14 +383,14 @@ void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *r
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
 	if (conn)
-		conn->send_route = *route;
+		conn->routes.send = *route;
 }
 
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn && conn->state == CM_REP_SENT)
+	if (conn && conn->stage.state == CM_REP_SENT)
 		cm_passive_handle_rtu(cm, conn, NULL, now_ns);
 }
 
@@ -401,7 +401,7 @@ static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	return conn && (conn->state == CM_REQ_RCVD || conn->state == CM_SIDR_RCVD) ? conn : NULL;
+	return conn && (conn->stage.state == CM_REQ_RCVD || conn->stage.state == CM_SIDR_RCVD) ? conn : NULL;
 }
 
 bool cm_is_asking(const struct cm *cm, uint32_t connection)
@@ -415,8 +415,8 @@ void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side)
 
 	if (conn == NULL)
 		return;
-	conn->own = *side;
-	cm_negotiate(&conn->own, &conn->peer);
+	conn->sides.own = *side;
+	cm_negotiate(&conn->sides.own, &conn->sides.peer);
 }
 
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
@@ -425,7 +425,7 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 
 	if (conn == NULL)
 		return -ENOTCONN;
-	if (conn->state == CM_SIDR_RCVD)
+	if (conn->stage.state == CM_SIDR_RCVD)
 		return cm_sidr_answer(cm, conn, accept, &accept->user, now_ns);
 	return cm_passive_accept(cm, conn, accept, now_ns);
 }
@@ -434,13 +434,13 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->state != CM_REP_RCVD))
+	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->stage.state != CM_REP_RCVD))
 		return -ENOTCONN;
-	if (conn->state == CM_SIDR_RCVD)
+	if (conn->stage.state == CM_SIDR_RCVD)
 		return cm_sidr_answer(cm, conn, NULL, user, now_ns);
 	if (!cm_private_fits(CM_REJ, user))
 		return -EINVAL;
-	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
+	cm_close_send_rej(cm, conn, reason, conn->stage.passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
 	cm_close_finish(cm, conn, now_ns);
 	return 0;
 }
@@ -449,27 +449,27 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 
 const struct cm_side *cm_peer(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].peer;
+	return &cm->table.conns[connection].sides.peer;
 }
 
 const struct cm_side *cm_own(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].own;
+	return &cm->table.conns[connection].sides.own;
 }
 
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].route;
+	return &cm->table.conns[connection].routes.request;
 }
 
 const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].alternate;
+	return &cm->table.conns[connection].lap.path;
 }
 
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context)
 {
-	cm->table.conns[connection].context = context;
+	cm->table.conns[connection].user.context = context;
 }
 
 uint64_t cm_count(const struct cm *cm, enum cm_counter counter)

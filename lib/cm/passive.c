@@ -41,14 +41,14 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 	uint8_t mad[CM_MAD_BYTES];
 
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
-	if (conn->state == CM_REQ_RCVD) {
+	if (conn->stage.state == CM_REQ_RCVD) {
 		cm_send_mra(cm, conn, CM_ANSWERED_REQ);
-		cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
-	} else if (conn->state == CM_DREQ_SENT || conn->state == CM_CLOSED) {
+		cm_table_set_timer(&cm->table, conn, conn->wait.give_up_ns);
+	} else if (conn->stage.state == CM_DREQ_SENT || conn->stage.state == CM_CLOSED) {
 		if (cm_close_refusal(conn, mad))
-			cm_send_again(cm, &conn->send_route, mad);
-	} else if (cm_mad_kind(conn->mad) == CM_REP) {
-		cm_send_again(cm, &conn->send_route, conn->mad);
+			cm_send_again(cm, &conn->routes.send, mad);
+	} else if (cm_mad_kind(conn->last.mad) == CM_REP) {
+		cm_send_again(cm, &conn->routes.send, conn->last.mad);
 	}
 }
 
@@ -57,7 +57,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	struct cm_conn *conn = NULL;
 
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
-		if (conn->peer.qpn == in->qpn && route_is_same(&conn->route, route))
+		if (conn->sides.peer.qpn == in->qpn && route_is_same(&conn->routes.request, route))
 			return conn;
 	}
 	return NULL;
@@ -145,12 +145,11 @@ bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, const stru
 
 static void take_values(struct cm_conn *conn, const struct cm_message *in)
 {
-	conn->peer_guid = in->ca_guid;
+	conn->ids.peer_guid = in->ca_guid;
 	cm_alternate_take_path(conn, &in->alternate);
-	conn->response_timeout = in->local_response_timeout;
-	conn->peer_timeout = in->remote_response_timeout;
-	conn->max_retries = in->max_cm_retries;
-	conn->peer = (struct cm_side){
+	conn->wait.response_timeout = in->local_response_timeout;
+	conn->wait.max_retries = in->max_cm_retries;
+	conn->sides.peer = (struct cm_side){
 		.qpn = in->qpn,
 		.psn = in->psn,
 		.responder_resources = in->responder_resources,
@@ -172,16 +171,16 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, co
 
 	if (conn == NULL)
 		return NULL;
-	conn->passive = conn->known_to_user = true;
-	conn->context = listener->context;
-	conn->route = conn->send_route = *route;
-	conn->remote_id = in->local_id;
-	conn->transaction_id = in->transaction_id;
-	conn->half_open = share_peers_take(&cm->half_open, source, 1);
+	conn->stage.passive = conn->user.known = true;
+	conn->user.context = listener->context;
+	conn->routes.request = conn->routes.send = *route;
+	conn->ids.remote_id = in->local_id;
+	conn->ids.transaction_id = in->transaction_id;
+	conn->pending.half_open = share_peers_take(&cm->half_open, source, 1);
 	cm_begin_pending(cm, conn, listener);
 	cm_table_add_peer(&cm->table, conn);
-	conn->give_up_ns = now_ns + cm->config.patience_ns;
-	cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
+	conn->wait.give_up_ns = now_ns + cm->config.patience_ns;
+	cm_table_set_timer(&cm->table, conn, conn->wait.give_up_ns);
 	return conn;
 }
 
@@ -193,12 +192,12 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, const 
 
 	if (conn == NULL)
 		return NULL;
-	conn->state = CM_REQ_RCVD;
-	conn->route.traffic_class = conn->send_route.traffic_class = in->primary.traffic_class;
+	conn->stage.state = CM_REQ_RCVD;
+	conn->routes.request.traffic_class = conn->routes.send.traffic_class = in->primary.traffic_class;
 	take_values(conn, in);
 	cm_table_add_qp(&cm->table, conn);
 	/* Before the peer gives up, an MRA tells it that our user needs more time (C-12). */
-	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
+	peer_waits_ns = cm_code_ns(in->remote_response_timeout) / 4 * 3;
 	if (peer_waits_ns < cm->config.patience_ns)
 		cm_table_set_timer(&cm->table, conn, now_ns + peer_waits_ns);
 	return conn;
@@ -269,9 +268,9 @@ void cm_passive_handle_req(struct cm *cm, const struct cm_route *route, const st
 
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (now_ns < conn->give_up_ns) {
+	if (now_ns < conn->wait.give_up_ns) {
 		cm_send_mra(cm, conn, CM_ANSWERED_REQ);
-		cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
+		cm_table_set_timer(&cm->table, conn, conn->wait.give_up_ns);
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
@@ -287,27 +286,27 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 
 	if (!cm_private_fits(CM_REP, &accept->user))
 		return -EINVAL;
-	conn->context = accept->context;
-	conn->own = accept->side;
-	conn->peer.ece &= accept->side.ece;
-	cm_negotiate(&conn->own, &conn->peer);
+	conn->user.context = accept->context;
+	conn->sides.own = accept->side;
+	conn->sides.peer.ece &= accept->side.ece;
+	cm_negotiate(&conn->sides.own, &conn->sides.peer);
 	cm_no_more_pending(cm, conn);
-	conn->user_moves = accept->user_moves;
-	conn->tell_timewait = accept->tell_timewait;
-	conn->state = CM_REP_SENT;
-	conn->replied = true;
+	conn->user.moves = accept->user_moves;
+	conn->user.tell_timewait = accept->tell_timewait;
+	conn->stage.state = CM_REP_SENT;
+	conn->stage.replied = true;
 	out = cm_begin(conn, CM_REP);
-	out.qpn = conn->own.qpn;
-	out.psn = conn->own.psn;
-	out.responder_resources = conn->own.responder_resources;
-	out.initiator_depth = conn->own.initiator_depth;
+	out.qpn = conn->sides.own.qpn;
+	out.psn = conn->sides.own.psn;
+	out.responder_resources = conn->sides.own.responder_resources;
+	out.initiator_depth = conn->sides.own.initiator_depth;
 	out.failover = accept->failover;
-	out.flow_control = conn->own.flow_control;
-	out.rnr_retry_count = conn->own.rnr_retry_count;
-	out.srq = conn->own.srq;
+	out.flow_control = conn->sides.own.flow_control;
+	out.rnr_retry_count = conn->sides.own.rnr_retry_count;
+	out.srq = conn->sides.own.srq;
 	out.ca_guid = cm->config.ca_guid;
-	out.vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* only to our own implementation (C-32) */
-	out.ece_options = conn->peer.ece;
+	out.vendor_id = conn->sides.peer.ece ? CM_VENDOR_ID : 0; /* only to our own implementation (C-32) */
+	out.ece_options = conn->sides.peer.ece;
 	cm_set_private(&out, &accept->user);
 	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
@@ -318,14 +317,14 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 
 void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	if (in && in->transaction_id != conn->transaction_id) {
+	if (in && in->transaction_id != conn->ids.transaction_id) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	conn->state = CM_RTU_RCVD;
+	conn->stage.state = CM_RTU_RCVD;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	cm->moving = in;
-	if (conn->user_moves)
+	if (conn->user.moves)
 		cm_passive_moved(cm, conn, 0, now_ns);
 	else
 		cm_move(cm, conn, CM_MOVE_RTS);
@@ -333,14 +332,14 @@ void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_
 
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
 {
-	conn->state = CM_ESTABLISHED;
+	conn->stage.state = CM_ESTABLISHED;
 	if (error == 0) {
 		cm_no_more_half_open(cm, conn);
 		cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 		return;
 	}
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
-	conn->told_end = true;
+	conn->end.told = true;
 	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
 }
 

@@ -27,7 +27,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 
 	do {
 		conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn);
-	} while (conn && (cm_mad_kind(conn->mad) != CM_SIDR_REP || !route_is_same(&conn->route, route)));
+	} while (conn && (cm_mad_kind(conn->last.mad) != CM_SIDR_REP || !route_is_same(&conn->routes.request, route)));
 	return conn;
 }
 
@@ -42,8 +42,8 @@ static bool is_again(struct cm *cm, const struct cm_route *route, const struct c
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
 	if (conn == NULL)
 		cm_send_again(cm, route, kept->mad);
-	else if (conn->state == CM_CLOSED)
-		cm_send_again(cm, route, conn->mad);
+	else if (conn->stage.state == CM_CLOSED)
+		cm_send_again(cm, route, conn->last.mad);
 	return true;
 }
 
@@ -66,7 +66,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, const struct c
 		cm->counters[CM_CNT_DROP_FULL]++;
 		return;
 	}
-	conn->state = CM_SIDR_RCVD;
+	conn->stage.state = CM_SIDR_RCVD;
 	out = answer_to(in, SIDR_REJECTED);
 	cm_keep(conn, &out);
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
@@ -103,9 +103,9 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 
 	if (!cm_private_fits(CM_SIDR_REP, user))
 		return -EINVAL;
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &out); /* our answer, parsed again */
+	cm_mad_parse(conn->last.mad, CM_MAD_BYTES, &out); /* our answer, parsed again */
 	if (accept) {
-		conn->context = accept->context;
+		conn->user.context = accept->context;
 		out.status = SIDR_VALID;
 		out.qpn = accept->side.qpn;
 		out.qkey = accept->qkey;
@@ -123,7 +123,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm->counters[CM_CNT_TIMEOUTS]++;
-	cm_send_again(cm, &conn->send_route, conn->mad);
+	cm_send_again(cm, &conn->routes.send, conn->last.mad);
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
 	cm_close_finish(cm, conn, now_ns);
 }
@@ -138,7 +138,7 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 
 	if (error)
 		return error;
-	conn->state = CM_SIDR_SENT;
+	conn->stage.state = CM_SIDR_SENT;
 	out = cm_begin(conn, CM_SIDR_REQ);
 	out.pkey = PKEY_DEFAULT;
 	out.service_id = connect->service_id;
@@ -156,9 +156,9 @@ void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, const str
 
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
-	} else if (!route_is_same(&conn->route, route) || in->transaction_id != conn->transaction_id) {
+	} else if (!route_is_same(&conn->routes.request, route) || in->transaction_id != conn->ids.transaction_id) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
-	} else if (conn->state != CM_SIDR_SENT) {
+	} else if (conn->stage.state != CM_SIDR_SENT) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
 		cm_raise(cm, conn, CM_EVENT_RESOLVED, in->status == SIDR_VALID ? 0 : -ECONNREFUSED, in);
