@@ -11,14 +11,6 @@
 #define HOP_LIMIT 64u
 #define SERVICE_PORT 0xFFFFu
 
-void cm_negotiate(struct cm_side *own, const struct cm_side *peer)
-{
-	if (own->initiator_depth > peer->responder_resources)
-		own->initiator_depth = peer->responder_resources;
-	if (own->responder_resources > peer->initiator_depth)
-		own->responder_resources = peer->initiator_depth;
-}
-
 /* Writes the 36 bytes of IP addressing (C-5). An IPv4 address takes the last four of its sixteen bytes. */
 static void set_ip(struct cm_message *message, const struct cm_route *route, uint16_t source_port)
 {
@@ -93,17 +85,12 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 		conn = cm_close_make_room(cm, CM_TIMEWAIT_OWN, now_ns);
 	if (conn == NULL)
 		return -ENOBUFS;
-	conn->stage.state = CM_REQ_SENT;
-	conn->user.known = true;
-	conn->user.context = connect->context;
-	conn->routes.request = conn->routes.send = connect->route;
-	conn->sides.own = connect->side;
-	conn->user.moves = connect->user_moves;
-	conn->user.tell_timewait = connect->tell_timewait;
-	conn->wait.response_timeout =
-		connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
-	conn->wait.max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
-	conn->ids.transaction_id = cm_table_draw(&cm->table);
+	cm_user_knows(conn, connect->context, connect->user_moves, connect->tell_timewait);
+	cm_routes_begin(conn, &connect->route);
+	cm_sides_offer(conn, &connect->side);
+	cm_wait_agree(conn, connect->response_timeout ? connect->response_timeout : cm->config.response_timeout,
+		      connect->max_retries ? connect->max_retries : cm->config.max_retries);
+	cm_table_new_transaction(&cm->table, conn);
 	*result = conn;
 	return 0;
 }
@@ -116,8 +103,9 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 
 	if (error)
 		return error;
+	cm_state_enter(conn, CM_REQ_SENT);
 	if (connect->alternate)
-		conn->lap.path = *connect->alternate;
+		cm_alternate_offer(conn, connect->alternate);
 	out = req_of(cm, conn, connect);
 	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
@@ -141,39 +129,24 @@ void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_m
 	old = cm_find_by_qp(cm, &conn->routes.request, in);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
-	conn->stage.state = CM_REP_RCVD;
-	conn->ids.remote_id = in->local_id;
-	conn->ids.peer_guid = in->ca_guid;
-	conn->sides.peer = (struct cm_side){
-		.qpn = in->qpn,
-		.psn = in->psn,
-		.responder_resources = in->responder_resources,
-		.initiator_depth = in->initiator_depth,
-		.retry_count = conn->sides.own.retry_count,
-		.rnr_retry_count = in->rnr_retry_count,
-		.flow_control = in->flow_control,
-		.srq = in->srq,
-		.path_mtu = conn->sides.own.path_mtu,
-		.ack_timeout = conn->sides.own.ack_timeout,
-		/* A peer that only echoes our vendor id gets no option (C-32). */
-		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->sides.own.ece : 0,
-	};
-	cm_negotiate(&conn->sides.own, &conn->sides.peer);
+	cm_state_enter(conn, CM_REP_RCVD);
+	cm_table_name_peer(conn, in);
+	cm_sides_take_rep(conn, in);
 	cm_table_add_qp(&cm->table, conn);
-	conn->wait.give_up_ns = now_ns + cm->config.patience_ns;
-	cm_table_set_timer(&cm->table, conn, conn->user.moves ? conn->wait.give_up_ns : CM_NEVER);
-	cm->moving = in;
-	if (conn->user.moves)
+	cm_move_to_rts(cm, conn, in);
+	if (conn->user.moves) {
+		cm_await_user(cm, conn, now_ns);
 		cm_raise(cm, conn, CM_EVENT_RESPONSE, 0, in);
-	else
-		cm_move(cm, conn, CM_MOVE_RTS);
+	} else {
+		cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	}
 }
 
 static void send_rtu(struct cm *cm, struct cm_conn *conn)
 {
 	const struct cm_message out = cm_begin(conn, CM_RTU);
 
-	conn->stage.state = CM_ESTABLISHED;
+	cm_state_enter(conn, CM_ESTABLISHED);
 	cm_send_kept(cm, conn, &out);
 }
 
@@ -228,8 +201,8 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, const struct cm_m
 	if (in->reason != CM_REJ_INVALID_MTU || conn->stage.state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
 	    mtu >= conn->sides.own.path_mtu)
 		return false;
-	conn->sides.own.path_mtu = mtu;
-	conn->ids.transaction_id = cm_table_draw(&cm->table);
+	cm_sides_lower_mtu(conn, mtu);
+	cm_table_new_transaction(&cm->table, conn);
 	cm_mad_parse(conn->last.mad, CM_MAD_BYTES, &out); /* our REQ, parsed again */
 	out.path_mtu = mtu;
 	out.transaction_id = conn->ids.transaction_id;

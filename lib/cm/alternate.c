@@ -47,6 +47,11 @@ void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path)
 	conn->lap.path = from_our_side(path);
 }
 
+void cm_alternate_offer(struct cm_conn *conn, const struct cm_path *path)
+{
+	conn->lap.path = *path;
+}
+
 /* ---- our LAP ---- */
 
 static void send_lap(struct cm *cm, const struct cm_conn *conn)
@@ -92,6 +97,11 @@ static void finish(struct cm *cm, struct cm_conn *conn, int status, const struct
 	conn->lap.sent = conn->lap.yields = false;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	cm_raise(cm, conn, CM_EVENT_ALTERNATE, status, message);
+}
+
+void cm_alternate_abandon(struct cm_conn *conn)
+{
+	conn->lap.sent = false;
 }
 
 static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)

@@ -66,7 +66,7 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_no_more_pending(cm, conn);
 	cm_table_remove_qp(&cm->table, conn);
-	conn->stage.state = CM_CLOSED;
+	cm_state_enter(conn, CM_CLOSED);
 	if (conn->end.timewait_until_ns == 0)
 		conn->end.timewait_until_ns = now_ns + timewait_ns(cm, conn);
 	cm_table_set_timer(&cm->table, conn,
@@ -135,8 +135,8 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_DREQ, user))
 		return -EINVAL;
-	conn->lap.sent = false;
-	conn->stage.state = CM_DREQ_SENT;
+	cm_alternate_abandon(conn);
+	cm_state_enter(conn, CM_DREQ_SENT);
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, user);
 	if (before_rtu) {
@@ -205,6 +205,13 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_close_finish(cm, conn, now_ns);
 }
 
+void cm_close_unmoved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
+{
+	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
+	conn->end.told = true;
+	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
+}
+
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
@@ -262,7 +269,7 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 	case CM_STATES:
 		break;
 	}
-	conn->user.known = false;
+	cm_user_forgets(conn);
 	if (conn->stage.state == CM_DREQ_SENT) {
 		conn->end.evictable = true;
 		TAILQ_INSERT_TAIL(&cm->ending, conn, end.with_ending);

@@ -62,7 +62,7 @@ struct cm_stage {
 	bool replied;  /* a REP was sent */
 };
 
-/* What messages name the connection by. */
+/* The ids that messages carry. */
 struct cm_ids {
 	uint32_t local_id, remote_id;
 	uint64_t transaction_id;
@@ -75,7 +75,7 @@ struct cm_links {
 	bool in_peers, in_qps;
 };
 
-/* What the user wants. */
+/* The user's context and options. */
 struct cm_user {
 	bool known;         /* the user has not forgotten the connection */
 	bool moves;         /* the user moves the QP himself */
@@ -123,18 +123,22 @@ struct cm_end {
 	TAILQ_ENTRY(cm_conn) with_ending;
 };
 
+/*
+ * Every file may read a part; only the file in its comment writes it. Other files report events to that file. `make
+ * tidy` finds every other write (PARTS in test/tidy/writers), also one to a field beside the parts.
+ */
 struct cm_conn {
-	struct cm_ids ids;
-	struct cm_links links;
-	struct cm_stage stage;
-	struct cm_user user;
-	struct cm_wait wait;
-	struct cm_pending pending;
-	struct cm_routes routes;
-	struct cm_sides sides;
-	struct cm_lap lap;
-	struct cm_last last;
-	struct cm_end end;
+	struct cm_ids ids;         /* table.c */
+	struct cm_links links;     /* table.c */
+	struct cm_stage stage;     /* state.c */
+	struct cm_user user;       /* user.c */
+	struct cm_wait wait;       /* wait.c */
+	struct cm_pending pending; /* listener.c */
+	struct cm_routes routes;   /* routes.c */
+	struct cm_sides sides;     /* sides.c */
+	struct cm_lap lap;         /* alternate.c */
+	struct cm_last last;       /* action.c */
+	struct cm_end end;         /* close.c */
 };
 
 struct cm_table {
@@ -163,6 +167,11 @@ struct cm {
 	uint64_t rejects[64];
 };
 
+/* ---- state.c ---- */
+
+/* Moves the connection to a state that may follow its present state. */
+void cm_state_enter(struct cm_conn *conn, enum cm_state state);
+
 /* ---- table.c: ids, chains, timers ---- */
 
 uint64_t cm_table_bytes(const struct cm_config *config);
@@ -179,6 +188,10 @@ uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn
 /* NULL: there is no such connection. */
 struct cm_conn *cm_table_at(const struct cm_table *table, uint32_t index);
 struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
+/* The connection has a new transaction id. */
+void cm_table_new_transaction(struct cm_table *table, struct cm_conn *conn);
+/* Takes the peer's ids from its REQ, SIDR_REQ or REP. The connection is in no chain of peers or QPs yet. */
+void cm_table_name_peer(struct cm_conn *conn, const struct cm_message *in);
 
 /*
  * The chain of passive connections by the peer's address and id finds the connection of a repeated REQ. after: the
@@ -214,16 +227,15 @@ void cm_config_complete(struct cm_config *config);
 /* May one more request from this address wait for the listener's user (C-22)? */
 bool cm_listener_has_room(const struct cm_listeners *listeners, const struct cm_listener *listener,
 			  const uint8_t addr[16]);
-/* The connection waits for the listener's user; or waits no more. */
+/* The connection is half-open, and waits for the listener's user; then no more. */
 void cm_begin_pending(struct cm *cm, struct cm_conn *conn, struct cm_listener *listener);
 void cm_no_more_pending(struct cm *cm, struct cm_conn *conn);
+void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
 
-/* ---- action.c: actions and messages, and times ---- */
+/* ---- action.c: actions and messages ---- */
 
 /* Adds an action, for the caller to fill in. There is always room, because no call causes more than CM_ACTIONS. */
 struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn);
-void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message);
-void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move);
 /* Begins a message of a connection to its peer, with both ids and the transaction id. The caller fills in the rest. */
 struct cm_message cm_begin(const struct cm_conn *conn, enum cm_kind kind);
 /* Does the user's private data fit into a message of this kind? */
@@ -235,19 +247,57 @@ void cm_send_kept(struct cm *cm, struct cm_conn *conn, const struct cm_message *
 /* Keeps the bytes of a message that is not sent yet. */
 void cm_keep(struct cm_conn *conn, const struct cm_message *out);
 void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept);
-/* Sends an MRA: the peer, which waits for the answer to its REQ or REP, is to wait as long as our user may take. */
-void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered);
+
+/* ---- user.c ---- */
+
+/* Sets the user's context and options: at the beginning, and again when the user accepts. */
+void cm_user_knows(struct cm_conn *conn, uint64_t context, bool moves, bool tell_timewait);
+void cm_user_forgets(struct cm_conn *conn);
+void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message);
+void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move);
+/* message: the reason for the move; NULL: a packet of the peer arrived. */
+void cm_move_to_rts(struct cm *cm, struct cm_conn *conn, const struct cm_message *message);
+
+/* ---- wait.c ---- */
+
 uint64_t cm_code_ns(uint8_t code);
 /* The longest ACK timeout, as a code, that a peer may ask of our QPs (C-22). */
 uint8_t cm_ack_timeout(uint8_t code);
+/* Sends an MRA: the peer, which waits for the answer to its REQ or REP, is to wait as long as our user may take. */
+void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered);
+/* Sets the response timeout and the number of tries, as the REQ carries them. */
+void cm_wait_agree(struct cm_conn *conn, uint8_t response_timeout, uint8_t max_retries);
 /* A message was sent: waits for its answer, with all tries; for a passive connection no longer than CM_ANSWER_NS. */
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-/* How long an answer is waited for: the peer's time and the way there and back. */
-uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn);
-/* Waits until until_ns. Then there is another try, or the connection is given up. */
-void cm_wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns);
-/* The connection is no longer counted as half-open. */
-void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
+/* Waits for the user, at most as long as its patience. */
+void cm_await_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* No answer has arrived in time. Returns whether there is another try, for which the wait begins. */
+bool cm_wait_take_try(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* An MRA prolongs the wait. */
+void cm_wait_handle_mra(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns);
+
+/* ---- routes.c ---- */
+
+void cm_routes_begin(struct cm_conn *conn, const struct cm_route *route);
+/*
+ * Did the message arrive along a path of the connection? A peer whose QP has migrated sends along its new path (C-20).
+ */
+bool cm_came_from_peer(const struct cm_conn *conn, const struct cm_route *route);
+/* The peer sends along this route: later messages to the peer use it, too. */
+void cm_routes_follow(struct cm_conn *conn, const struct cm_route *route);
+
+/* ---- sides.c ---- */
+
+/* Sets our side for a REQ, which may be repeated with a smaller path MTU. */
+void cm_sides_offer(struct cm_conn *conn, const struct cm_side *side);
+void cm_sides_lower_mtu(struct cm_conn *conn, uint8_t mtu);
+/* Sets our side, reduced to what both sides can do; acceptance also drops options that we did not set. */
+void cm_sides_propose(struct cm_conn *conn, const struct cm_side *side);
+void cm_sides_accept(struct cm_conn *conn, const struct cm_side *side);
+/* Takes the peer's side from its REQ or REP. */
+void cm_sides_take_req(struct cm_conn *conn, const struct cm_message *in);
+void cm_sides_take_rep(struct cm_conn *conn, const struct cm_message *in);
+
 /* Are the addresses in a REQ or SIDR_REQ to an IP service those of the datagram itself (U-3)? */
 bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
 
@@ -298,6 +348,8 @@ bool cm_close_refusal(const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
  * connection that its user has forgotten and that has waited longest for a DREP. NULL: all are in use.
  */
 struct cm_conn *cm_close_make_room(struct cm *cm, uint16_t holder, uint64_t now_ns);
+/* The QP of a passive connection cannot be moved to RTS. */
+void cm_close_unmoved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 /* All tries were used up. */
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* Sends a REJ to the peer whose REQ or REP is given up. */
@@ -314,6 +366,10 @@ void cm_sidr_handle_reply(struct cm *cm, const struct cm_route *route, const str
 
 /* Stores a path that the peer has described, seen from our side. */
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path);
+/* Our REQ names this path. */
+void cm_alternate_offer(struct cm_conn *conn, const struct cm_path *path);
+/* Our LAP waits no more for its APR: the connection ends. */
+void cm_alternate_abandon(struct cm_conn *conn);
 /*
  * Sends again the LAP that waits for its APR. A LAP that yields to the peer's is not sent again, but goes on waiting.
  */

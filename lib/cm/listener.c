@@ -1,4 +1,4 @@
-/* listener.c - the listeners of a host, found by service and address, with their backlogs */
+/* listener.c - the listeners of a host, found by service and address, and the places of the requests to them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
 #include "wire/encap.h"
@@ -61,6 +61,7 @@ bool cm_listener_has_room(const struct cm_listeners *listeners, const struct cm_
 
 void cm_begin_pending(struct cm *cm, struct cm_conn *conn, struct cm_listener *listener)
 {
+	conn->pending.half_open = share_peers_take(&cm->half_open, conn->end.holder, 1);
 	conn->pending.counted = true;
 	conn->pending.listener = listener;
 	conn->pending.counter = counter_of(cm->config.listeners, listener, conn->routes.request.dest);
@@ -75,6 +76,13 @@ void cm_no_more_pending(struct cm *cm, struct cm_conn *conn)
 		atomic_fetch_sub(&conn->pending.listener->pending, 1);
 	}
 	conn->pending.counted = false;
+}
+
+void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
+{
+	if (conn->pending.half_open)
+		share_peers_give(&cm->half_open, conn->end.holder, 1);
+	conn->pending.half_open = false;
 }
 
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)

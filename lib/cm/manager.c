@@ -5,21 +5,11 @@
 #include "cm/conn.h"
 #include "share/hash.h"
 #include "cm/memory.h"
-#include "config/limits.h"
 
 const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
 #define CM_COUNTER(symbol, text, words) [CM_CNT_##symbol] = { .name = text, .sentence = words },
 #include "cm/counters.def"
 #undef CM_COUNTER
-};
-
-const char *const cm_state_names[CM_STATES] = {
-	[CM_FREE] = "FREE",           [CM_REQ_SENT] = "REQ_SENT",
-	[CM_SIDR_SENT] = "SIDR_SENT", [CM_SIDR_RCVD] = "SIDR_RCVD",
-	[CM_REP_RCVD] = "REP_RCVD",   [CM_REQ_RCVD] = "REQ_RCVD",
-	[CM_REP_SENT] = "REP_SENT",   [CM_RTU_RCVD] = "RTU_RCVD",
-	[CM_CLOSED] = "CLOSED",       [CM_ESTABLISHED] = "ESTABLISHED",
-	[CM_DREQ_SENT] = "DREQ_SENT",
 };
 
 /* What a connection does with a message in a state (C-8). DROP is 0: everything that is not in the table. */
@@ -144,26 +134,6 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 	return in->answered == (conn->stage.passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
 }
 
-static void handle_mra(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
-{
-	uint8_t asked = in->service_timeout;
-	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
-
-	/*
-	 * Each MRA costs a try, and only one MRA may prolong the wait after the last try; otherwise a peer could
-	 * prolong it for ever.
-	 */
-	if (conn->wait.tries_left == 0 && conn->wait.prolonged) {
-		cm->counters[CM_CNT_DROP_STATE]++;
-		return;
-	}
-	if (conn->wait.tries_left == 0)
-		conn->wait.prolonged = true;
-	else
-		conn->wait.tries_left--;
-	cm_wait_until(cm, conn, now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn));
-}
-
 static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
 	switch ((enum reaction)reactions[conn->stage.state][in->kind - CM_KIND_FIRST]) {
@@ -203,7 +173,7 @@ static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *
 		cm_close_stale(cm, conn, now_ns);
 		break;
 	case TAKE_MRA:
-		handle_mra(cm, conn, in, now_ns);
+		cm_wait_handle_mra(cm, conn, in, now_ns);
 		break;
 	case TAKE_DREQ:
 		cm_close_handle_dreq(cm, conn, in, now_ns);
@@ -220,20 +190,6 @@ static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *
 	}
 }
 
-static bool came_along(const struct cm_path *path, const struct cm_route *route)
-{
-	return memcmp(path->remote_gid, route->dest, 16) == 0 && memcmp(path->local_gid, route->source, 16) == 0;
-}
-
-/*
- * Did the message arrive along a path of the connection? A peer whose QP has migrated sends along its new path (C-20).
- */
-static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *route)
-{
-	return route_is_same(&conn->routes.send, route) || route_is_same(&conn->routes.request, route) ||
-	       came_along(&conn->lap.path, route);
-}
-
 /* Takes a message of a connection: its sender must have the peer's address, and its ids must fit (C-23). */
 static void receive_answer(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
@@ -245,7 +201,7 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, const st
 		cm_close_answer_dreq(cm, route, in);
 	} else if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
-	} else if (!came_from_peer(conn, route) || !ids_fit(conn, in)) {
+	} else if (!cm_came_from_peer(conn, route) || !ids_fit(conn, in)) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 	} else if (!is_about_what_waits(conn, in)) {
 		cm->counters[CM_CNT_DROP_STATE]++;
@@ -254,8 +210,7 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, const st
 		 * Answers are sent along the path that the peer uses now, because a path that it has stopped using may
 		 * be broken.
 		 */
-		if (!route_is_same(&conn->routes.send, route))
-			conn->routes.send = *route;
+		cm_routes_follow(conn, route);
 		react(cm, conn, in, now_ns);
 	}
 }
@@ -338,10 +293,8 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (time_out_of_user(cm, conn, now_ns))
 		return;
-	if (conn->wait.tries_left > 0 && now_ns < conn->wait.give_up_ns) {
-		conn->wait.tries_left--;
+	if (cm_wait_take_try(cm, conn, now_ns)) {
 		try_again(cm, conn);
-		cm_wait_until(cm, conn, now_ns + cm_wait_ns(cm, conn));
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
@@ -378,14 +331,6 @@ void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int erro
 		cm_passive_moved(cm, conn, error, now_ns);
 }
 
-void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *route)
-{
-	struct cm_conn *conn = cm_table_at(&cm->table, connection);
-
-	if (conn)
-		conn->routes.send = *route;
-}
-
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
@@ -413,10 +358,8 @@ void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side)
 {
 	struct cm_conn *conn = find_asking(cm, connection);
 
-	if (conn == NULL)
-		return;
-	conn->sides.own = *side;
-	cm_negotiate(&conn->sides.own, &conn->sides.peer);
+	if (conn)
+		cm_sides_propose(conn, side);
 }
 
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
@@ -465,11 +408,6 @@ const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection)
 const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection)
 {
 	return &cm->table.conns[connection].lap.path;
-}
-
-void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context)
-{
-	cm->table.conns[connection].user.context = context;
 }
 
 uint64_t cm_count(const struct cm *cm, enum cm_counter counter)

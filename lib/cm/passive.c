@@ -143,27 +143,6 @@ bool cm_passive_has_room(struct cm *cm, const struct cm_route *route, const stru
 	return false;
 }
 
-static void take_values(struct cm_conn *conn, const struct cm_message *in)
-{
-	conn->ids.peer_guid = in->ca_guid;
-	cm_alternate_take_path(conn, &in->alternate);
-	conn->wait.response_timeout = in->local_response_timeout;
-	conn->wait.max_retries = in->max_cm_retries;
-	conn->sides.peer = (struct cm_side){
-		.qpn = in->qpn,
-		.psn = in->psn,
-		.responder_resources = in->responder_resources,
-		.initiator_depth = in->initiator_depth,
-		.retry_count = in->retry_count,
-		.rnr_retry_count = in->rnr_retry_count,
-		.flow_control = in->flow_control,
-		.srq = in->srq,
-		.path_mtu = in->path_mtu,
-		.ack_timeout = cm_ack_timeout(in->primary.ack_timeout),
-		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options : 0,
-	};
-}
-
 struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, const struct cm_message *in,
 				 uint16_t source, struct cm_listener *listener, uint64_t now_ns)
 {
@@ -171,30 +150,30 @@ struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, co
 
 	if (conn == NULL)
 		return NULL;
-	conn->stage.passive = conn->user.known = true;
-	conn->user.context = listener->context;
-	conn->routes.request = conn->routes.send = *route;
-	conn->ids.remote_id = in->local_id;
-	conn->ids.transaction_id = in->transaction_id;
-	conn->pending.half_open = share_peers_take(&cm->half_open, source, 1);
+	cm_user_knows(conn, listener->context, false, false);
+	cm_routes_begin(conn, route);
+	cm_table_name_peer(conn, in);
 	cm_begin_pending(cm, conn, listener);
 	cm_table_add_peer(&cm->table, conn);
-	conn->wait.give_up_ns = now_ns + cm->config.patience_ns;
-	cm_table_set_timer(&cm->table, conn, conn->wait.give_up_ns);
+	cm_await_user(cm, conn, now_ns);
 	return conn;
 }
 
 static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint16_t source,
 			     struct cm_listener *listener, uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_passive_begin(cm, route, in, source, listener, now_ns);
+	struct cm_route theirs = *route;
+	struct cm_conn *conn;
 	uint64_t peer_waits_ns;
 
+	theirs.traffic_class = in->primary.traffic_class;
+	conn = cm_passive_begin(cm, &theirs, in, source, listener, now_ns);
 	if (conn == NULL)
 		return NULL;
-	conn->stage.state = CM_REQ_RCVD;
-	conn->routes.request.traffic_class = conn->routes.send.traffic_class = in->primary.traffic_class;
-	take_values(conn, in);
+	cm_state_enter(conn, CM_REQ_RCVD);
+	cm_alternate_take_path(conn, &in->alternate);
+	cm_wait_agree(conn, in->local_response_timeout, in->max_cm_retries);
+	cm_sides_take_req(conn, in);
 	cm_table_add_qp(&cm->table, conn);
 	/* Before the peer gives up, an MRA tells it that our user needs more time (C-12). */
 	peer_waits_ns = cm_code_ns(in->remote_response_timeout) / 4 * 3;
@@ -286,15 +265,10 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 
 	if (!cm_private_fits(CM_REP, &accept->user))
 		return -EINVAL;
-	conn->user.context = accept->context;
-	conn->sides.own = accept->side;
-	conn->sides.peer.ece &= accept->side.ece;
-	cm_negotiate(&conn->sides.own, &conn->sides.peer);
+	cm_user_knows(conn, accept->context, accept->user_moves, accept->tell_timewait);
+	cm_sides_accept(conn, &accept->side);
 	cm_no_more_pending(cm, conn);
-	conn->user.moves = accept->user_moves;
-	conn->user.tell_timewait = accept->tell_timewait;
-	conn->stage.state = CM_REP_SENT;
-	conn->stage.replied = true;
+	cm_state_enter(conn, CM_REP_SENT);
 	out = cm_begin(conn, CM_REP);
 	out.qpn = conn->sides.own.qpn;
 	out.psn = conn->sides.own.psn;
@@ -321,26 +295,22 @@ void cm_passive_handle_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	conn->stage.state = CM_RTU_RCVD;
+	cm_state_enter(conn, CM_RTU_RCVD);
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	cm->moving = in;
+	cm_move_to_rts(cm, conn, in);
 	if (conn->user.moves)
 		cm_passive_moved(cm, conn, 0, now_ns);
-	else
-		cm_move(cm, conn, CM_MOVE_RTS);
 }
 
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
 {
-	conn->stage.state = CM_ESTABLISHED;
-	if (error == 0) {
-		cm_no_more_half_open(cm, conn);
-		cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
+	cm_state_enter(conn, CM_ESTABLISHED);
+	if (error) {
+		cm_close_unmoved(cm, conn, error, now_ns);
 		return;
 	}
-	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
-	conn->end.told = true;
-	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
+	cm_no_more_half_open(cm, conn);
+	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 }
 
 void cm_passive_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)

@@ -66,7 +66,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, const struct c
 		cm->counters[CM_CNT_DROP_FULL]++;
 		return;
 	}
-	conn->stage.state = CM_SIDR_RCVD;
+	cm_state_enter(conn, CM_SIDR_RCVD);
 	out = answer_to(in, SIDR_REJECTED);
 	cm_keep(conn, &out);
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
@@ -105,7 +105,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 		return -EINVAL;
 	cm_mad_parse(conn->last.mad, CM_MAD_BYTES, &out); /* our answer, parsed again */
 	if (accept) {
-		conn->user.context = accept->context;
+		cm_user_knows(conn, accept->context, false, false);
 		out.status = SIDR_VALID;
 		out.qpn = accept->side.qpn;
 		out.qkey = accept->qkey;
@@ -138,7 +138,7 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 
 	if (error)
 		return error;
-	conn->stage.state = CM_SIDR_SENT;
+	cm_state_enter(conn, CM_SIDR_SENT);
 	out = cm_begin(conn, CM_SIDR_REQ);
 	out.pkey = PKEY_DEFAULT;
 	out.service_id = connect->service_id;

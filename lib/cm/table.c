@@ -10,6 +10,18 @@ uint64_t cm_table_draw(struct cm_table *table)
 	return share_hash_secret(table->key, &table->drawn, sizeof(table->drawn));
 }
 
+void cm_table_new_transaction(struct cm_table *table, struct cm_conn *conn)
+{
+	conn->ids.transaction_id = cm_table_draw(table);
+}
+
+void cm_table_name_peer(struct cm_conn *conn, const struct cm_message *in)
+{
+	conn->ids.remote_id = in->local_id;
+	conn->ids.transaction_id = in->transaction_id;
+	conn->ids.peer_guid = in->ca_guid;
+}
+
 /* ---- memory ---- */
 
 uint64_t cm_table_bytes(const struct cm_config *config)
@@ -138,7 +150,7 @@ void cm_table_return(struct cm_table *table, struct cm_conn *conn)
 					table->head_mask],
 			offsetof(struct cm_conn, links.next_peer), conn);
 	cm_table_remove_qp(table, conn);
-	conn->stage.state = CM_FREE;
+	cm_state_enter(conn, CM_FREE);
 	conn->links.next_id = table->free_conn;
 	table->free_conn = cm_table_index(table, conn);
 	table->used--;
