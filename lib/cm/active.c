@@ -11,14 +11,6 @@
 #define HOP_LIMIT 64u
 #define SERVICE_PORT 0xFFFFu
 
-void cm_negotiate(struct cm_side *own, const struct cm_side *peer)
-{
-	if (own->initiator_depth > peer->responder_resources)
-		own->initiator_depth = peer->responder_resources;
-	if (own->responder_resources > peer->initiator_depth)
-		own->responder_resources = peer->initiator_depth;
-}
-
 /* Writes the 36 bytes of IP addressing (C-5). An IPv4 address takes the last four of its sixteen bytes. */
 static void set_ip(struct cm_message *message, const struct cm_route *route, uint16_t source_port)
 {
@@ -36,40 +28,41 @@ static void set_path(struct cm_message *message, const struct cm_conn *conn, uin
 	struct cm_path *path = &message->primary;
 
 	path->local_lid = path->remote_lid = LID_OF_ROCE;
-	memcpy(path->local_gid, conn->route.source, 16);
-	memcpy(path->remote_gid, conn->route.dest, 16);
+	memcpy(path->local_gid, conn->routes.request.source, 16);
+	memcpy(path->remote_gid, conn->routes.request.dest, 16);
 	path->flow_label = (source_port * 31u + (uint32_t)(message->service_id & SERVICE_PORT)) & 0xFFFFF;
-	path->traffic_class = conn->route.traffic_class;
+	path->traffic_class = conn->routes.request.traffic_class;
 	path->hop_limit = HOP_LIMIT;
-	path->ack_timeout = conn->own.ack_timeout;
+	path->ack_timeout = conn->sides.own.ack_timeout;
 }
 
 /* Fills in all fields of C-3. */
-static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm_connect *connect)
+static struct cm_message req_of(const struct cm *cm, const struct cm_conn *conn, const struct cm_connect *connect)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_REQ);
+	struct cm_message out = cm_begin(conn, CM_REQ);
 
-	out->service_id = connect->service_id;
-	out->ca_guid = cm->config.ca_guid;
-	out->vendor_id = conn->own.ece ? CM_VENDOR_ID : 0;
-	out->ece_options = conn->own.ece;
-	out->qpn = conn->own.qpn;
-	out->psn = conn->own.psn;
-	out->responder_resources = conn->own.responder_resources;
-	out->initiator_depth = conn->own.initiator_depth;
-	out->remote_response_timeout = conn->response_timeout;
-	out->local_response_timeout = conn->response_timeout;
-	out->max_cm_retries = conn->max_retries;
-	out->flow_control = conn->own.flow_control;
-	out->srq = conn->own.srq;
-	out->retry_count = conn->own.retry_count;
-	out->rnr_retry_count = conn->own.rnr_retry_count;
-	out->pkey = PKEY_DEFAULT;
-	out->path_mtu = conn->own.path_mtu;
-	set_path(out, conn, connect->source_port);
+	out.service_id = connect->service_id;
+	out.ca_guid = cm->config.ca_guid;
+	out.vendor_id = conn->sides.own.ece ? CM_VENDOR_ID : 0;
+	out.ece_options = conn->sides.own.ece;
+	out.qpn = conn->sides.own.qpn;
+	out.psn = conn->sides.own.psn;
+	out.responder_resources = conn->sides.own.responder_resources;
+	out.initiator_depth = conn->sides.own.initiator_depth;
+	out.remote_response_timeout = conn->wait.response_timeout;
+	out.local_response_timeout = conn->wait.response_timeout;
+	out.max_cm_retries = conn->wait.max_retries;
+	out.flow_control = conn->sides.own.flow_control;
+	out.srq = conn->sides.own.srq;
+	out.retry_count = conn->sides.own.retry_count;
+	out.rnr_retry_count = conn->sides.own.rnr_retry_count;
+	out.pkey = PKEY_DEFAULT;
+	out.path_mtu = conn->sides.own.path_mtu;
+	set_path(&out, conn, connect->source_port);
 	if (connect->alternate)
-		out->alternate = *connect->alternate;
-	cm_active_set_private(out, connect);
+		out.alternate = *connect->alternate;
+	cm_active_set_private(&out, connect);
+	return out;
 }
 
 void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect)
@@ -92,31 +85,29 @@ int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kin
 		conn = cm_close_make_room(cm, CM_TIMEWAIT_OWN, now_ns);
 	if (conn == NULL)
 		return -ENOBUFS;
-	conn->state = CM_REQ_SENT;
-	conn->known_to_user = true;
-	conn->context = connect->context;
-	conn->route = conn->send_route = connect->route;
-	conn->own = connect->side;
-	conn->user_moves = connect->user_moves;
-	conn->tell_timewait = connect->tell_timewait;
-	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
-	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
-	conn->transaction_id = cm_table_draw(&cm->table);
+	cm_user_knows(conn, connect->context, connect->user_moves, connect->tell_timewait);
+	cm_routes_begin(conn, &connect->route);
+	cm_sides_offer(conn, &connect->side);
+	cm_wait_agree(conn, connect->response_timeout ? connect->response_timeout : cm->config.response_timeout,
+		      connect->max_retries ? connect->max_retries : cm->config.max_retries);
+	cm_table_new_transaction(&cm->table, conn);
 	*result = conn;
 	return 0;
 }
 
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
 {
+	struct cm_message out;
 	struct cm_conn *conn;
 	int error = cm_active_begin(cm, connect, CM_REQ, now_ns, &conn);
 
 	if (error)
 		return error;
+	cm_state_enter(conn, CM_REQ_SENT);
 	if (connect->alternate)
-		conn->alternate = *connect->alternate;
-	build_req(cm, conn, connect);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+		cm_alternate_offer(conn, connect->alternate);
+	out = req_of(cm, conn, connect);
+	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	*connection = cm_table_index(&cm->table, conn);
 	return 0;
@@ -124,54 +115,39 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 
 static bool rep_is_possible(const struct cm_conn *conn, const struct cm_message *in)
 {
-	return in->transaction_id == conn->transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
+	return in->transaction_id == conn->ids.transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
 }
 
-void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_active_handle_rep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_conn *old;
 
 	if (!rep_is_possible(conn, in)) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	old = cm_find_by_qp(cm, &conn->route);
+	old = cm_find_by_qp(cm, &conn->routes.request, in);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
-	conn->state = CM_REP_RCVD;
-	conn->remote_id = in->local_id;
-	conn->peer_guid = in->ca_guid;
-	conn->peer = (struct cm_side){
-		.qpn = in->qpn,
-		.psn = in->psn,
-		.responder_resources = in->responder_resources,
-		.initiator_depth = in->initiator_depth,
-		.retry_count = conn->own.retry_count,
-		.rnr_retry_count = in->rnr_retry_count,
-		.flow_control = in->flow_control,
-		.srq = in->srq,
-		.path_mtu = conn->own.path_mtu,
-		.ack_timeout = conn->own.ack_timeout,
-		/* A peer that only echoes our vendor id gets no option (C-32). */
-		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->own.ece : 0,
-	};
-	cm_negotiate(&conn->own, &conn->peer);
+	cm_state_enter(conn, CM_REP_RCVD);
+	cm_table_name_peer(conn, in);
+	cm_sides_take_rep(conn, in);
 	cm_table_add_qp(&cm->table, conn);
-	conn->give_up_ns = now_ns + cm->config.patience_ns;
-	cm_table_set_timer(&cm->table, conn, conn->user_moves ? conn->give_up_ns : CM_NEVER);
-	cm->moving = in;
-	if (conn->user_moves)
+	cm_move_to_rts(cm, conn, in);
+	if (conn->user.moves) {
+		cm_await_user(cm, conn, now_ns);
 		cm_raise(cm, conn, CM_EVENT_RESPONSE, 0, in);
-	else
-		cm_move(cm, conn, CM_MOVE_RTS);
+	} else {
+		cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	}
 }
 
 static void send_rtu(struct cm *cm, struct cm_conn *conn)
 {
-	conn->state = CM_ESTABLISHED;
-	cm_begin(cm, conn, CM_RTU);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	const struct cm_message out = cm_begin(conn, CM_RTU);
+
+	cm_state_enter(conn, CM_ESTABLISHED);
+	cm_send_kept(cm, conn, &out);
 }
 
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
@@ -192,7 +168,7 @@ int cm_establish(struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || conn->state != CM_REP_RCVD || !conn->user_moves)
+	if (conn == NULL || conn->stage.state != CM_REP_RCVD || !conn->user.moves)
 		return -ENOTCONN;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	send_rtu(cm, conn);
@@ -202,7 +178,7 @@ int cm_establish(struct cm *cm, uint32_t connection)
 void cm_active_remind(struct cm *cm, struct cm_conn *conn)
 {
 	cm->counters[CM_CNT_DUPLICATE_REP]++;
-	if (conn->user_moves)
+	if (conn->user.moves)
 		cm_send_mra(cm, conn, CM_ANSWERED_REP);
 }
 
@@ -217,32 +193,32 @@ void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns
 /* ---- refusals ---- */
 
 /* REJ 26 tells which path MTU the peer supports; the next REQ asks for that (C-6). */
-static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	uint8_t mtu = in->info[0];
+	struct cm_message out;
 
-	if (in->reason != CM_REJ_INVALID_MTU || conn->state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
-	    mtu >= conn->own.path_mtu)
+	if (in->reason != CM_REJ_INVALID_MTU || conn->stage.state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
+	    mtu >= conn->sides.own.path_mtu)
 		return false;
-	conn->own.path_mtu = mtu;
-	conn->transaction_id = cm_table_draw(&cm->table);
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* our REQ, parsed again */
-	cm->out.path_mtu = mtu;
-	cm->out.transaction_id = conn->transaction_id;
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	cm_sides_lower_mtu(conn, mtu);
+	cm_table_new_transaction(&cm->table, conn);
+	cm_mad_parse(conn->last.mad, CM_MAD_BYTES, &out); /* our REQ, parsed again */
+	out.path_mtu = mtu;
+	out.transaction_id = conn->ids.transaction_id;
+	cm_send_kept(cm, conn, &out);
 	cm_await(cm, conn, now_ns);
 	return true;
 }
 
-void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_active_handle_rej(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	if (cm->in.transaction_id != conn->transaction_id && conn->state == CM_REQ_SENT) {
+	if (in->transaction_id != conn->ids.transaction_id && conn->stage.state == CM_REQ_SENT) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	if (try_other_mtu(cm, conn, now_ns))
+	if (try_other_mtu(cm, conn, in, now_ns))
 		return;
-	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
+	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, in);
 	cm_close_finish(cm, conn, now_ns);
 }

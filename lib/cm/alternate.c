@@ -44,35 +44,40 @@ static struct cm_path from_our_side(const struct cm_path *path)
 
 void cm_alternate_take_path(struct cm_conn *conn, const struct cm_path *path)
 {
-	conn->alternate = from_our_side(path);
+	conn->lap.path = from_our_side(path);
+}
+
+void cm_alternate_offer(struct cm_conn *conn, const struct cm_path *path)
+{
+	conn->lap.path = *path;
 }
 
 /* ---- our LAP ---- */
 
 static void send_lap(struct cm *cm, const struct cm_conn *conn)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_LAP);
+	struct cm_message out = cm_begin(conn, CM_LAP);
 
-	out->transaction_id = conn->lap.transaction_id;
-	out->qpn = conn->peer.qpn;
-	out->remote_response_timeout = conn->response_timeout;
-	out->alternate = conn->lap.path;
-	cm_send_out(cm, &conn->send_route, NULL);
+	out.transaction_id = conn->lap.transaction_id;
+	out.qpn = conn->sides.peer.qpn;
+	out.remote_response_timeout = conn->wait.response_timeout;
+	out.alternate = conn->lap.asked;
+	cm_send(cm, &conn->routes.send, &out);
 }
 
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_path *path, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || conn->state != CM_ESTABLISHED)
+	if (conn == NULL || conn->stage.state != CM_ESTABLISHED)
 		return -ENOTCONN;
-	if (conn->user_moves)
+	if (conn->user.moves)
 		return -EOPNOTSUPP;
 	if (conn->lap.sent)
 		return -EALREADY;
 	conn->lap.sent = true;
 	conn->lap.yields = conn->lap.met = false;
-	conn->lap.path = *path;
+	conn->lap.asked = *path;
 	conn->lap.transaction_id = cm_table_draw(&cm->table);
 	send_lap(cm, conn);
 	cm_await(cm, conn, now_ns);
@@ -92,6 +97,11 @@ static void finish(struct cm *cm, struct cm_conn *conn, int status, const struct
 	conn->lap.sent = conn->lap.yields = false;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	cm_raise(cm, conn, CM_EVENT_ALTERNATE, status, message);
+}
+
+void cm_alternate_abandon(struct cm_conn *conn)
+{
+	conn->lap.sent = false;
 }
 
 static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)
@@ -144,14 +154,13 @@ static bool is_overtaken(const struct cm_conn *conn, const struct order *order)
 static void load_ours(struct cm *cm, struct cm_conn *conn)
 {
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	conn->alternate = conn->lap.path;
+	conn->lap.path = conn->lap.asked;
 	conn->lap.loading = CM_PATH_OURS;
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
 
-void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
 	const struct order *order = order_of(in);
 
 	if (!conn->lap.sent || conn->lap.yields || in->transaction_id != conn->lap.transaction_id) {
@@ -162,7 +171,7 @@ void cm_alternate_handle_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 		finish(cm, conn, 0, NULL);
 	else if (in->status == APR_LOADED)
 		load_ours(cm, conn);
-	else if (conn->passive && order && order->goes_first)
+	else if (conn->stage.passive && order && order->goes_first)
 		yield(cm, conn, load_be64(order->transaction_id), now_ns);
 	else
 		finish(cm, conn, in->status, in);
@@ -179,16 +188,16 @@ void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn)
 /* Sends the answer to the LAP that was judged last. */
 static void send_apr(struct cm *cm, const struct cm_conn *conn)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_APR);
-	struct order *order = (struct order *)(void *)out->info;
+	struct cm_message out = cm_begin(conn, CM_APR);
+	struct order *order = (struct order *)(void *)out.info;
 
-	out->transaction_id = conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS];
-	out->status = conn->lap.status;
-	out->info_bytes = sizeof(*order);
+	out.transaction_id = conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS];
+	out.status = conn->lap.status;
+	out.info_bytes = sizeof(*order);
 	store_be24(order->vendor_id, CM_VENDOR_ID);
 	order->goes_first = conn->lap.goes_first;
 	store_be64(order->transaction_id, conn->lap.before);
-	cm_send_out(cm, &conn->send_route, NULL);
+	cm_send(cm, &conn->routes.send, &out);
 }
 
 static void judge(struct cm *cm, struct cm_conn *conn, uint8_t status, bool goes_first)
@@ -209,10 +218,8 @@ static bool is_newest(const struct cm_conn *conn, uint64_t transaction_id)
 	return conn->lap.judged_count && conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS] == transaction_id;
 }
 
-void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn)
+void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn, const struct cm_message *in)
 {
-	const struct cm_message *in = &cm->in;
-
 	if (is_judged(conn, in->transaction_id)) {
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
 		if (is_newest(conn, in->transaction_id))
@@ -220,13 +227,13 @@ void cm_alternate_handle_lap(struct cm *cm, struct cm_conn *conn)
 		return;
 	}
 	conn->lap.came = in->transaction_id;
-	if (conn->state != CM_ESTABLISHED) {
+	if (conn->stage.state != CM_ESTABLISHED) {
 		judge(cm, conn, APR_INSTANCE, false);
-	} else if (in->qpn != conn->own.qpn) {
+	} else if (in->qpn != conn->sides.own.qpn) {
 		judge(cm, conn, APR_QPN, false);
-	} else if (conn->lap.sent && !conn->passive) {
+	} else if (conn->lap.sent && !conn->stage.passive) {
 		judge(cm, conn, APR_REJECTED, true);
-	} else if (conn->user_moves) {
+	} else if (conn->user.moves) {
 		judge(cm, conn, APR_UNSUPPORTED, false);
 	} else {
 		cm_alternate_take_path(conn, &in->alternate);

@@ -9,7 +9,7 @@
 /* How long a packet of the connection may still arrive: twice the packet life time plus the peer's ACK delay (C-16). */
 static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
 {
-	uint64_t wanted_ns = 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
+	uint64_t wanted_ns = 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->sides.own.ack_timeout);
 
 	return wanted_ns < CM_REST_NS ? wanted_ns : CM_REST_NS;
 }
@@ -18,29 +18,27 @@ static uint64_t timewait_ns(const struct cm *cm, const struct cm_conn *conn)
  * Writes the answer to a repeated REQ. If no REP was sent, the answer is a copy of the last message if that was a REJ.
  * If a REP was sent, the answer is a REJ in the user's name, whatever has ended the connection.
  */
-bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
+bool cm_close_refusal(const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
 {
-	if (!conn->replied) {
-		memcpy(mad, conn->mad, CM_MAD_BYTES);
+	struct cm_message out = cm_begin(conn, CM_REJ);
+
+	if (!conn->stage.replied) {
+		memcpy(mad, conn->last.mad, CM_MAD_BYTES);
 		return cm_mad_kind(mad) == CM_REJ;
 	}
-	cm->out = (struct cm_message){
-		.kind = CM_REJ,
-		.transaction_id = conn->transaction_id,
-		.local_id = conn->local_id,
-		.remote_id = conn->remote_id,
-		.answered = CM_ANSWERED_REQ,
-		.reason = CM_REJ_CONSUMER,
-	};
-	cm_mad_build(&cm->out, mad);
+	out.answered = CM_ANSWERED_REQ;
+	out.reason = CM_REJ_CONSUMER;
+	cm_mad_build(&out, mad);
 	return true;
 }
 
 static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now_ns)
 {
-	struct cm_refusal refusal = { .route = conn->route, .remote_id = conn->remote_id, .qpn = conn->peer.qpn };
+	struct cm_refusal refusal = { .route = conn->routes.request,
+				      .remote_id = conn->ids.remote_id,
+				      .qpn = conn->sides.peer.qpn };
 
-	cm_close_refusal(cm, conn, refusal.mad);
+	cm_close_refusal(conn, refusal.mad);
 	if (!cm_refusals_keep(&cm->refusals, &refusal, now_ns))
 		cm->counters[CM_CNT_REFUSAL_FORGOTTEN]++;
 }
@@ -51,15 +49,15 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
  */
 static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->half_open || (conn->passive && !conn->replied))
+	if (conn->pending.half_open || (conn->stage.passive && !conn->stage.replied))
 		keep_refusal(cm, conn, now_ns);
-	if (conn->timewait_until_ns > now_ns && (conn->replied || !conn->passive))
-		cm_timewait_begin(&cm->table.timewait, conn->route.dest, conn->source, conn->local_id, conn->remote_id,
-				  conn->timewait_until_ns);
+	if (conn->end.timewait_until_ns > now_ns && (conn->stage.replied || !conn->stage.passive))
+		cm_timewait_begin(&cm->table.timewait, conn->routes.request.dest, conn->end.holder, conn->ids.local_id,
+				  conn->ids.remote_id, conn->end.timewait_until_ns);
 	else
-		cm_timewait_release(&cm->table.timewait, conn->source);
-	if (conn->ending)
-		TAILQ_REMOVE(&cm->ending, conn, with_ending);
+		cm_timewait_release(&cm->table.timewait, conn->end.holder);
+	if (conn->end.evictable)
+		TAILQ_REMOVE(&cm->ending, conn, end.with_ending);
 	cm_no_more_half_open(cm, conn);
 	cm_table_return(&cm->table, conn);
 }
@@ -68,55 +66,57 @@ void cm_close_finish(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_no_more_pending(cm, conn);
 	cm_table_remove_qp(&cm->table, conn);
-	conn->state = CM_CLOSED;
-	if (conn->timewait_until_ns == 0)
-		conn->timewait_until_ns = now_ns + timewait_ns(cm, conn);
+	cm_state_enter(conn, CM_CLOSED);
+	if (conn->end.timewait_until_ns == 0)
+		conn->end.timewait_until_ns = now_ns + timewait_ns(cm, conn);
 	cm_table_set_timer(&cm->table, conn,
-			   conn->tell_timewait && conn->told_end ? conn->timewait_until_ns : CM_NEVER);
-	if (!conn->known_to_user)
+			   conn->user.tell_timewait && conn->end.told ? conn->end.timewait_until_ns : CM_NEVER);
+	if (!conn->user.known)
 		free_conn(cm, conn, now_ns);
 }
 
-static void send_rej(struct cm *cm, const struct cm_conn *conn, uint16_t reason, uint8_t answered,
-		     const struct cm_private *user, uint8_t *kept)
+static struct cm_message rej_of(const struct cm *cm, const struct cm_conn *conn, uint16_t reason, uint8_t answered,
+				const struct cm_private *user)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_REJ);
+	struct cm_message out = cm_begin(conn, CM_REJ);
 
-	out->answered = answered;
-	out->reason = reason;
+	out.answered = answered;
+	out.reason = reason;
 	/* A REJ without the peer's id carries our own GUID instead (C-14). */
-	if (conn->remote_id == 0) {
-		out->answered = CM_ANSWERED_NONE;
-		out->info_bytes = sizeof(cm->config.ca_guid);
-		store_be64(out->info, cm->config.ca_guid);
+	if (conn->ids.remote_id == 0) {
+		out.answered = CM_ANSWERED_NONE;
+		out.info_bytes = sizeof(cm->config.ca_guid);
+		store_be64(out.info, cm->config.ca_guid);
 	}
-	cm_set_private(out, user);
-	cm_send_out(cm, &conn->send_route, kept);
+	cm_set_private(&out, user);
+	return out;
 }
 
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
 		       const struct cm_private *user)
 {
-	send_rej(cm, conn, reason, answered, user, conn->mad);
+	const struct cm_message out = rej_of(cm, conn, reason, answered, user);
+
+	cm_send_kept(cm, conn, &out);
 }
 
 static void raise_end(struct cm *cm, struct cm_conn *conn, int status, const struct cm_message *message)
 {
-	if (!conn->told_end)
+	if (!conn->end.told)
 		cm_raise(cm, conn, CM_EVENT_DISCONNECTED, status, message);
-	conn->told_end = true;
+	conn->end.told = true;
 }
 
 /* ---- DREQ and DREP ---- */
 
 static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_private *user)
 {
-	struct cm_message *out = cm_begin(cm, conn, CM_DREQ);
+	struct cm_message out = cm_begin(conn, CM_DREQ);
 
-	out->transaction_id = cm_table_draw(&cm->table);
-	out->qpn = conn->peer.qpn;
-	cm_set_private(out, user);
-	cm_send_out(cm, &conn->send_route, conn->mad);
+	out.transaction_id = cm_table_draw(&cm->table);
+	out.qpn = conn->sides.peer.qpn;
+	cm_set_private(&out, user);
+	cm_send_kept(cm, conn, &out);
 }
 
 /*
@@ -127,49 +127,54 @@ static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_priva
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
-	bool before_rtu = conn && conn->state == CM_REP_SENT;
+	bool before_rtu = conn && conn->stage.state == CM_REP_SENT;
+	struct cm_message rej;
 
-	if (conn == NULL || (conn->state != CM_ESTABLISHED && conn->state != CM_REP_SENT && conn->state != CM_RTU_RCVD))
+	if (conn == NULL || (conn->stage.state != CM_ESTABLISHED && conn->stage.state != CM_REP_SENT &&
+			     conn->stage.state != CM_RTU_RCVD))
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_DREQ, user))
 		return -EINVAL;
-	conn->lap.sent = false;
-	conn->state = CM_DREQ_SENT;
+	cm_alternate_abandon(conn);
+	cm_state_enter(conn, CM_DREQ_SENT);
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, user);
-	if (before_rtu)
-		send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REP, NULL, NULL);
+	if (before_rtu) {
+		rej = rej_of(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REP, NULL);
+		cm_send(cm, &conn->routes.send, &rej);
+	}
 	cm_await(cm, conn, now_ns);
 	return 0;
 }
 
-void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route)
+void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
-	cm->out = (struct cm_message){
+	const struct cm_message out = {
 		.kind = CM_DREP,
-		.transaction_id = cm->in.transaction_id,
-		.local_id = cm->in.remote_id,
-		.remote_id = cm->in.local_id,
+		.transaction_id = in->transaction_id,
+		.local_id = in->remote_id,
+		.remote_id = in->local_id,
 	};
-	cm_send_out(cm, route, NULL);
+
+	cm_send(cm, route, &out);
 }
 
-void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_handle_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	bool closed = conn->state == CM_CLOSED;
+	bool closed = conn->stage.state == CM_CLOSED;
 
-	cm_close_answer_dreq(cm, &conn->send_route);
+	cm_close_answer_dreq(cm, &conn->routes.send, in);
 	if (closed)
 		return;
-	if (conn->state != CM_DREQ_SENT)
+	if (conn->stage.state != CM_DREQ_SENT)
 		cm_move(cm, conn, CM_MOVE_ERROR);
-	raise_end(cm, conn, 0, &cm->in);
+	raise_end(cm, conn, 0, in);
 	cm_close_finish(cm, conn, now_ns);
 }
 
-void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_close_handle_drep(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	raise_end(cm, conn, 0, &cm->in);
+	raise_end(cm, conn, 0, in);
 	cm_close_finish(cm, conn, now_ns);
 }
 
@@ -186,12 +191,13 @@ void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->state == CM_SIDR_SENT) {
+	if (conn->stage.state == CM_SIDR_SENT) {
 		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
-	} else if (conn->state == CM_REQ_SENT || conn->state == CM_REP_SENT) {
-		if (conn->state == CM_REP_SENT)
+	} else if (conn->stage.state == CM_REQ_SENT || conn->stage.state == CM_REP_SENT) {
+		if (conn->stage.state == CM_REP_SENT)
 			cm_move(cm, conn, CM_MOVE_ERROR);
-		cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ, NULL);
+		cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, conn->stage.passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ,
+				  NULL);
 		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
 	} else {
 		raise_end(cm, conn, -ETIMEDOUT, NULL);
@@ -199,11 +205,18 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_close_finish(cm, conn, now_ns);
 }
 
+void cm_close_unmoved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
+{
+	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
+	conn->end.told = true;
+	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
+}
+
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || conn->state != CM_ESTABLISHED)
+	if (conn == NULL || conn->stage.state != CM_ESTABLISHED)
 		return;
 	raise_end(cm, conn, -ECONNABORTED, NULL);
 	cm_disconnect(cm, connection, NULL, now_ns);
@@ -219,7 +232,7 @@ struct cm_conn *cm_close_make_room(struct cm *cm, uint16_t holder, uint64_t now_
 		conn = cm_table_alloc(&cm->table, cm->config.id_mask, cm->config.id_low);
 	}
 	if (conn) {
-		conn->source = holder;
+		conn->end.holder = holder;
 		cm_timewait_reserve(&cm->table.timewait, holder);
 	}
 	return conn;
@@ -229,9 +242,9 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || !conn->known_to_user)
+	if (conn == NULL || !conn->user.known)
 		return;
-	switch ((enum cm_state)conn->state) {
+	switch ((enum cm_state)conn->stage.state) {
 	case CM_REQ_SENT:
 		cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REQ, NULL);
 		break;
@@ -242,7 +255,7 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		cm_close_send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REQ, NULL);
 		break;
 	case CM_SIDR_RCVD:
-		cm_send_again(cm, &conn->send_route, conn->mad);
+		cm_send_again(cm, &conn->routes.send, conn->last.mad);
 		break;
 	case CM_REP_SENT:
 	case CM_RTU_RCVD:
@@ -256,10 +269,10 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 	case CM_STATES:
 		break;
 	}
-	conn->known_to_user = false;
-	if (conn->state == CM_DREQ_SENT) {
-		conn->ending = true;
-		TAILQ_INSERT_TAIL(&cm->ending, conn, with_ending);
+	cm_user_forgets(conn);
+	if (conn->stage.state == CM_DREQ_SENT) {
+		conn->end.evictable = true;
+		TAILQ_INSERT_TAIL(&cm->ending, conn, end.with_ending);
 	} else {
 		cm_close_finish(cm, conn, now_ns);
 	}

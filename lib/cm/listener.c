@@ -1,4 +1,4 @@
-/* listener.c - the listeners of a host, found by service and address, with their backlogs */
+/* listener.c - the listeners of a host, found by service and address, and the places of the requests to them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
 #include "wire/encap.h"
@@ -61,20 +61,28 @@ bool cm_listener_has_room(const struct cm_listeners *listeners, const struct cm_
 
 void cm_begin_pending(struct cm *cm, struct cm_conn *conn, struct cm_listener *listener)
 {
-	conn->counted_by_listener = true;
-	conn->listener = listener;
-	conn->waiting = counter_of(cm->config.listeners, listener, conn->route.dest);
-	atomic_fetch_add(&cm->config.listeners->waiting[conn->waiting], 1);
+	conn->pending.half_open = share_peers_take(&cm->half_open, conn->end.holder, 1);
+	conn->pending.counted = true;
+	conn->pending.listener = listener;
+	conn->pending.counter = counter_of(cm->config.listeners, listener, conn->routes.request.dest);
+	atomic_fetch_add(&cm->config.listeners->waiting[conn->pending.counter], 1);
 	atomic_fetch_add(&listener->pending, 1);
 }
 
 void cm_no_more_pending(struct cm *cm, struct cm_conn *conn)
 {
-	if (conn->counted_by_listener) {
-		atomic_fetch_sub(&cm->config.listeners->waiting[conn->waiting], 1);
-		atomic_fetch_sub(&conn->listener->pending, 1);
+	if (conn->pending.counted) {
+		atomic_fetch_sub(&cm->config.listeners->waiting[conn->pending.counter], 1);
+		atomic_fetch_sub(&conn->pending.listener->pending, 1);
 	}
-	conn->counted_by_listener = false;
+	conn->pending.counted = false;
+}
+
+void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
+{
+	if (conn->pending.half_open)
+		share_peers_give(&cm->half_open, conn->end.holder, 1);
+	conn->pending.half_open = false;
 }
 
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
@@ -82,7 +90,7 @@ void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
 	for (uint32_t i = 0; i < cm->table.conn_count; i++) {
 		struct cm_conn *conn = cm_table_at(&cm->table, i);
 
-		if (conn && conn->listener == listener)
+		if (conn && conn->pending.listener == listener)
 			cm_no_more_pending(cm, conn);
 	}
 }

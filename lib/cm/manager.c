@@ -5,21 +5,11 @@
 #include "cm/conn.h"
 #include "share/hash.h"
 #include "cm/memory.h"
-#include "config/limits.h"
 
 const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
 #define CM_COUNTER(symbol, text, words) [CM_CNT_##symbol] = { .name = text, .sentence = words },
 #include "cm/counters.def"
 #undef CM_COUNTER
-};
-
-const char *const cm_state_names[CM_STATES] = {
-	[CM_FREE] = "FREE",           [CM_REQ_SENT] = "REQ_SENT",
-	[CM_SIDR_SENT] = "SIDR_SENT", [CM_SIDR_RCVD] = "SIDR_RCVD",
-	[CM_REP_RCVD] = "REP_RCVD",   [CM_REQ_RCVD] = "REQ_RCVD",
-	[CM_REP_SENT] = "REP_SENT",   [CM_RTU_RCVD] = "RTU_RCVD",
-	[CM_CLOSED] = "CLOSED",       [CM_ESTABLISHED] = "ESTABLISHED",
-	[CM_DREQ_SENT] = "DREQ_SENT",
 };
 
 /* What a connection does with a message in a state (C-8). DROP is 0: everything that is not in the table. */
@@ -104,9 +94,8 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 }
 
 /* Finds the connection of a REJ 4, whose sender has had no answer and so names itself by its GUID and its id (C-14). */
-static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route)
+static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
-	const struct cm_message *in = &cm->in;
 	struct cm_conn *conn = NULL;
 	uint64_t guid = 0;
 
@@ -115,7 +104,7 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 	for (size_t i = 0; i < sizeof(guid); i++)
 		guid = guid << 8 | in->info[i];
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
-		if (conn->peer_guid == guid)
+		if (conn->ids.peer_guid == guid)
 			return conn;
 	}
 	return NULL;
@@ -128,11 +117,11 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
  */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
-	bool first = conn->state == CM_REQ_SENT || (!conn->passive && conn->remote_id == 0);
+	bool first = conn->stage.state == CM_REQ_SENT || (!conn->stage.passive && conn->ids.remote_id == 0);
 
-	if (in->kind == CM_DREQ && in->qpn != conn->own.qpn)
+	if (in->kind == CM_DREQ && in->qpn != conn->sides.own.qpn)
 		return false;
-	return first || in->local_id == conn->remote_id;
+	return first || in->local_id == conn->ids.remote_id;
 }
 
 /* An MRA or REJ must be about the message of ours that waits for an answer. */
@@ -140,34 +129,14 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 {
 	if (in->kind != CM_MRA)
 		return true;
-	if (conn->state == CM_ESTABLISHED)
+	if (conn->stage.state == CM_ESTABLISHED)
 		return conn->lap.sent && !conn->lap.yields && in->answered == CM_ANSWERED_LAP;
-	return in->answered == (conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
+	return in->answered == (conn->stage.passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
 }
 
-static void handle_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+static void react(struct cm *cm, struct cm_conn *conn, const struct cm_message *in, uint64_t now_ns)
 {
-	uint8_t asked = cm->in.service_timeout;
-	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
-
-	/*
-	 * Each MRA costs a try, and only one MRA may prolong the wait after the last try; otherwise a peer could
-	 * prolong it for ever.
-	 */
-	if (conn->tries_left == 0 && conn->prolonged) {
-		cm->counters[CM_CNT_DROP_STATE]++;
-		return;
-	}
-	if (conn->tries_left == 0)
-		conn->prolonged = true;
-	else
-		conn->tries_left--;
-	cm_wait_until(cm, conn, now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn));
-}
-
-static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, uint64_t now_ns)
-{
-	switch (reaction) {
+	switch ((enum reaction)reactions[conn->stage.state][in->kind - CM_KIND_FIRST]) {
 	case DROP:
 		cm->counters[CM_CNT_DROP_STATE]++;
 		break;
@@ -175,78 +144,64 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
 		break;
 	case TAKE_REP:
-		cm_active_handle_rep(cm, conn, now_ns);
+		cm_active_handle_rep(cm, conn, in, now_ns);
 		break;
 	case REPEAT_RTU:
-		if (conn->passive) {
+		if (conn->stage.passive) {
 			cm->counters[CM_CNT_DROP_STATE]++;
 			break;
 		}
 		/* fall through */
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
-		if (cm_mad_kind(conn->mad) == CM_RTU || cm_mad_kind(conn->mad) == CM_REJ)
-			cm_send_again(cm, &conn->send_route, conn->mad);
+		if (cm_mad_kind(conn->last.mad) == CM_RTU || cm_mad_kind(conn->last.mad) == CM_REJ)
+			cm_send_again(cm, &conn->routes.send, conn->last.mad);
 		break;
 	case REMIND:
 		cm_active_remind(cm, conn);
 		break;
 	case TAKE_RTU:
-		cm_passive_handle_rtu(cm, conn, &cm->in, now_ns);
+		cm_passive_handle_rtu(cm, conn, in, now_ns);
 		break;
 	case TAKE_REJ:
-		if (conn->passive)
-			cm_passive_handle_rej(cm, conn, now_ns);
+		if (conn->stage.passive)
+			cm_passive_handle_rej(cm, conn, in, now_ns);
 		else
-			cm_active_handle_rej(cm, conn, now_ns);
+			cm_active_handle_rej(cm, conn, in, now_ns);
 		break;
 	case END_BY_REJ:
 		cm_close_stale(cm, conn, now_ns);
 		break;
 	case TAKE_MRA:
-		handle_mra(cm, conn, now_ns);
+		cm_wait_handle_mra(cm, conn, in, now_ns);
 		break;
 	case TAKE_DREQ:
-		cm_close_handle_dreq(cm, conn, now_ns);
+		cm_close_handle_dreq(cm, conn, in, now_ns);
 		break;
 	case TAKE_DREP:
-		cm_close_handle_drep(cm, conn, now_ns);
+		cm_close_handle_drep(cm, conn, in, now_ns);
 		break;
 	case TAKE_LAP:
-		cm_alternate_handle_lap(cm, conn);
+		cm_alternate_handle_lap(cm, conn, in);
 		break;
 	case TAKE_APR:
-		cm_alternate_handle_apr(cm, conn, now_ns);
+		cm_alternate_handle_apr(cm, conn, in, now_ns);
 		break;
 	}
 }
 
-static bool came_along(const struct cm_path *path, const struct cm_route *route)
-{
-	return memcmp(path->remote_gid, route->dest, 16) == 0 && memcmp(path->local_gid, route->source, 16) == 0;
-}
-
-/*
- * Did the message arrive along a path of the connection? A peer whose QP has migrated sends along its new path (C-20).
- */
-static bool came_from_peer(const struct cm_conn *conn, const struct cm_route *route)
-{
-	return route_is_same(&conn->send_route, route) || route_is_same(&conn->route, route) ||
-	       came_along(&conn->alternate, route);
-}
-
 /* Takes a message of a connection: its sender must have the peer's address, and its ids must fit (C-23). */
-static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+static void receive_answer(struct cm *cm, const struct cm_route *route, const struct cm_message *in, uint64_t now_ns)
 {
-	const struct cm_message *in = &cm->in;
-	struct cm_conn *conn = in->remote_id ? cm_table_by_id(&cm->table, in->remote_id) : find_timed_out(cm, route);
+	struct cm_conn *conn =
+		in->remote_id ? cm_table_by_id(&cm->table, in->remote_id) : find_timed_out(cm, route, in);
 
 	if (conn == NULL && in->kind == CM_DREQ) {
 		cm->counters[CM_CNT_UNKNOWN_DREQ]++;
-		cm_close_answer_dreq(cm, route);
+		cm_close_answer_dreq(cm, route, in);
 	} else if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
-	} else if (!came_from_peer(conn, route) || !ids_fit(conn, in)) {
+	} else if (!cm_came_from_peer(conn, route) || !ids_fit(conn, in)) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 	} else if (!is_about_what_waits(conn, in)) {
 		cm->counters[CM_CNT_DROP_STATE]++;
@@ -255,47 +210,46 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 		 * Answers are sent along the path that the peer uses now, because a path that it has stopped using may
 		 * be broken.
 		 */
-		if (!route_is_same(&conn->send_route, route))
-			conn->send_route = *route;
-		react(cm, conn, (enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST], now_ns);
+		cm_routes_follow(conn, route);
+		react(cm, conn, in, now_ns);
 	}
 }
 
 /* A REQ of a version that we do not support may be answered (U-2). */
-static void refuse_version(struct cm *cm, const struct cm_route *route)
+static void refuse_version(struct cm *cm, const struct cm_route *route, const struct cm_message *in)
 {
-	struct cm_message *out = &cm->out;
-
-	*out = (struct cm_message){
+	const struct cm_message out = {
 		.kind = CM_REJ,
-		.transaction_id = cm->in.transaction_id,
-		.remote_id = cm->in.local_id,
+		.transaction_id = in->transaction_id,
+		.remote_id = in->local_id,
 		.answered = CM_ANSWERED_REQ,
 		.reason = CM_REJ_CLASS_VERSION,
 	};
-	cm_send_out(cm, route, NULL);
+
+	cm_send(cm, route, &out);
 }
 
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns)
 {
 	enum cm_mad_fault fault = cm_mad_parse(mad, bytes, &cm->in);
+	const struct cm_message *in = &cm->in;
 
 	cm_timewait_wake(&cm->table.timewait, now_ns);
 	if (fault != CM_MAD_OK) {
 		cm->counters[CM_CNT_DROP_MALFORMED]++;
-		if (fault == CM_MAD_CLASS_VERSION && cm->in.kind == CM_REQ)
-			refuse_version(cm, route);
+		if (fault == CM_MAD_CLASS_VERSION && in->kind == CM_REQ)
+			refuse_version(cm, route, in);
 		return;
 	}
-	cm->received[cm->in.kind - CM_KIND_FIRST]++;
-	if (cm->in.kind == CM_REQ)
-		cm_passive_handle_req(cm, route, now_ns);
-	else if (cm->in.kind == CM_SIDR_REQ)
-		cm_sidr_handle_request(cm, route, now_ns);
-	else if (cm->in.kind == CM_SIDR_REP)
-		cm_sidr_handle_reply(cm, route, now_ns);
+	cm->received[in->kind - CM_KIND_FIRST]++;
+	if (in->kind == CM_REQ)
+		cm_passive_handle_req(cm, route, in, now_ns);
+	else if (in->kind == CM_SIDR_REQ)
+		cm_sidr_handle_request(cm, route, in, now_ns);
+	else if (in->kind == CM_SIDR_REP)
+		cm_sidr_handle_reply(cm, route, in, now_ns);
 	else
-		receive_answer(cm, route, now_ns);
+		receive_answer(cm, route, in, now_ns);
 }
 
 /* ---- time-outs ---- */
@@ -312,7 +266,7 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 		return;
 	}
 	cm->counters[CM_CNT_RETRIES]++;
-	cm_send_again(cm, &conn->send_route, conn->mad);
+	cm_send_again(cm, &conn->routes.send, conn->last.mad);
 }
 
 /*
@@ -320,13 +274,13 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
  */
 static bool time_out_of_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->state == CM_REQ_RCVD) {
+	if (conn->stage.state == CM_REQ_RCVD) {
 		cm_passive_user_is_late(cm, conn, now_ns);
-	} else if (conn->state == CM_REP_RCVD) {
+	} else if (conn->stage.state == CM_REP_RCVD) {
 		cm_active_user_is_late(cm, conn, now_ns);
-	} else if (conn->state == CM_SIDR_RCVD) {
+	} else if (conn->stage.state == CM_SIDR_RCVD) {
 		cm_sidr_user_is_late(cm, conn, now_ns);
-	} else if (conn->state == CM_CLOSED) {
+	} else if (conn->stage.state == CM_CLOSED) {
 		cm_table_set_timer(&cm->table, conn, CM_NEVER);
 		cm_raise(cm, conn, CM_EVENT_RESTED, 0, NULL);
 	} else {
@@ -339,10 +293,8 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (time_out_of_user(cm, conn, now_ns))
 		return;
-	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
-		conn->tries_left--;
+	if (cm_wait_take_try(cm, conn, now_ns)) {
 		try_again(cm, conn);
-		cm_wait_until(cm, conn, now_ns + cm_wait_ns(cm, conn));
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
@@ -373,25 +325,17 @@ void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int erro
 		return;
 	if (move == CM_MOVE_ALTERNATE)
 		cm_alternate_moved(cm, conn, error);
-	else if (conn->state == CM_REP_RCVD)
+	else if (conn->stage.state == CM_REP_RCVD)
 		cm_active_moved(cm, conn, error, now_ns);
-	else if (conn->state == CM_RTU_RCVD)
+	else if (conn->stage.state == CM_RTU_RCVD)
 		cm_passive_moved(cm, conn, error, now_ns);
-}
-
-void cm_qp_migrated(struct cm *cm, uint32_t connection, const struct cm_route *route)
-{
-	struct cm_conn *conn = cm_table_at(&cm->table, connection);
-
-	if (conn)
-		conn->send_route = *route;
 }
 
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn && conn->state == CM_REP_SENT)
+	if (conn && conn->stage.state == CM_REP_SENT)
 		cm_passive_handle_rtu(cm, conn, NULL, now_ns);
 }
 
@@ -402,7 +346,7 @@ static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	return conn && (conn->state == CM_REQ_RCVD || conn->state == CM_SIDR_RCVD) ? conn : NULL;
+	return conn && (conn->stage.state == CM_REQ_RCVD || conn->stage.state == CM_SIDR_RCVD) ? conn : NULL;
 }
 
 bool cm_is_asking(const struct cm *cm, uint32_t connection)
@@ -414,10 +358,8 @@ void cm_propose(struct cm *cm, uint32_t connection, const struct cm_side *side)
 {
 	struct cm_conn *conn = find_asking(cm, connection);
 
-	if (conn == NULL)
-		return;
-	conn->own = *side;
-	cm_negotiate(&conn->own, &conn->peer);
+	if (conn)
+		cm_sides_propose(conn, side);
 }
 
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
@@ -426,7 +368,7 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 
 	if (conn == NULL)
 		return -ENOTCONN;
-	if (conn->state == CM_SIDR_RCVD)
+	if (conn->stage.state == CM_SIDR_RCVD)
 		return cm_sidr_answer(cm, conn, accept, &accept->user, now_ns);
 	return cm_passive_accept(cm, conn, accept, now_ns);
 }
@@ -435,13 +377,13 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->state != CM_REP_RCVD))
+	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->stage.state != CM_REP_RCVD))
 		return -ENOTCONN;
-	if (conn->state == CM_SIDR_RCVD)
+	if (conn->stage.state == CM_SIDR_RCVD)
 		return cm_sidr_answer(cm, conn, NULL, user, now_ns);
 	if (!cm_private_fits(CM_REJ, user))
 		return -EINVAL;
-	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
+	cm_close_send_rej(cm, conn, reason, conn->stage.passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
 	cm_close_finish(cm, conn, now_ns);
 	return 0;
 }
@@ -450,27 +392,22 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 
 const struct cm_side *cm_peer(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].peer;
+	return &cm->table.conns[connection].sides.peer;
 }
 
 const struct cm_side *cm_own(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].own;
+	return &cm->table.conns[connection].sides.own;
 }
 
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].route;
+	return &cm->table.conns[connection].routes.request;
 }
 
 const struct cm_path *cm_alternate(const struct cm *cm, uint32_t connection)
 {
-	return &cm->table.conns[connection].alternate;
-}
-
-void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context)
-{
-	cm->table.conns[connection].context = context;
+	return &cm->table.conns[connection].lap.path;
 }
 
 uint64_t cm_count(const struct cm *cm, enum cm_counter counter)

@@ -65,8 +65,8 @@ static uint32_t heads_in_use(const uint32_t *heads)
 static void begin_timewait(const struct cm_conn *conn, uint64_t until_ns)
 {
 	cm_timewait_reserve(&table.timewait, CM_TIMEWAIT_OWN);
-	cm_timewait_begin(&table.timewait, conn->route.dest, CM_TIMEWAIT_OWN, conn->local_id, conn->remote_id,
-			  until_ns);
+	cm_timewait_begin(&table.timewait, conn->routes.request.dest, CM_TIMEWAIT_OWN, conn->ids.local_id,
+			  conn->ids.remote_id, until_ns);
 }
 
 /* Of 64 heads 64 drawn at random meet about 40. */
@@ -76,7 +76,7 @@ Test(table, chains_are_short)
 	for (uint32_t i = 0; i < 64; i++) {
 		struct cm_conn *conn = cm_table_alloc(&table, 0, 0);
 
-		conn->remote_id = conn->peer.qpn = i;
+		conn->ids.remote_id = conn->sides.peer.qpn = i;
 		cm_table_add_peer(&table, conn);
 		cm_table_add_qp(&table, conn);
 		begin_timewait(conn, 1);
@@ -97,12 +97,12 @@ static void take(uint64_t *seed)
 	cr_assert_eq(conn == NULL, live_count == table.conn_count);
 	if (conn == NULL)
 		return;
-	cr_assert_eq(conn->local_id & 7, 5);
-	conn->state = CM_ESTABLISHED;
-	conn->remote_id = draw_below(seed, 3);
-	conn->route.dest[15] = (uint8_t)draw_below(seed, 2);
-	conn->peer_guid = draw_below(seed, 3);
-	conn->peer.qpn = draw_below(seed, 2);
+	cr_assert_eq(conn->ids.local_id & 7, 5);
+	conn->stage.state = CM_ESTABLISHED;
+	conn->ids.remote_id = draw_below(seed, 3);
+	conn->routes.request.dest[15] = (uint8_t)draw_below(seed, 2);
+	conn->ids.peer_guid = draw_below(seed, 3);
+	conn->sides.peer.qpn = draw_below(seed, 2);
 	if (draw_chance(seed, 700))
 		cm_table_add_peer(&table, conn);
 	if (draw_chance(seed, 700))
@@ -113,7 +113,7 @@ static void take(uint64_t *seed)
 
 static void return_it(uint32_t which)
 {
-	uint32_t id = live[which]->local_id, index = cm_table_index(&table, live[which]);
+	uint32_t id = live[which]->ids.local_id, index = cm_table_index(&table, live[which]);
 
 	cm_table_return(&table, live[which]);
 	live[which] = live[--live_count];
@@ -161,7 +161,7 @@ static void expect_ids_and_timers(void)
 	uint64_t nearest = CM_NEVER;
 
 	for (uint32_t i = 0; i < live_count; i++) {
-		cr_assert_eq(cm_table_by_id(&table, live[i]->local_id), live[i]);
+		cr_assert_eq(cm_table_by_id(&table, live[i]->ids.local_id), live[i]);
 		cr_assert_eq(cm_table_at(&table, cm_table_index(&table, live[i])), live[i]);
 		nearest = deadline(live[i]) < nearest ? deadline(live[i]) : nearest;
 	}
@@ -181,17 +181,19 @@ static void expect_peers_and_ends(void)
 		struct cm_conn *conn = NULL;
 
 		for (uint32_t k = 0; k < live_count; k++) {
-			wanted += live[k]->in_peers && live[k]->remote_id == value && live[k]->route.dest[15] == i % 2;
-			wanted += live[k]->in_qps && live[k]->peer_guid == value && live[k]->peer.qpn == qpn &&
-				  live[k]->route.dest[15] == i % 2;
+			wanted += live[k]->links.in_peers && live[k]->ids.remote_id == value &&
+				  live[k]->routes.request.dest[15] == i % 2;
+			wanted += live[k]->links.in_qps && live[k]->ids.peer_guid == value &&
+				  live[k]->sides.peer.qpn == qpn && live[k]->routes.request.dest[15] == i % 2;
 		}
 		while ((conn = cm_table_by_peer(&table, addr, value, conn)) != NULL) {
-			cr_assert(conn->in_peers && conn->remote_id == value && conn->route.dest[15] == i % 2);
+			cr_assert(conn->links.in_peers && conn->ids.remote_id == value &&
+				  conn->routes.request.dest[15] == i % 2);
 			found++;
 		}
 		while ((conn = cm_table_by_qp(&table, addr, value, qpn, conn)) != NULL) {
-			cr_assert(conn->in_qps && conn->peer_guid == value && conn->peer.qpn == qpn);
-			cr_assert_eq(conn->route.dest[15], i % 2);
+			cr_assert(conn->links.in_qps && conn->ids.peer_guid == value && conn->sides.peer.qpn == qpn);
+			cr_assert_eq(conn->routes.request.dest[15], i % 2);
 			found++;
 		}
 		cr_assert_eq(found, wanted);
@@ -237,20 +239,20 @@ Test(table, id_in_use_or_time_wait_is_not_allocated)
 	RULE("C-16");
 	open_table(4, 4);
 	first = cm_table_alloc(&table, 0, 0);
-	id = first->local_id;
+	id = first->ids.local_id;
 	table.drawn = 0; /* the same is drawn again */
 	second = cm_table_alloc(&table, 0, 0);
-	cr_expect_neq(second->local_id, id);
+	cr_expect_neq(second->ids.local_id, id);
 	cm_table_return(&table, second);
 	begin_timewait(first, 10);
 	cm_table_return(&table, first);
 	table.drawn = 0;
 	second = cm_table_alloc(&table, 0, 0);
-	cr_expect_neq(second->local_id, id);
+	cr_expect_neq(second->ids.local_id, id);
 	cm_table_return(&table, second);
 	cm_timewait_wake(&table.timewait, 10);
 	table.drawn = 0;
-	cr_expect_eq(cm_table_alloc(&table, 0, 0)->local_id, id);
+	cr_expect_eq(cm_table_alloc(&table, 0, 0)->ids.local_id, id);
 }
 
 /* All but the lowest bit are the manager's here, and are 0. */
@@ -260,7 +262,7 @@ Test(table, no_id_is_zero)
 	for (uint32_t i = 0; i < 100; i++) {
 		struct cm_conn *conn = cm_table_alloc(&table, UINT32_MAX - 1, 0);
 
-		cr_assert_eq(conn->local_id, 1);
+		cr_assert_eq(conn->ids.local_id, 1);
 		cm_table_return(&table, conn);
 	}
 }
