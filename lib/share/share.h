@@ -76,8 +76,8 @@ static inline bool share_peers_allow(const struct share_peers *peers, uint16_t p
 }
 
 /*
- * May the peer take `wanted` places once `giver` has given back `given`? If it has given them itself it may have as many
- * again, even if others have made its share smaller meanwhile.
+ * May the peer take `wanted` places once `giver` has given back `given`? If it has given them itself it may have as
+ * many again, even if others have made its share smaller meanwhile.
  */
 static inline bool share_peers_allow_after(const struct share_peers *peers, uint16_t giver, uint32_t given,
 					   uint16_t peer, uint32_t wanted)
