@@ -16,7 +16,7 @@ static struct rc_holes *holes_of(const struct rc_qp *qp)
 /* rc_holes_may_take() has asked whether the QP may have a board. */
 static void begin(struct rc_qp *qp)
 {
-	struct rc_holes *holes = &rc_board_borrow(qp, BOARD_HOLES)->holes;
+	struct rc_holes *holes = &rc_board_take(qp, BOARD_HOLES)->holes;
 
 	holes->end = qp->win.snd_una;
 	holes->count = 0;

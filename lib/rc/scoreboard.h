@@ -38,7 +38,7 @@ enum rc_scoreboard_state {
 /* After this many PROBEs in a row whose answers told nothing new a PROBE has to wait for its timer. */
 #define SACK_IDLE_PROBES 8u
 
-/* What the map of a SACK is kind. */
+/* What kind of SACK a map comes from. */
 struct rc_sack_kind {
 	bool answered;  /* the SACK answers our PROBE, and was written after the PROBE came */
 	bool overtaken; /* a newer SACK came before this one: packets that this one calls missing may have come */
